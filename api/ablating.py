@@ -20,11 +20,11 @@ from fencepost.api.targets import Question, ask, parse_setting
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import Signals, cancelled_by
 from fencepost.explorers.memory import default_memory
+from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UnkeptError, UsageError
-from fencepost.model.language.fingerprint import ends, texts
-from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -109,7 +109,9 @@ class AblateResult(Answer["MatrixData"]):
         import pandas as pd
 
         rows = [(item.purpose, item.condition, item.distinct) for item in self.rows]
-        lengths = [[item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows]
+        lengths = [
+            [item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows
+        ]
         own = pd.DataFrame(rows, columns=["purpose", "condition", "states"]).astype({"states": "Int64"})
         found = pd.DataFrame(lengths, columns=list(self.asked)).astype("Int64")
         return pd.concat([own, found], axis="columns").set_axis(pd.Index([item.name for item in self.rows], name="row"))
@@ -176,7 +178,11 @@ def ablate(
     workers = workers or os.cpu_count() or 1
     usable = memory or default_memory()
     options = Options(
-        workers=workers, normalize=normalize, budget=budget, max_states=max_states, memory=usable // workers if usable else None
+        workers=workers,
+        normalize=normalize,
+        budget=budget,
+        max_states=max_states,
+        memory=usable // workers if usable else None,
     )
     rows = chosen_rows(question, tuple(guards), also or {})
     source = source_of(question, options, masked=True)
@@ -217,7 +223,7 @@ def _look_at_properties(question: Question) -> None:
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
     """Return the rows that are asked for: the named guards and settings, or everything."""
     from fencepost.explorers.evidence.rows import rows_of, settings
-    from fencepost.model.language.removal import find_guard
+    from fencepost.explorers.program.removal import find_guard
 
     machine = question.protocol.machine
     more = {
@@ -284,7 +290,9 @@ class _Matrix:
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
             why = "the whole protocol violates every property that was asked, so there is none left to lose"
             return _nothing_run(data, rows, why), judged
-        ablation.options = replace(self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct))
+        ablation.options = replace(
+            self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)
+        )
         unkept = None
         try:
             why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)

@@ -74,7 +74,9 @@ def headline(data: AdviceData) -> list[str]:
             f"By crashes alone, if {release} had none of the findings below, an acknowledged record: {crashes['outcome']}."
         ]
     least = crashes["least"] if crashes else None
-    losing = [item for item in data["findings"] if item["crashes"] is not None and (least is None or item["crashes"] < least)]
+    losing = [
+        item for item in data["findings"] if item["crashes"] is not None and (least is None or item["crashes"] < least)
+    ]
     if losing:
         named = _all([f"{item['id']} ({_takes(item)})" for item in losing])
         fewer = " with fewer crashes" if least is not None else ""
@@ -133,7 +135,9 @@ def lines_of(found: AppliesData, data: AdviceData) -> list[str]:
     """Return what there is to say of a finding, each a sentence or more."""
     sentence, avoid = found["sentence"], found["avoid"]
     lines = [f"{sentence[0].upper()}{sentence[1:]}", needs_of(found, data)]
-    lines.append(f"To avoid it: {avoid[0].lower()}{avoid[1:]}" if avoid else "No way to avoid it on this release is known.")
+    lines.append(
+        f"To avoid it: {avoid[0].lower()}{avoid[1:]}" if avoid else "No way to avoid it on this release is known."
+    )
     lines.append(seen_of(found))
     return lines + ([f"Repair in Kafka's code: {found['repair']}."] if found["repair"] else [])
 

@@ -16,7 +16,7 @@ from fencepost.api.crash_table import cell_of, cells, lost_with, outcome, releas
 from fencepost.api.exploring import opened
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT, Answer
-from fencepost.figures.store import load
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
@@ -104,10 +104,14 @@ def advise(
     return AdviceResult(data, settings, point)
 
 
-def settings_of(replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool | None, unclean_election: bool) -> Settings:
+def settings_of(
+    replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool | None, unclean_election: bool
+) -> Settings:
     """Return settings, with what was left out as new clusters of the release have it."""
     if replicas < 1 or min_isr < 1:
-        raise UsageError(f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers.")
+        raise UsageError(
+            f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers."
+        )
     if acks not in ACKS:
         raise UsageError(f"acks={acks!r} was given, which Kafka has not: write one of {', '.join(ACKS)}.")
     version = _version(kafka)
@@ -190,7 +194,9 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
     data = load("faults")[str(replicas)]
     from fencepost.explorers.evidence.faults import fault_kinds
 
-    bounds = {name: bound for name, bound in fault_kinds(protocol(PROTOCOL).machine).items() if name not in point["kinds"]}
+    bounds = {
+        name: bound for name, bound in fault_kinds(protocol(PROTOCOL).machine).items() if name not in point["kinds"]
+    }
     never = [KINDS[name][1] for name, bound in bounds.items() if not point["constants"].get(bound)]
     return {
         "outcome": outcome(point),
@@ -234,13 +240,17 @@ def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
 
     Writes that stop while any broker is down are a cost that only a crash more than with any other change is worth.
     """
-    found = sorted(_candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"]))
+    found = sorted(
+        _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
+    )
     may_stop = settings.min_isr >= settings.replicas
     going_on = [rank for rank, item in found if item["writes_go_on_with_brokers_down"]]
     return [
         item
         for rank, item in found
-        if item["writes_go_on_with_brokers_down"] or may_stop or (rank > LEAST_WORTH and rank > max(going_on, default=0))
+        if item["writes_go_on_with_brokers_down"]
+        or may_stop
+        or (rank > LEAST_WORTH and rank > max(going_on, default=0))
     ]
 
 

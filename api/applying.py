@@ -10,8 +10,8 @@ from fencepost.api.fault_words import BY_OPERATOR
 from fencepost.api.standing import finding_of
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
 @cache
 def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (asked for by name above)
     machine = protocol(PROTOCOL).machine
-    lacking = {item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})}
+    lacking = {
+        item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
+    }
     repaired = {item.finding for item in machine.repairs}
     column = measured_on(version, elr=elr)
     violated = {

@@ -66,7 +66,9 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
             kind = str(parameter.annotation)
             several = parameter.kind is parameter.VAR_POSITIONAL
             given.arguments[argument] = (
-                tuple(_looked_at(argument, kind, item) for item in value) if several else _looked_at(argument, kind, value)
+                tuple(_looked_at(argument, kind, item) for item in value)
+                if several
+                else _looked_at(argument, kind, value)
             )
         named = frozenset(
             item for item in given.arguments if known.parameters[item].kind is known.parameters[item].KEYWORD_ONLY
@@ -142,7 +144,9 @@ def _are_numbers(value: Any) -> bool:
 
 
 def _are_lists(value: Any) -> bool:
-    return _is_by_name(value) and all(isinstance(item, Iterable) and not isinstance(item, str) for item in value.values())
+    return _is_by_name(value) and all(
+        isinstance(item, Iterable) and not isinstance(item, str) for item in value.values()
+    )
 
 
 def _is_cluster(value: Any) -> bool:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from fencepost.api.contract import AuditData, AuditFinding
     from fencepost.api.watching import Watch
-    from fencepost.audit.findings import Severity
-    from fencepost.audit.pipeline import Settings
-    from fencepost.audit.report import Asked
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.kafka.audit.findings import Severity
+    from fencepost.kafka.audit.pipeline import Settings
+    from fencepost.kafka.audit.report import Asked
 
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Settings of Spark unless others are given: what ten million records need on one machine."""
@@ -63,7 +63,8 @@ class AuditResult(Answer["AuditData"]):
 
     def _repr_html_(self) -> str:
         rows = [
-            (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"]) for item in self.findings
+            (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"])
+            for item in self.findings
         ]
         return table(f"audit: {self.verdict}", ("severity", "partition", "finding", "what"), rows)
 
@@ -93,15 +94,17 @@ def audit(
     `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
     `replication` with what the brokers must have done in between.
     """
-    from fencepost.audit.findings import SEVERITIES
-    from fencepost.audit.pipeline import Settings
-    from fencepost.audit.report import Asked
     from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
+    from fencepost.kafka.audit.findings import SEVERITIES
+    from fencepost.kafka.audit.pipeline import Settings
+    from fencepost.kafka.audit.report import Asked
 
     look_for_spark()
     look_for_java()
     if not paths:
-        raise UsageError("no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints.")
+        raise UsageError(
+            "no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints."
+        )
     if severity not in SEVERITIES:
         raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
     if (partition is None) is not (trace is None) or (until is not None and trace is None):
@@ -138,7 +141,9 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
         output.mkdir(parents=True, exist_ok=True)
         empty = not any(output.iterdir())
     except OSError as error:
-        raise UsageError(f"--output {output} cannot be used: {error.strerror}. Name a folder that you may write.") from error
+        raise UsageError(
+            f"--output {output} cannot be used: {error.strerror}. Name a folder that you may write."
+        ) from error
     if not empty and not resume:
         raise UsageError(f"{output} is not empty: write --resume to add to the audit in it, or name another folder.")
     return output.absolute()
@@ -172,11 +177,11 @@ def _audited(
     resume: bool,
 ) -> tuple[AuditData, str]:
     """Read, judge and sum up; return what was found, and the text of the trace that was asked for."""
-    from fencepost.audit.fitting import fitted
-    from fencepost.audit.pipeline import history_of, judge
-    from fencepost.audit.reading import read
-    from fencepost.audit.report import report
     from fencepost.explorers.spark.session import spark
+    from fencepost.kafka.audit.fitting import fitted
+    from fencepost.kafka.audit.pipeline import history_of, judge
+    from fencepost.kafka.audit.reading import read
+    from fencepost.kafka.audit.report import report
 
     began = time.perf_counter()
     with watch.busy("reading the log"):

@@ -22,7 +22,9 @@ def catalogue_data() -> dict[str, Any]:
             {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
             for item in of_kind("bug")
         ],
-        "questions": [{**_common(item), "answer": answer_of(item), "status": status(item)} for item in of_kind("question")],
+        "questions": [
+            {**_common(item), "answer": answer_of(item), "status": status(item)} for item in of_kind("question")
+        ],
         "hypotheses": [
             {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
             for item in of_kind("hypothesis")

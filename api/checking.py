@@ -22,9 +22,18 @@ from fencepost.api.version_notes import answer_notes, is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
-from fencepost.explorers.verdict import Cause, Options, PropertyResult, Result, Verdict, cause_of, extended, refuse_replacing
+from fencepost.explorers.program.subset import check as read
+from fencepost.explorers.verdict import (
+    Cause,
+    Options,
+    PropertyResult,
+    Result,
+    Verdict,
+    cause_of,
+    extended,
+    refuse_replacing,
+)
 from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
-from fencepost.model.language.subset import check as read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -129,7 +138,9 @@ def answer(question: Question, options: Options, found: Result, growth: Growth |
     )
 
 
-def larger(engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float) -> Result:
+def larger(
+    engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
+) -> Result:
     """Make the search of a growth: one that ends in time, keeps no checkpoint, and goes on past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
     chosen = replace(options, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False)
@@ -165,7 +176,9 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         from fencepost.explorers.native.search import search
 
         asked = question.properties
-        return search(found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name))
+        return search(
+            found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name)
+        )
     except DomainError as error:
         way = way_of(found, constants, error, normalize=options.normalize)
         if error.found is not None:
@@ -192,7 +205,11 @@ def with_error(found: Result, error: DomainError, way: str) -> Result:
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
     """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
     machine = question.protocol.machine
-    told = (*version_notes(question), *answer_notes(question, result, normalize=options.normalize)) if question.version else ()
+    told = (
+        (*version_notes(question), *answer_notes(question, result, normalize=options.normalize))
+        if question.version
+        else ()
+    )
     own = machine.notes(question.constants) if machine.notes else ()
     notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
     if result.kept and options.checkpoint:

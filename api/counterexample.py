@@ -154,8 +154,8 @@ class Counterexample:
 
             return trace_text(self.trace, self.path)
         if form == "html":
+            from fencepost.counterexamples.browser.embedded import section
             from fencepost.counterexamples.render.html import render as page
-            from fencepost.explore.embedded import section
 
             return page(self.replayed, more=section(self.trace, self.path))
         from fencepost.counterexamples.render import render
@@ -174,7 +174,12 @@ class Counterexample:
 
     def to_dict(self) -> HistoryData:
         """Return it as JSON: what it shows, and its steps."""
-        return {"property": self.prop or None, "finding": self.finding, "length": self.length, "steps": list(self.texts)}
+        return {
+            "property": self.prop or None,
+            "finding": self.finding,
+            "length": self.length,
+            "steps": list(self.texts),
+        }
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each state: the step that led there, and every field, also one that is called `step`."""
@@ -201,7 +206,7 @@ class Explorer:
     page: str
 
     def _repr_html_(self) -> str:
-        from fencepost.explore.embedded import framed
+        from fencepost.counterexamples.browser.embedded import framed
 
         return framed(self.page)
 

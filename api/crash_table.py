@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.fault_words import words_of
-from fencepost.figures.store import load
+from fencepost.invariants.figures.store import load
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

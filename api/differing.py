@@ -140,7 +140,9 @@ def diff(
     compared by all that the protocol keeps, and by what its clients can see. Only whole spaces are compared, so a cancellation
     raises KeyboardInterrupt.
     """
-    question = what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    question = (
+        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    )
     options = Options(
         workers=workers or os.cpu_count() or 1,
         normalize=normalize,
@@ -178,7 +180,9 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Side
     return Side(text or "as it is", found, found.machine.set_constants(values))
 
 
-def _compared(sides: tuple[Side, Side], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch) -> DiffData:
+def _compared(
+    sides: tuple[Side, Side], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
+) -> DiffData:
     """Search both sides, compare them in every way that is asked for, and return the data."""
     from fencepost.explorers.evidence.diff import compare
     from fencepost.explorers.evidence.observed import choose_fields
@@ -233,11 +237,17 @@ def _look_at_schemas(a: Side, b: Side) -> None:
     if one.wide == other.wide and lengths[0] == lengths[1]:
         return
     only = set(leaves_of(one.state)) ^ set(leaves_of(other.state))
-    fields = f"Fields of one only: {', '.join(sorted(only))}." if only else "Their arrays or numbers have different sizes."
-    raise UsageError(f"the two sides have different states, so they cannot be compared. {fields} Set their sizes alike.")
+    fields = (
+        f"Fields of one only: {', '.join(sorted(only))}." if only else "Their arrays or numbers have different sizes."
+    )
+    raise UsageError(
+        f"the two sides have different states, so they cannot be compared. {fields} Set their sizes alike."
+    )
 
 
-def _sights(sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Space, Space]) -> list[tuple[str, list[str], Any]]:
+def _sights(
+    sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Space, Space]
+) -> list[tuple[str, list[str], Any]]:
     """Return the ways to look at states: title, what is looked at, and what is seen of each side's states."""
     from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
     from fencepost.model.language import always
@@ -304,7 +314,11 @@ def _side_data(side: Side, result: Result) -> SideData:
 def _constants(a: Side, b: Side) -> list[BothValues]:
     mine, others = a.constants.shown, b.constants.shown
     names = dict.fromkeys((*mine, *others))
-    return [{"name": name, "a": mine.get(name), "b": others.get(name)} for name in names if mine.get(name) != others.get(name)]
+    return [
+        {"name": name, "a": mine.get(name), "b": others.get(name)}
+        for name in names
+        if mine.get(name) != others.get(name)
+    ]
 
 
 def _actions(a: Side, b: Side, one: Result, other: Result) -> ActionsData:

@@ -21,7 +21,7 @@ STAGES = {
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
     """Return a stage of the machine that a question is about, with its properties; raise UsageError if there is no such stage."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
-    from fencepost.model.language import ir
+    from fencepost.explorers.program import ir
 
     if stage not in STAGES:
         listed = "; ".join(f"{name} ({meaning})" for name, meaning in STAGES.items())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.traces import archived
-from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.reached import reached_by
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.explore.links import differing, link
+from fencepost.counterexamples.browser.links import differing, link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 
-def opened(machine: Machine, constants: Mapping[str, object], steps: Iterable[str] = (), removed: Iterable[str] = ()) -> str:
+def opened(
+    machine: Machine, constants: Mapping[str, object], steps: Iterable[str] = (), removed: Iterable[str] = ()
+) -> str:
     """Return the part of an address behind `explore/` that opens a machine at constants, given as they read in JSON, after these steps."""
     return link(machine.name, constants=differing(machine, constants), removed=removed, steps=steps)

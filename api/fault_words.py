@@ -30,7 +30,9 @@ def tolerated(point: PointData) -> str:
         return f"all that were tried ({words_of(point['most'])})"
     if point["least"]:
         return counted(max(point["least"] - 1, 0), "fault")
-    return f"none: it fails without any{'' if _all_spent(point) or not point['kinds'] else ' ' + either(point['kinds'])}"
+    return (
+        f"none: it fails without any{'' if _all_spent(point) or not point['kinds'] else ' ' + either(point['kinds'])}"
+    )
 
 
 def _all_spent(point: PointData) -> bool:

@@ -24,9 +24,9 @@ from fencepost.api.traces import trace_of_path
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import cancelled_by
 from fencepost.explorers.memory import default_memory
+from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.verdict import Cause, Options, cause_of
 from fencepost.model.language.errors import DomainError, ModelError, UnkeptError, UsageError, nearest
-from fencepost.model.language.fingerprint import ends, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -104,7 +104,11 @@ class FaultsResult(Answer["FaultsData"]):
         rows = [
             (
                 name_of(dict(item.setting)),
-                "undetermined" if item.undetermined else "nothing tried breaks it" if item.least is None else item.least,
+                "undetermined"
+                if item.undetermined
+                else "nothing tried breaks it"
+                if item.least is None
+                else item.least,
                 "; ".join(words_of(dict(one.faults)) for one in item.front),
             )
             for item in self.settings
@@ -142,7 +146,9 @@ def faults(
     others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not given. `traces` is a
     folder to which the trace of every minimal set is written. After a cancellation no further setting is asked.
     """
-    question = what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    question = (
+        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    )
     options = Options(
         workers=workers or os.cpu_count() or 1,
         normalize=normalize,
@@ -295,7 +301,9 @@ class _Request:
             "least": result.least,
             "undetermined": bool(result.unknown),
             "interrupted": result.interrupted,
-            "unknown": [{"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown],
+            "unknown": [
+                {"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown
+            ],
             "front": [self.breaking(shown, result, item, traces) for item in result.front],
             "searches": result.searches,
             "states": result.states,
@@ -328,7 +336,9 @@ class _Request:
             "omission": 0.0,
         }
 
-    def breaking(self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]) -> BreakingData:
+    def breaking(
+        self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]
+    ) -> BreakingData:
         """Return a minimal set of faults with its history, as JSON; add its trace to the others if that is asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
@@ -344,7 +354,9 @@ class _Request:
         )
         trace = Counterexample(made, path)
         free = {
-            name: count for name, count in spent(found.machine, trace.plain.schema, path).items() if name not in result.kinds
+            name: count
+            for name, count in spent(found.machine, trace.plain.schema, path).items()
+            if name not in result.kinds
         }
         data: BreakingData = {
             "faults": used,

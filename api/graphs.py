@@ -100,7 +100,9 @@ def dot(made: nx.MultiDiGraph[int]) -> str:
         extra = " penwidth=3" if about["initial"] else ""
         extra += " style=filled fillcolor=lightgrey" if about.get("mark") else ""
         lines.append(f"  {number} [label={_quoted(label)}{extra}];")
-    lines += [f"  {before} -> {after} [label={_quoted(about['label'])}];" for before, after, about in made.edges(data=True)]
+    lines += [
+        f"  {before} -> {after} [label={_quoted(about['label'])}];" for before, after, about in made.edges(data=True)
+    ]
     return "\n".join([*lines, "}", ""])
 
 

@@ -16,11 +16,11 @@ from fencepost.api.targets import ask
 from fencepost.counterexamples.states import changes, parts
 from fencepost.counterexamples.values import describe
 from fencepost.explorers.parameters import values_of
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Channel, Record, Row, Scalar, fields, key_of
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,9 @@ class Held:
         lines = []
         for part in parts(self._hand.machine.state, self._key):
             shown = [
-                f"{cell.name} {cell.text}" if cell.messages is None else f"{cell.name} {' '.join(cell.messages) or 'empty'}"
+                f"{cell.name} {cell.text}"
+                if cell.messages is None
+                else f"{cell.name} {' '.join(cell.messages) or 'empty'}"
                 for cell in part.cells
             ]
             if shown:
@@ -133,7 +135,11 @@ class InHand:
 
     def _refusal(self, step: Step, error: DisabledError) -> str:
         number = self.guards.refused(step.action, error)
-        return f"`require({self.guards.texts(step.action)[number]})` refuses" if number >= 0 else "its message is not in flight"
+        return (
+            f"`require({self.guards.texts(step.action)[number]})` refuses"
+            if number >= 0
+            else "its message is not in flight"
+        )
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
         item = self.machine.action(name)
@@ -161,7 +167,10 @@ class InHand:
         found = [
             message
             for message in getattr(self.plain.schema.restore(state._key), domain.bag)
-            if all(getattr(message, field) == _number(field, _words(kind, field), wanted) for field, wanted in value.items())
+            if all(
+                getattr(message, field) == _number(field, _words(kind, field), wanted)
+                for field, wanted in value.items()
+            )
         ]
         if not found:
             raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")

@@ -38,10 +38,18 @@ class Kept:
     """
 
     def __init__(
-        self, folder: str | Path | None, question: str, fits: Callable[[Any], bool], *, resume: bool, begun: bool = False
+        self,
+        folder: str | Path | None,
+        question: str,
+        fits: Callable[[Any], bool],
+        *,
+        resume: bool,
+        begun: bool = False,
     ) -> None:
         if resume and not folder:
-            raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
+            raise UsageError(
+                "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume."
+            )
         self.folder, self.fits = Path(folder) if folder else None, fits
         self.mark = hashlib.sha256(_bytes(question)).hexdigest()
         self.resume = resume
@@ -120,7 +128,9 @@ class Kept:
         try:
             sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
-            raise UnkeptError(f"{file} cannot be written: {error.strerror or error}. Name a folder with room.") from error
+            raise UnkeptError(
+                f"{file} cannot be written: {error.strerror or error}. Name a folder with room."
+            ) from error
 
     def _mark(self, own: str) -> str:
         return hashlib.sha256(_bytes(f"{self.mark}\n{own}")).hexdigest() if own else self.mark

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.quantities import counted
 from fencepost.api.results import FORMAT
+from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
     from fencepost.api.contract_evidence import CellData, DepartureData, MatrixData, RowData

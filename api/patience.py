@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.checking import explore
 from fencepost.api.targets import Question, parse_setting
+from fencepost.explorers.program.removal import find_guard, without
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
-from fencepost.model.language.removal import find_guard, without
 
 if TYPE_CHECKING:
     from fencepost.api.contract_evidence import LivenessData, MatrixData
@@ -48,7 +48,9 @@ def with_safety(question: Question) -> Question:
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
     """Judge what must happen in the end on the whole machine."""
-    return explore(Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch)
+    return explore(
+        Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch
+    )
 
 
 def eventual_of(data: MatrixData) -> LivenessData:
@@ -66,7 +68,11 @@ def judge_liveness(question: Question, data: MatrixData, whole: Result, options:
     if ended_by_signal(data["why_stopped"]):
         return
     asked, holding = eventual_properties(question), _with(whole, Verdict.HOLDS)
-    data["liveness"] = {"asked": [item.name for item in asked], "holding": holding, "violated": _with(whole, Verdict.VIOLATED)}
+    data["liveness"] = {
+        "asked": [item.name for item in asked],
+        "holding": holding,
+        "violated": _with(whole, Verdict.VIOLATED),
+    }
     kept = tuple(item for item in asked if item.name in holding)
     for row in data["rows"]:
         if row["purpose"] not in SAFE or row["departure"] or not kept:

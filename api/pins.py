@@ -55,7 +55,9 @@ def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
     made = _ROW.sub(row, text)
     for run, again in zip(before.all, Runs({name: made}).all, strict=True):
         if again != (with_figures(run, figures[run.name]) if run.name in figures else run):
-            raise UsageError(f"{name}: some figures of {run.name!r} stand in its group: write them in its row, then pin again.")
+            raise UsageError(
+                f"{name}: some figures of {run.name!r} stand in its group: write them in its row, then pin again."
+            )
     return made
 
 

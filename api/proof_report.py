@@ -97,7 +97,10 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
     yield "method", proof.method
     yield "unbounded", unbounded_of(settings)
     others = report.constants.shown.keys() - _told(report.constants, settings).keys() - settings.lifted.keys()
-    yield "bounded", bounded_of(report.constants, settings) + (", other switches as they are by default" if others else "")
+    yield (
+        "bounded",
+        bounded_of(report.constants, settings) + (", other switches as they are by default" if others else ""),
+    )
     steps = counted(proof.moves, "step")
     branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
     yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
@@ -184,7 +187,13 @@ def report_text(report: ProveResult) -> str:
         f"reachable: {report.reachable or 'not asked'}",
     ]
     return "\n".join(
-        [*head, RULE, plain.show(trace.steps[0]), RULE, states_text(trace, path, start=ANY_STATE, ending=report.summary)]
+        [
+            *head,
+            RULE,
+            plain.show(trace.steps[0]),
+            RULE,
+            states_text(trace, path, start=ANY_STATE, ending=report.summary),
+        ]
     )
 
 

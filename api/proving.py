@@ -76,7 +76,9 @@ def prove(
     seconds for each question to z3, `reach` for the search of a state that breaks the induction; `strengthen` looks for lemmas.
     """
     look_for_z3()
-    question = what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    question = (
+        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    )
     found, watch = question.protocol, watched(progress)
     chosen = select(found, tuple(only))
     settings = _settings(
@@ -92,7 +94,9 @@ def prove(
         strengthen=strengthen,
     )
     with cancelled_by(cancel):
-        proof = proof_of(found.machine, question.constants, chosen, settings, watch, f"proving {found.name}", cache=cache)
+        proof = proof_of(
+            found.machine, question.constants, chosen, settings, watch, f"proving {found.name}", cache=cache
+        )
         report = explain(ProveResult(found, question.constants, chosen, settings, proof), reach, watch)
         if strengthen:
             from fencepost.api.strengthening import strengthened
@@ -141,7 +145,11 @@ def _settings(
     from fencepost.explorers.symbolic.lifting import lifted_names
     from fencepost.explorers.symbolic.proof import Settings
 
-    ways = [name for name, given in (("--depth", depth is not None), ("--k", k > 1), ("--every-state", every_state)) if given]
+    ways = [
+        name
+        for name, given in (("--depth", depth is not None), ("--k", k > 1), ("--every-state", every_state))
+        if given
+    ]
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     if strengthen and ways:
@@ -156,7 +164,9 @@ def _settings(
         )
     lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "--unbounded"))
     lifted |= dict.fromkeys(lifted_names(found.machine, int64, "--int64"), WIDEST)
-    return Settings(lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted))
+    return Settings(
+        lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
+    )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
@@ -264,7 +274,9 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
     if first.forgotten:
         return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
     if report.settings.lifted and isinstance(error, DomainError):
-        return f"{first.move} breaks the induction only where it leaves a bound on the way that has any value in the proof"
+        return (
+            f"{first.move} breaks the induction only where it leaves a bound on the way that has any value in the proof"
+        )
     return ""
 
 
@@ -297,7 +309,11 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
     for item in report.properties:
         if item.name in report.proof.broken[0].broken:
             try:
-                holds = plain.holds_step(item, pair.before, happened) if item.over_steps else plain.holds(item, happened.after)
+                holds = (
+                    plain.holds_step(item, pair.before, happened)
+                    if item.over_steps
+                    else plain.holds(item, happened.after)
+                )
             except DomainError:
                 if normalize:
                     raise
@@ -341,7 +357,9 @@ def values_together(plain: Interpreter, action: Action) -> int:
     return prod(max(0, item.stop - item.start) for item in ranges)
 
 
-def search_for(report: ProveResult, constants: Constants, state: Key, seconds: float) -> tuple[str, dict[str, str] | None, str]:
+def search_for(
+    report: ProveResult, constants: Constants, state: Key, seconds: float
+) -> tuple[str, dict[str, str] | None, str]:
     """Search exhaustively for a state, under constants of which the answer speaks where some have any value in the proof.
 
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.

@@ -46,7 +46,9 @@ def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
     assert options.max_states is not None
-    return Plan(Origin(question.name, text, values, asked, options.normalize), options.budget, options.max_states, memory)
+    return Plan(
+        Origin(question.name, text, values, asked, options.normalize), options.budget, options.max_states, memory
+    )
 
 
 @cache
@@ -61,7 +63,9 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
     found, constants = plan.origin.protocol(), plan.origin.constants()
     asked = found.select(plan.origin.properties)
-    kernels = compiled(found.machine, constants, found.compiled_with(asked), normalize=plan.origin.normalize, masked=True)
+    kernels = compiled(
+        found.machine, constants, found.compiled_with(asked), normalize=plan.origin.normalize, masked=True
+    )
     memory = plan.memory or default_memory() // (os.cpu_count() or 1)
     options = Options(workers=1, normalize=plan.origin.normalize, budget=plan.budget, memory=memory)
     made = Ablation(found.machine, constants, asked, options, kernels)

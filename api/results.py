@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.traces import trace_of_path
 from fencepost.api.warned import warnings_of
+from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.unshared import unshared_bounds
 from fencepost.explorers.verdict import Cause, Result, Verdict
-from fencepost.model.language.ir import translate
-from fencepost.model.language.ir.unshared import unshared_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fencepost.api.contract import BoundData, CheckData, PropertyData
     from fencepost.api.growing import Growth
     from fencepost.api.targets import Question
+    from fencepost.explorers.program.ir.oversights import ModelWarning
     from fencepost.explorers.verdict import BoundCount, PropertyResult
-    from fencepost.model.language.ir.oversights import ModelWarning
 
 FORMAT = 1
 
@@ -109,14 +109,22 @@ class CheckResult(Result):
         if self.deadlock is None:
             return None
         asked = self.question
-        made = made_of(asked.protocol, asked.constants, None, self.deadlock, version=asked.version, normalize=self.normalize)
+        made = made_of(
+            asked.protocol, asked.constants, None, self.deadlock, version=asked.version, normalize=self.normalize
+        )
         return Counterexample(made, self.deadlock)
 
     def _trace(self, item: PropertyResult) -> Counterexample:
         assert item.path is not None
         asked = self.question
         made = trace_of_path(
-            asked.protocol, asked.constants, item.name, item.path, version=asked.version, normalize=self.normalize, item=item
+            asked.protocol,
+            asked.constants,
+            item.name,
+            item.path,
+            version=asked.version,
+            normalize=self.normalize,
+            item=item,
         )
         return Counterexample(made, item.path)
 
@@ -149,7 +157,9 @@ class CheckResult(Result):
             "seconds": round(self.seconds, 4),
             "properties": [self._property(item, files) for item in self.properties],
             "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
-            "guards": [{"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards],
+            "guards": [
+                {"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards
+            ],
             "bounds_reached": [_bound(item) for item in self.bounds_reached],
             "bounds_not_reached": [item.constant for item in self.bounds if not item.reached],
             "deadlocks": self.deadlocks,
@@ -157,7 +167,12 @@ class CheckResult(Result):
             "omission": self.omission,
             "notes": list(self.notes),
             "compiled": [
-                {"tier": item.tier, "kept": item.kept, "seconds": round(item.seconds, 4), "peak_memory_bytes": item.memory}
+                {
+                    "tier": item.tier,
+                    "kept": item.kept,
+                    "seconds": round(item.seconds, 4),
+                    "peak_memory_bytes": item.memory,
+                }
                 for item in self.compiled
             ],
             "store_bytes": self.store_bytes,

@@ -74,7 +74,9 @@ class Runs:
     `limits` are those of a check; a memory limit that is None is the usual share of what is available.
     """
 
-    def __init__(self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any) -> None:
+    def __init__(
+        self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any
+    ) -> None:
         self.runs, self.watch = tuple(runs), watch
         self.usual_memory = limits["memory"] is None
         made = Options(**limits)

@@ -52,7 +52,9 @@ class ShrinkResult(Shrunk):
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
         length = (
-            f"Shortened from {self.before} to {now} in {took}." if shorter else f"It has {now}, as before; that took {took}."
+            f"Shortened from {self.before} to {now} in {took}."
+            if shorter
+            else f"It has {now}, as before; that took {took}."
         )
         declared = self.trace.protocol.machine.constants.declared()
         lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in self.lowered.items())

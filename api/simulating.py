@@ -154,7 +154,9 @@ def simulate(
 def _left_out(question: Question) -> Iterator[str]:
     """Yield the note on the properties of whole behaviours that were left out, where all others are asked about."""
     others = [item for item in question.protocol.properties if item.kind.over_behaviours]
-    if others and (*question.properties, *others) == tuple(sorted(question.protocol.properties, key=others.__contains__)):
+    if others and (*question.properties, *others) == tuple(
+        sorted(question.protocol.properties, key=others.__contains__)
+    ):
         names = ", ".join(item.name for item in others)
         yield f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` judges them."
 
@@ -191,7 +193,12 @@ def _with_trace(
     if first is None or first.path is None:
         return SimulateResult(**vars(made), question=question)
     found = trace_of_path(
-        question.protocol, question.constants, first.result.name, first.path, version=question.version, normalize=normalize
+        question.protocol,
+        question.constants,
+        first.result.name,
+        first.path,
+        version=question.version,
+        normalize=normalize,
     )
     shrunk = shortened(Counterexample(found, first.path), watch, workers) if shrinks else None
     trace = shrunk.counterexample if shrunk else Counterexample(found, first.path)

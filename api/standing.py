@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.evidence import cases_of, of_kind
-from fencepost.figures.store import load
 from fencepost.invariants.catalogue import named_by, status, values_of
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 
 if TYPE_CHECKING:
@@ -125,7 +125,13 @@ def finding_of(entry: Entry) -> Finding:
     is_past = bool(rows) and versions[-1][1] not in having
     seen = {
         name: tuple(
-            sorted({row["kafka"] for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] == word})
+            sorted(
+                {
+                    row["kafka"]
+                    for row in load(name).get(rows, ())
+                    if _is_about(row[key], entry) and row["verdict"] == word
+                }
+            )
         )
         for name, (rows, key, word) in SEEN.items()
     }

@@ -47,9 +47,13 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
     """Write a small running model to NAME.py, and a test of it to test_NAME.py; return both files."""
     module = name.removesuffix(".py").replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module):
-        raise UsageError(f"{name!r} does not name a model: write a word such as my-protocol, of letters, digits and dashes.")
+        raise UsageError(
+            f"{name!r} does not name a model: write a word such as my-protocol, of letters, digits and dashes."
+        )
     if keyword.iskeyword(module) or module in sys.stdlib_module_names:
-        raise UsageError(f"Python has a word or a module {module!r} of its own, which the file would hide: write another name.")
+        raise UsageError(
+            f"Python has a word or a module {module!r} of its own, which the file would hide: write another name."
+        )
     files = Path(folder) / f"{module}.py", Path(folder) / f"test_{module}.py"
     for file in files:
         if file.exists():

@@ -29,7 +29,9 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
         with interruptible():
             return _with_lemmas(report, seconds, watch)
     except Stopped as signal:
-        return replace(report, proof=replace(report.proof, why_stopped=extended(signal.why, " while lemmas were looked for")))
+        return replace(
+            report, proof=replace(report.proof, why_stopped=extended(signal.why, " while lemmas were looked for"))
+        )
 
 
 def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:

@@ -86,7 +86,12 @@ class SweepResult(Answer["SweepData"]):
 
     def _repr_html_(self) -> str:
         rows = [
-            (" ".join(f"{name}={value}" for name, value in item.constants.items()), item.verdict, item.walks, item.violated)
+            (
+                " ".join(f"{name}={value}" for name, value in item.constants.items()),
+                item.verdict,
+                item.walks,
+                item.violated,
+            )
             for item in self.cells
         ]
         return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
@@ -266,7 +271,9 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
         assert setting.constants is not None
         here = Question(question.protocol, setting.constants, question.properties)
         kernels_of(here, source_of(here, Options(normalize=request.normalize)), watch)
-        origins.append((cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, request.normalize)))
+        origins.append(
+            (cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, request.normalize))
+        )
     return Sweep(tuple(origins), request.seed, request.depth, tuple(request.weights.items()))
 
 

@@ -76,7 +76,8 @@ def ask(
         values = constants
     else:
         texts = [
-            f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in _together(constants, more)
+            f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+            for name, value in _together(constants, more)
         ]
         switches = (*((name, True) for name in on), *((name, False) for name in off))
         values = choose_constants(found.machine, version or None, (*texts, *settings), switches)
@@ -150,7 +151,9 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
         return what
     if isinstance(what, str | Path):
         return find_protocol(str(what) if str(what).endswith(".py") or not isinstance(what, Path) else f"./{what}")
-    raise UsageError(f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file.")
+    raise UsageError(
+        f"check() was given {described(what)}: write a machine, the name of a protocol, or the path of its file."
+    )
 
 
 def find_protocol(name: str) -> Protocol:
@@ -182,7 +185,9 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
             return protocol(name)
         except UsageError as error:
             more = (
-                f"{model} defines {own.name!r}." if own is not None else "A protocol of your own is found with --model FILE.py."
+                f"{model} defines {own.name!r}."
+                if own is not None
+                else "A protocol of your own is found with --model FILE.py."
             )
             raise UsageError(f"{error} {more}") from None
 
@@ -237,9 +242,13 @@ def make_sure_file(path: Path) -> None:
     if path.is_dir():
         raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
     if not path.is_file():
-        raise UsageError(f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+        raise UsageError(
+            f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES."
+        )
     if path.stat().st_size > MOST:
-        raise UsageError(f"{path} has more than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES.")
+        raise UsageError(
+            f"{path} has more than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES."
+        )
     if path.suffix != ".py":
         raise UsageError(
             f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."
@@ -282,7 +291,9 @@ class _AsWritten(SourceFileLoader):
 def _run_file(path: Path) -> ModuleType:
     """Run a model file as a module; its neighbours can be imported, as if it were a script."""
     name = USER_MODULE + path.stem.encode("utf-8", "backslashreplace").decode()
-    spec = importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
+    spec = (
+        importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
+    )
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     _refuse_second_definitions(path)
@@ -376,7 +387,9 @@ def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
     known = [name for name, constant in declared.items() if constant.kind is bool]
     name, mark, value = text.strip().replace("-", "_").partition("=")
     if mark and name in known:
-        word = value.lower() if on else {"true": "false", "false": "true", "on": "off", "off": "on"}.get(value.lower(), "")
+        word = (
+            value.lower() if on else {"true": "false", "false": "true", "on": "off", "off": "on"}.get(value.lower(), "")
+        )
         instead = {"true": "--with", "on": "--with", "false": "--without", "off": "--without"}.get(word, option)
         raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
     if name in declared and name not in known:
@@ -385,15 +398,21 @@ def _switch(machine: Machine, text: str, *, on: bool) -> tuple[str, str]:
         )
     if name not in known:
         listed = f"Switches are: {', '.join(known)}." if known else "It has none."
-        raise UsageError(f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}")
+        raise UsageError(
+            f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}"
+        )
     return name, f"{option} {text}"
 
 
 def _choose(chosen: dict[str, tuple[str, int]], name: str, option: str, value: int) -> None:
     if name in chosen and chosen[name][1] != value:
-        raise UsageError(f"constant {name!r} was given two values, by {chosen[name][0]} and by {option}: write one of them.")
+        raise UsageError(
+            f"constant {name!r} was given two values, by {chosen[name][0]} and by {option}: write one of them."
+        )
     chosen[name] = (option, value)
 
 
 def _example(machine: Machine) -> str:
-    return next((f"{name}={item.show(item.default)}" for name, item in machine.constants.declared().items()), "NAME=VALUE")
+    return next(
+        (f"{name}={item.show(item.default)}" for name, item in machine.constants.declared().items()), "NAME=VALUE"
+    )

@@ -75,7 +75,9 @@ def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
     )
 
 
-def _prove(item: Theorem, machine: Machine, constants: Constants, settings: Settings, watch: Watch, *, cache: bool) -> Proof:
+def _prove(
+    item: Theorem, machine: Machine, constants: Constants, settings: Settings, watch: Watch, *, cache: bool
+) -> Proof:
     watch = watch if watch.live else Watch()  # a note for each proof and each twin is too much
     made = proof_of(machine, constants, item.properties, settings, watch, f"proving {item.name}", cache=cache)
     if made.why_stopped:

@@ -44,7 +44,16 @@ def trace_of_path(
         why = next((item.sentence for item in found.properties if item.name == prop), "")
     source = found.machine.source
     return made(
-        found, constants, prop, path, title=title, source=source, why=why, version=version, normalize=normalize, item=item
+        found,
+        constants,
+        prop,
+        path,
+        title=title,
+        source=source,
+        why=why,
+        version=version,
+        normalize=normalize,
+        item=item,
     )
 
 

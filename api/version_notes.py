@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Verdict
-from fencepost.figures.store import load
+from fencepost.invariants.figures.store import load
 from fencepost.model.language.machine import REPAIRED
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def answer_notes(question: Question, result: Result, *, normalize: bool) -> Iter
         prop = next(prop for prop in question.properties if prop.name == item.name)
         if item.verdict is Verdict.VIOLATED and item.path is not None and not item.kind.over_behaviours:
             repairs = [
-                it for it in left if is_prevented(machine, question.constants, prop, item.path, it.values, normalize=normalize)
+                it
+                for it in left
+                if is_prevented(machine, question.constants, prop, item.path, it.values, normalize=normalize)
             ]
             needed.setdefault(" or ".join(it.finding for it in repairs), []).append(item.name)
     for findings, names in sorted(needed.items()):

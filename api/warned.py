@@ -8,23 +8,23 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.oversights import ModelWarning, oversights
+from fencepost.explorers.program.ir.quantified import Sent
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Action, Kind
 from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.ir import translate
-from fencepost.model.language.ir.oversights import ModelWarning, oversights
-from fencepost.model.language.ir.quantified import Sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fencepost.api.targets import Question
+    from fencepost.explorers.program.ir import Program
     from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Property
-    from fencepost.model.language.ir import Program
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 

@@ -61,7 +61,11 @@ class Watch:
 
     def compiled(self, name: str, seconds: float) -> None:
         """Take how long compiling took, and that it was long."""
-        long = ", which is long: its code is kept, and is there at once the next time" if seconds > LONG and lasts() else ""
+        long = (
+            ", which is long: its code is kept, and is there at once the next time"
+            if seconds > LONG and lasts()
+            else ""
+        )
         self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
 
     def optimized(self, name: str, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """The audit of generated logs: time, memory, and whether what was planted is found: `python -m benchmarks.audit [--records N ...]`.
 
 A log is written once into `--folder` and kept there; `--only-write` ends after that. Then the command runs as a process of its own, and
-the memory of it and of all that it starts is looked at twice a second. Writes figures/audit.json, a row for each size.
+the memory of it and of all that it starts is looked at twice a second. Writes invariants/figures/audit.json, a row for each size.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from fencepost.audit.findings import SORTS
-from fencepost.figures.store import load, save
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.audit.findings import SORTS
 from pandas.util import hash_pandas_object
 from pyarrow.parquet import read_table
 from rich.console import Console
@@ -66,7 +66,7 @@ def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[s
         began = time.perf_counter()
         peak = 0
         with (Path(folder) / "out.json").open("w") as out:
-            process = subprocess.Popen([*command, "--output", f"{folder}/kept"], stdout=out)  # noqa: S603 (our own command)
+            process = subprocess.Popen([*command, "--output", f"{folder}/kept"], stdout=out)
             while process.poll() is None:
                 peak = max(peak, _memory(process.pid))
                 time.sleep(0.5)

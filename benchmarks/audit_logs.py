@@ -18,19 +18,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.conformance.clusters.client import Client
-from fencepost.conformance.clusters.cluster import CONTROLLER, START_SECONDS, Cluster, ClusterError, Shape
-from fencepost.conformance.clusters.kit import kit
-from fencepost.conformance.clusters.reproduce import PORT, SCENARIOS, TOPIC
-from fencepost.conformance.clusters.scenario import Scenario
-from fencepost.conformance.clusters.stage import NotReached, Stage
-from fencepost.conformance.clusters.story import Story
-from fencepost.conformance.driver import MEMORY_FOLDER
+from fencepost.kafka.clusters.client import Client
+from fencepost.kafka.clusters.cluster import CONTROLLER, START_SECONDS, Cluster, ClusterError, Shape
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, TOPIC
+from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.stage import NotReached, Stage
+from fencepost.kafka.clusters.story import Story
+from fencepost.kafka.driver.process import MEMORY_FOLDER
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from fencepost.conformance.clusters.cluster import Log
-    from fencepost.conformance.clusters.kit import Kit
+    from fencepost.kafka.clusters.cluster import Log
+    from fencepost.kafka.clusters.kit import Kit
 
 RELEASES = ("3.9.2", "4.1.2", "4.4.0")
 FOLDER = Path(__file__).parent.parent / "tests" / "metadata_logs"
@@ -104,7 +104,9 @@ MORE = tuple(
     )
 )
 STORIES = {
-    story.name: story for story in (*MORE, *SCENARIOS) if story.name.startswith(("hyp-10", "hyp-11", "hyp-13")) or story in MORE
+    story.name: story
+    for story in (*MORE, *SCENARIOS)
+    if story.name.startswith(("hyp-10", "hyp-11", "hyp-13")) or story in MORE
 }
 
 

@@ -1,4 +1,4 @@
-"""The explorer in a browser over a local server: `python -m benchmarks.explore` (needs Chromium and playwright). Writes figures/explore.json."""
+"""The explorer in a browser over a local server: `python -m benchmarks.explore` (needs Chromium and playwright). Writes invariants/figures/explore.json."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from fencepost.explore.page import write
-from fencepost.explore.serving import HOST, server
-from fencepost.figures.store import save
+from fencepost.counterexamples.browser.page import write
+from fencepost.counterexamples.browser.serving import HOST, server
+from fencepost.invariants.figures.store import save
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 

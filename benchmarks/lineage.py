@@ -101,7 +101,9 @@ def main() -> None:
         checks.add_column(column, justify="left" if column == "what" else "right")
     plain_ratio = reference.seconds / small
     checks.add_row("native, one worker, against the plain reference search (3/2/2/1)", "60", f"{plain_ratio:.0f}")
-    checks.add_row("native, one worker, against hand-written Python (tuples and a set)", "9", f"{median(simple) / base:.1f}")
+    checks.add_row(
+        "native, one worker, against hand-written Python (tuples and a set)", "9", f"{median(simple) / base:.1f}"
+    )
     checks.add_row("two workers against one", "1.7", f"{base / pair:.2f}")
     checks.add_row("bytes a state, exact", "at most 30", f"{one[0].store_bytes / distinct:.1f}")
     checks.add_row("bytes a state, compact", "at most 20", f"{compact.store_bytes / distinct:.1f}")

@@ -141,7 +141,9 @@ def of_machine() -> None:
     result = timed(f"searching {machine.name}", search.run)
     engine = Engine(search, asked, time.perf_counter())
     timed("building the graph", engine.prepare)
-    print(f"{'':4}{engine.rows.states:,} states, {len(engine.rows.targets):,} edges, {len(engine.graph.codes):,} classes")
+    print(
+        f"{'':4}{engine.rows.states:,} states, {len(engine.rows.targets):,} edges, {len(engine.graph.codes):,} classes"
+    )
     assert len(engine.rows.targets) == result.generated - search.position.initial
     for place, prop in enumerate(asked):
         found = timed(f"{prop.kind} {prop.name}", lambda place=place, prop=prop: engine.one(place, prop))  # type: ignore[misc]

@@ -15,9 +15,9 @@ import subprocess
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
-from fencepost.audit.reading import NEWEST, SOURCES
-from fencepost.conformance.kafka import by_maven, compiled, tool
-from fencepost.conformance.walking import walk
+from fencepost.kafka.audit.reading import NEWEST, SOURCES
+from fencepost.kafka.driver.releases import by_maven, compiled, tool
+from fencepost.kafka.driver.walking import walk
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import newest
 from fencepost.model.language import NONE, bits
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-BUDGETS = {"brokers": 3, "max_records": 0, "min_isr": 2, "metadata_lag": 24, "max_leader_epoch": 12, "fences": 6, "shrinks": 4}
+BUDGETS = {
+    "brokers": 3,
+    "max_records": 0,
+    "min_isr": 2,
+    "metadata_lag": 24,
+    "max_leader_epoch": 12,
+    "fences": 6,
+    "shrinks": 4,
+}
 MORE = {"crashes": 2, "clean_stops": 2, "elections": 4, "loss": 0}
 STEPS = 220
 CHANGES = 9
@@ -99,7 +107,12 @@ def _template(states: list[Any]) -> Template:
         if change or before or after:
             made.happenings.append(Happening(before, change or None, after))
     image = newest(states[-1])
-    made.last = {"isr": _members(image.isr), "leader": image.leader, "elr": _members(states[-1].elr), "recovering": recovering}
+    made.last = {
+        "isr": _members(image.isr),
+        "leader": image.leader,
+        "elr": _members(states[-1].elr),
+        "recovering": recovering,
+    }
     return made
 
 
@@ -212,7 +225,9 @@ class Group:
             tail = json.dumps(fields, separators=(",", ":"))[1:]
             for partition in range(self.partitions):
                 if self.skipped.get(partition) != step:
-                    to.text(f'PARTITION_CHANGE_RECORD\t2\t{{"partitionId":{partition},"topicId":"{self.topic}",{tail}\n')
+                    to.text(
+                        f'PARTITION_CHANGE_RECORD\t2\t{{"partitionId":{partition},"topicId":"{self.topic}",{tail}\n'
+                    )
         for kind, broker in item.after:
             self._event(to, kind, broker)
 
@@ -230,7 +245,14 @@ class Group:
                 "incarnationId": uuid(to.records),
                 "brokerEpoch": to.records,
             }
-            more = {"endPoints": [], "features": [], "rack": None, "fenced": True, "inControlledShutdown": False, "logDirs": []}
+            more = {
+                "endPoints": [],
+                "features": [],
+                "rack": None,
+                "fenced": True,
+                "inControlledShutdown": False,
+                "logDirs": [],
+            }
             to.record("REGISTER_BROKER_RECORD", 3, {**fields, **more})
             return
         says = {"unfence": {"fenced": -1}, "fence": {"fenced": 1}, "stop": {"inControlledShutdown": 1}}[kind]
@@ -240,7 +262,9 @@ class Group:
 def create(to: Writer, topic: str, name: str, brokers: list[int], partitions: int) -> None:
     """Write a topic with min ISR 2 and its partitions."""
     to.record("TOPIC_RECORD", 0, {"name": name, "topicId": topic})
-    to.record("CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "2"})
+    to.record(
+        "CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "2"}
+    )
     for partition in range(partitions):
         to.record("PARTITION_RECORD", 2, created(topic, partition, brokers))
 
@@ -273,7 +297,7 @@ def write(folder: Path, *, records: int, seed: int, plant: int = 10, groups: int
         "0",
         str(SEGMENT),
     ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:  # noqa: S603 (our own command)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         to = Writer(process.stdin)
         chance = random.Random(seed)  # noqa: S311 (no secret)
@@ -287,7 +311,9 @@ def _all(to: Writer, groups: list[Group], written: Written, chance: random.Rando
     to.begin()
     to.record("FEATURE_LEVEL_RECORD", 0, {"name": "metadata.version", "featureLevel": 27})
     to.record("FEATURE_LEVEL_RECORD", 0, {"name": "eligible.leader.replicas.version", "featureLevel": 1})
-    quiet = Group(len(groups), Template(last={"isr": [0, 1, 2], "leader": 0, "elr": [], "recovering": 0}), len(PLANTED) * plant)
+    quiet = Group(
+        len(groups), Template(last={"isr": [0, 1, 2], "leader": 0, "elr": [], "recovering": 0}), len(PLANTED) * plant
+    )
     for group in (*groups, quiet):
         group.create(to)
     _skip(groups, written, chance, plant)
@@ -319,7 +345,9 @@ def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) ->
         create(to, topic, name, quiet.brokers([0, 1, 2]), 1)
         to.change(topic, 0, {"isr": quiet.brokers([0, 1])})
         to.change(topic, 0, {"isr": quiet.brokers([0]), "eligibleLeaderReplicas": quiet.brokers([1])})
-        to.record("CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "1"})
+        to.record(
+            "CONFIG_RECORD", 0, {"resourceType": 2, "resourceName": name, "name": "min.insync.replicas", "value": "1"}
+        )
         to.record("CLEAR_ELR_RECORD", 0, {"topicName": name})
         to.record("REMOVE_TOPIC_RECORD", 0, {"topicId": topic})
         written.exposed[f"{name}-0"] = "cleared-then-deleted"
@@ -331,10 +359,13 @@ def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
         Happening(change={"isr": [0, 1]}, after=(("fence", 2),)),
         Happening(change={"isr": [0], "eligibleLeaderReplicas": [1]}, after=(("fence", 1),)),
         Happening(
-            change={"isr": [], "leader": NONE, "eligibleLeaderReplicas": [0, 1], "lastKnownElr": [0]}, after=(("fence", 0),)
+            change={"isr": [], "leader": NONE, "eligibleLeaderReplicas": [0, 1], "lastKnownElr": [0]},
+            after=(("fence", 0),),
         ),
         Happening(before=(("register", 1),)),
-        Happening(before=(("unfence", 1),), change={"isr": [1], "leader": 1, "eligibleLeaderReplicas": [], "lastKnownElr": []}),
+        Happening(
+            before=(("unfence", 1),), change={"isr": [1], "leader": 1, "eligibleLeaderReplicas": [], "lastKnownElr": []}
+        ),
     ]
     group = Group(number, Template(happenings), plant)
     group.create(to)

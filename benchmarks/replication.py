@@ -2,7 +2,7 @@
 
 The earlier commit (`benchmarks/earlier.py`) is installed into a folder of its own. Runs are taken in turns, so that what else the
 machine does falls on all alike. Compilation is left out. Of several runs the least counts: it was disturbed least. `--large`
-adds a search of 61 million states, for which the earlier commit is measured on its first states. Writes figures/speed.json,
+adds a search of 61 million states, for which the earlier commit is measured on its first states. Writes invariants/figures/speed.json,
 which docs/speed.md reads.
 """
 
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.explorers.judge import values_of
-from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import runs
+from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import protocol
 from rich.console import Console
 from rich.table import Table
@@ -39,7 +39,7 @@ class Searcher:
 
     def __init__(self, python: Path | str) -> None:
         command = [str(python), "-P", str(Path(__file__).with_name("searcher.py"))]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603 (our own program)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ask(self, machine: str, **options: Any) -> Answer:
         """Search a machine that is measured once."""
@@ -187,13 +187,23 @@ def ratios(rows: dict[str, Answer]) -> list[tuple[str, str, str]]:
         one, two, old = (f"{machine}, one worker", f"{machine}, two workers", f"{machine}, {COMMIT}, one worker")
         wanted = "at least 4" if machine == THREE else ""
         found.append(
-            (f"{machine}, rate against {COMMIT}, processor seconds", wanted, f"{_ratio(rows, old, one, 'processor'):.2f}")
+            (
+                f"{machine}, rate against {COMMIT}, processor seconds",
+                wanted,
+                f"{_ratio(rows, old, one, 'processor'):.2f}",
+            )
         )
         found.append((f"{machine}, rate against {COMMIT}, wall", wanted, f"{_ratio(rows, old, one, 'wall'):.2f}"))
-        found.append((f"{machine}, two workers against one, wall", "at least 1.7", f"{_ratio(rows, one, two, 'wall'):.2f}"))
+        found.append(
+            (f"{machine}, two workers against one, wall", "at least 1.7", f"{_ratio(rows, one, two, 'wall'):.2f}")
+        )
         found.append((f"{machine}, bytes a state, exact", f"at most {most}", f"{_size(rows[one]):.1f}"))
         found.append(
-            (f"{machine}, bytes a state, compact", "at most 20", f"{_size(rows[f'{machine}, compact, one worker']):.1f}")
+            (
+                f"{machine}, bytes a state, compact",
+                "at most 20",
+                f"{_size(rows[f'{machine}, compact, one worker']):.1f}",
+            )
         )
     if f"{LARGE}, two workers" in rows:
         whole = rows[f"{LARGE}, two workers"]

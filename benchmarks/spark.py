@@ -2,7 +2,7 @@
 
 The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it is),
 `executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation and
-the start of a session are left out; the start is told. Writes figures/spark.json, which docs/spark.md reads.
+the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which docs/spark.md reads.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from fencepost.explorers.spark.walking import Sweep, cell_of
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
-from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import runs
+from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import protocol
 from rich.console import Console
 from rich.table import Table
@@ -92,7 +92,9 @@ class Searches:
     def on_spark(self, cluster: Cluster, partitions: int = 0, handover: int = 100_000) -> dict[str, Any]:
         """Search on Spark; return what it found and cost."""
         values = tuple((name, int(value)) for name, value in self.constants.values.items())
-        origin = Origin(self.found.machine.name, "", values, tuple(item.name for item in self.properties), normalize=True)
+        origin = Origin(
+            self.found.machine.name, "", values, tuple(item.name for item in self.properties), normalize=True
+        )
         search = Explore(
             self.found.machine, self.constants, self.properties, Options(), origin, self.kernels, partitions, handover
         )  # fmt: skip
@@ -136,7 +138,14 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
 
 def _print_levels(there: dict[str, Any]) -> None:
     table = Table(title="The levels that Spark did", title_justify="left")
-    for column in ("level", "new states", "successors that moved", "shuffle written, MB", "bytes a successor", "seconds"):
+    for column in (
+        "level",
+        "new states",
+        "successors that moved",
+        "shuffle written, MB",
+        "bytes a successor",
+        "seconds",
+    ):
         table.add_column(column, justify="right")
     for item in there["levels"]:
         moved = max(1, item["received"])
@@ -154,7 +163,11 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
     for partitions in PARTITIONS:
         there = searches.on_spark(Cluster("local[2]"), partitions, handover=1)
         small = [item["seconds"] for item in there["levels"] if item["fresh"] < SMALL_LEVEL][2:]
-        found[partitions] = {"median_seconds": round(median(small), 3), "most_seconds": max(small), "levels": len(small)}
+        found[partitions] = {
+            "median_seconds": round(median(small), 3),
+            "most_seconds": max(small),
+            "levels": len(small),
+        }
         CONSOLE.print(
             f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of {len(small)}, "
             f"{max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions below 1.5 s is wanted)"
@@ -166,7 +179,9 @@ def _executors(given: argparse.Namespace) -> dict[str, Any]:
     """One executor against two, each a process with one processor."""
     searches = Searches(given.middle)
     conf = (("spark.executor.memory", "2g"),)
-    found = {count: searches.on_spark(Cluster(f"local-cluster[{count},1,2048]", conf), partitions=4) for count in (1, 2)}
+    found = {
+        count: searches.on_spark(Cluster(f"local-cluster[{count},1,2048]", conf), partitions=4) for count in (1, 2)
+    }
     one, two = found[1]["seconds"], found[2]["seconds"]
     CONSOLE.print(
         f"{searches.name}: {found[1]['distinct']:,} states; one executor {one:.0f} s, two {two:.0f} s, {one / two:.2f} times as fast"

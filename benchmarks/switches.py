@@ -3,7 +3,7 @@
 The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine of today, in turns, as
 kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most;
 `--warm` takes the time of `fencepost check` from its start to its end, once its machine is compiled.
-Writes figures/switches.json, which docs/replication.md shows.
+Writes invariants/figures/switches.json, which docs/replication.md shows.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from statistics import median
 from typing import Any
 
 from fencepost.explorers.judge import values_of
-from fencepost.figures.store import load, save
 from fencepost.invariants.catalogue import runs
+from fencepost.invariants.figures.store import load, save
 
 from benchmarks.earlier import FOLDER, ROOT
 from benchmarks.replication import CONSOLE, THREE, Answer, Searcher
@@ -38,7 +38,7 @@ KEPT = {"exact": "whole states", "compact": "fingerprints"}
 def models_before() -> str:
     """Return a folder with the model of that commit as a package `before`, and its properties."""
     folder = FOLDER / f"{BEFORE}-model"
-    packed = subprocess.run(  # noqa: S603 (a commit of ours)
+    packed = subprocess.run(
         ["git", "archive", BEFORE, "model/cluster", "invariants/replication.py"],  # noqa: S607
         cwd=ROOT,
         stdout=subprocess.PIPE,
@@ -110,7 +110,9 @@ def warm(rounds: int) -> None:
     seconds, processor = [], []
     for _ in range(rounds + 1):
         began, before = time.perf_counter(), children()
-        done = subprocess.run([sys.executable, "-m", *command, "--json", "--quiet"], stdout=subprocess.PIPE, check=False)  # noqa: S603 (ours)
+        done = subprocess.run(
+            [sys.executable, "-m", *command, "--json", "--quiet"], stdout=subprocess.PIPE, check=False
+        )
         seconds.append(time.perf_counter() - began)
         processor.append(children() - before)
     found = json.loads(done.stdout)

@@ -87,7 +87,9 @@ def shortest(bug: Bug) -> int:
     """Return the states of the shortest trace at the catalogue's sizes."""
     found, constants = protocol(bug.protocol), constants_of(bug, bug.small)
     kernels = kernels_of(bug, constants)
-    result = search(found.machine, constants, found.select((bug.prop,)), Options(stop_on_violation=True), kernels=kernels)
+    result = search(
+        found.machine, constants, found.select((bug.prop,)), Options(stop_on_violation=True), kernels=kernels
+    )
     path = result.of(bug.prop).path
     assert path is not None
     return path.length

@@ -60,7 +60,7 @@ def _compile(constants: tuple[int, int, int, int]) -> Path | str:
     defines = [f"-D{name}={value}" for name, value in zip(names, constants, strict=True)]
     program = Path(_directory().name, "-".join(map(str, constants)))
     command = [compiler, *FLAGS, *defines, "-o", str(program), str(SOURCE)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return program
     errors = [line for line in done.stderr.splitlines() if "error" in line]
@@ -72,7 +72,7 @@ def _run(constants: tuple[int, int, int, int], *mode: str) -> Measured | None:
     if isinstance(program, str):
         return None
     command = [str(program), *map(str, constants), *mode]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         msg = f"the C search of {constants} stopped with status {done.returncode}: {done.stderr}"
         raise RuntimeError(msg)

@@ -10,7 +10,14 @@ import click
 from fencepost.api.advice import against
 from fencepost.api.places import placed
 from fencepost.cli.status import Exit
-from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UnkeptError, UsageError
+from fencepost.model.language.errors import (
+    DomainError,
+    FencepostError,
+    MismatchError,
+    ModelError,
+    UnkeptError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +37,9 @@ LONGEST = 60
 """Characters of a name that a message repeats."""
 
 
-def as_far_as_kept(work: Callable[Given, Found], *args: Given.args, **given: Given.kwargs) -> tuple[Found, UnkeptError | None]:
+def as_far_as_kept(
+    work: Callable[Given, Found], *args: Given.args, **given: Given.kwargs
+) -> tuple[Found, UnkeptError | None]:
     """Return what work found; where a part of it could not be kept, with the error that is to be raised once that is told."""
     try:
         return work(*args, **given), None

@@ -123,7 +123,9 @@ class Commands(click.Group):
                 width = max(map(len, _PLACES))
                 formatter.write_dl([(f"{name:{width}}", line) for name, (_, line) in commands.items()])
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of this name; the error for an unknown one names the nearest."""
         if args and not args[0].startswith("-") and args[0] not in _PLACES:
             from fencepost.model.language.errors import nearest
@@ -135,7 +137,9 @@ class Commands(click.Group):
         return name, found, rest
 
 
-@click.group("fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "fencepost", cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(version("fencepost"), prog_name="fencepost", message="%(prog)s %(version)s")
 @click.pass_context
 def run(ctx: click.Context) -> None:
@@ -156,7 +160,9 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
     for option in {item for item in given if isinstance(item, click.Option)}:
         times = given.count(option)
         if times > 1 and not (option.multiple or option.is_flag or option.count):
-            raise click.UsageError(f"{option.opts[0]} was given {times} times, and it has one value: write it once.", ctx)
+            raise click.UsageError(
+                f"{option.opts[0]} was given {times} times, and it has one value: write it once.", ctx
+            )
 
 
 def _end(error: BaseException) -> Exit:

@@ -61,7 +61,9 @@ def _folded_messages(found: list[Change]) -> list[str]:
     if len(gone) != 1 or len(come) != 1:
         return [str(item) for item in found]
     pairs = zip(fields_of(gone[0].old), fields_of(come[0].new), strict=True)
-    return [f"{gone[0].name}: {old.replace('=', ' ', 1)} -> {new.partition('=')[2]}" for old, new in pairs if old != new]
+    return [
+        f"{gone[0].name}: {old.replace('=', ' ', 1)} -> {new.partition('=')[2]}" for old, new in pairs if old != new
+    ]
 
 
 def states_text(trace: Trace, path: Path, *, start: str = "initial", ending: str = "") -> str:
@@ -116,14 +118,18 @@ def _own(cells: Iterable[Cell]) -> list[str]:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  " + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _difference(found: list[Change]) -> list[str]:
     if not found:
         return ["  nothing changes"]
     lines = []
-    for label, group in groupby((item for item in found if not item.is_message and not item.is_aside), lambda item: item.label):
+    for label, group in groupby(
+        (item for item in found if not item.is_message and not item.is_aside), lambda item: item.label
+    ):
         text = ", ".join(map(str, group))
         lines += fold(f"{label}: {text}" if label else text, WIDTH, "  ")
     lines += [line for item in found if item.is_message for line in fold(str(item), WIDTH, "  ")]

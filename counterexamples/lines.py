@@ -152,13 +152,16 @@ class Lines:
                 hint = nearest(name, list(HEADERS))
                 self.refuse(line.number, f"there is no header {quoted(name)}.{hint} Headers are: {', '.join(HEADERS)}.")
             if name in found:
-                self.refuse(line.number, f"header {name!r} is given twice, first in line {found[name].number}. Write it once.")
+                self.refuse(
+                    line.number, f"header {name!r} is given twice, first in line {found[name].number}. Write it once."
+                )
             if not value.strip():
                 self.refuse(line.number, f"header {name!r} has no value. Write one, or leave the line out.")
             found[name] = Line(line.number, value.strip())
         for name in NEEDED:
             if name not in found:
                 self.refuse(
-                    lines[-1].number, f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`."
+                    lines[-1].number,
+                    f"the header ends without {name!r}, which every trace has. Write a line `{name}: ...`.",
                 )
         return found

@@ -111,7 +111,9 @@ def _bounds_of(record: type[Record]) -> Iterator[Linear]:
             yield from _bounds_of(field.record)
         elif isinstance(field, ArrayOf):
             yield field.length
-            yield from _bounds(field.element.domain) if isinstance(field.element, Scalar) else _bounds_of(field.element.record)
+            yield from (
+                _bounds(field.element.domain) if isinstance(field.element, Scalar) else _bounds_of(field.element.record)
+            )
 
 
 def _bounds(domain: Domain) -> Iterator[Linear]:

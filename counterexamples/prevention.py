@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
 from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.constants import RUNTIME
@@ -21,7 +22,6 @@ from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-from fencepost.model.language.subset import check, guards_of
 from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.program.subset import Guards, Program
     from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constant, Constants
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType, Key
-    from fencepost.model.language.subset import Guards, Program
 
 FEW = 4
 """Values of a number that are tried: a version, not a budget."""
@@ -118,7 +118,9 @@ def is_prevented(
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
     """Return the bugs and hypotheses that a trace shows: without what brings one back, the history ends otherwise."""
     turned = {prevention.setting.partition("=")[0] for prevention in found}
-    return [entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned]
+    return [
+        entry for entry in suspects(trace) if not settings_of(trace, entry) or settings_of(trace, entry).keys() & turned
+    ]
 
 
 def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]]:
@@ -128,7 +130,11 @@ def _alternatives(trace: Trace) -> Iterator[tuple[str, Constant[Any], int, bool]
     sizes = _sizing(machine) | _read(definition_of(machine.initial.function))
     for name, constant in machine.constants.declared().items():
         now = int(trace.constants.values[name])
-        if constant.sort != RUNTIME or name in sizes or (constant.high - constant.low >= FEW and not constant.spellings()):
+        if (
+            constant.sort != RUNTIME
+            or name in sizes
+            or (constant.high - constant.low >= FEW and not constant.spellings())
+        ):
             continue
         for value in sorted(set(constant.spellings().values()) or range(constant.low, constant.high + 1)):
             if value != now:
@@ -198,7 +204,11 @@ def _lines(program: Program, name: str) -> Iterator[Line]:
     for function, checked in program.functions.items():
         file = place_of(function).file
         numbers = sorted(
-            {node.lineno for node in ast.walk(checked.node) if isinstance(node, ast.Attribute) and _is_constant(node, name)}
+            {
+                node.lineno
+                for node in ast.walk(checked.node)
+                if isinstance(node, ast.Attribute) and _is_constant(node, name)
+            }
         )
         for number in numbers:
             yield Line(Place(file, number), linecache.getline(str(file), number).strip())
@@ -209,7 +219,12 @@ def _read(tree: ast.AST) -> set[str]:
 
 
 def _is_constant(node: ast.AST, name: str) -> TypeGuard[ast.Attribute]:
-    return isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name) and node.value.id == "c"
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == name
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "c"
+    )
 
 
 def _sizing(machine: Machine) -> set[str]:

@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.liveness.shown import every_instance, instances, of_which
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,8 @@ class _Kept:
             for item in instances(self.plain, self.prop, [self.plain.apply(before, step)], before):
                 self.taken.setdefault(item, []).append(number)
         self.enabled = {
-            number: instances(self.plain, self.prop, self.plain.transitions(key), key) for number, key in self.states.items()
+            number: instances(self.plain, self.prop, self.plain.transitions(key), key)
+            for number, key in self.states.items()
         }
 
     def is_fair(self) -> bool:
@@ -67,7 +68,9 @@ class _Kept:
                 yield f"{fair}: never enabled: {self.refusal(fair, first)}"
                 continue
             found = []
-            for why, group in groupby(sorted((self.why(item, fair), item[1]) for item in own), key=lambda pair: pair[0]):
+            for why, group in groupby(
+                sorted((self.why(item, fair), item[1]) for item in own), key=lambda pair: pair[0]
+            ):
                 which = [of_which(self.plain, fair, values) for _, values in group]
                 values = f" ({'; '.join(which)})" if any(which) else ""
                 found.append(f"{fair}{values}: {why}")
@@ -97,7 +100,9 @@ class _Kept:
             if action in self.prop.behaviour.without:
                 found.append((-1, f"{action.label} is left out of what the property is about"))
                 continue
-            steps = [step for step in self.plain.steps(action, key) if values in (None, self.plain.instance(fair, step))]
+            steps = [
+                step for step in self.plain.steps(action, key) if values in (None, self.plain.instance(fair, step))
+            ]
             found += [(at, f"{text}{where}") for at, text in (self.answer(step, key) for step in steps)]
             if not steps and any(isinstance(domain, InFlight) for _, domain in action.params):
                 found.append((-1, f"there is no message for {action.label}{where}"))

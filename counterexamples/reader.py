@@ -7,24 +7,33 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.lines import load
-from fencepost.counterexamples.trace import DIFFERS, LOOP, RECORDED, WORST, Trace, promises_of, starting_points, verdict_of
+from fencepost.counterexamples.trace import (
+    DIFFERS,
+    LOOP,
+    RECORDED,
+    WORST,
+    Trace,
+    promises_of,
+    starting_points,
+    verdict_of,
+)
 from fencepost.counterexamples.values import arguments, pairs, quoted
+from fencepost.explorers.program.removal import find_guard
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.interpreter import Step
-from fencepost.model.language.removal import find_guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path as File
 
     from fencepost.counterexamples.lines import Line, Lines
+    from fencepost.explorers.program.removal import Guard
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.removal import Guard
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")
@@ -131,7 +140,11 @@ class _Reader:
         promised = dict(promises_of(prop))
         for name in ("fairness", "without"):
             if name in header and header[name].text != promised.get(name, ""):
-                own = f"{prop.name!r} has {quoted(promised[name])}" if prop and promised.get(name) else "the property has none"
+                own = (
+                    f"{prop.name!r} has {quoted(promised[name])}"
+                    if prop and promised.get(name)
+                    else "the property has none"
+                )
                 self.refuse(
                     header[name].number,
                     f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave it out, and "
@@ -176,11 +189,13 @@ class _Reader:
             return None
         if len(places) > 1:
             self.refuse(
-                lines[places[1]].number, f"`{LOOP}` is given twice, first in line {lines[places[0]].number}. Write it once."
+                lines[places[1]].number,
+                f"`{LOOP}` is given twice, first in line {lines[places[0]].number}. Write it once.",
             )
         if prop is None or not prop.kind.over_behaviours or trace.worst:
             self.refuse(
-                lines[places[0]].number, f"a trace with this verdict ends in its last step: it has no loop. Remove `{LOOP}`."
+                lines[places[0]].number,
+                f"a trace with this verdict ends in its last step: it has no loop. Remove `{LOOP}`.",
             )
         return places[0]
 
@@ -232,11 +247,14 @@ class _Reader:
         if verdict.text in of_none:
             if "property" in header:
                 line, what = header["property"], of_none[verdict.text]
-                self.refuse(line.number, f"property {line.text!r} is named, but {what} is of no property. Leave the line out.")
+                self.refuse(
+                    line.number, f"property {line.text!r} is named, but {what} is of no property. Leave the line out."
+                )
             return None
         if "property" not in header:
             self.refuse(
-                verdict.number, f"the verdict is {verdict.text!r}, but no property is named. Write a line `property: ...`."
+                verdict.number,
+                f"the verdict is {verdict.text!r}, but no property is named. Write a line `property: ...`.",
             )
         with self.at(header["property"].number):
             prop = found.select((header["property"].text,))[0]

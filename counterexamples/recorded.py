@@ -32,7 +32,13 @@ class Difference(NamedTuple):
             at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
             return f"{at}: recorded is {self.was.strip()!r}, and it is {(self.now or '').strip()!r} now."
         there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
-        here = "has nothing more" if self.now is None else f"gives {self.now.strip()!r}" if self.now else "gives an empty line"
+        here = (
+            "has nothing more"
+            if self.now is None
+            else f"gives {self.now.strip()!r}"
+            if self.now
+            else "gives an empty line"
+        )
         return f"{self.place}: the states {there} where the model {here}."
 
 
@@ -46,7 +52,9 @@ def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Diffe
         if was is None:
             return Difference(place, None, next(line for line in given[index:] if line))
         if was != now:
-            return Difference(place, was, now, 0 if now is None else _step_at(given, index) or _step_at(recorded, index))
+            return Difference(
+                place, was, now, 0 if now is None else _step_at(given, index) or _step_at(recorded, index)
+            )
     return None
 
 
@@ -68,9 +76,7 @@ def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
     if found is None:
         return " So it is recorded, so the header or the model has changed, or the step was edited in both places."
     if found.step:
-        return (
-            f" The steps differ from the recorded ones at step {found.step}: {found.place} has {(found.was or '').strip()!r}."
-        )
+        return f" The steps differ from the recorded ones at step {found.step}: {found.place} has {(found.was or '').strip()!r}."
     if found.was is None:
         return f" The file was cut or edited since the states were written: {found}"
     return f" The header was edited or the model has changed since the states were written: {found}"

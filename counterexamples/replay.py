@@ -11,6 +11,7 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.explorers.sealed import put
 from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
@@ -19,7 +20,6 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Path
 from fencepost.model.language.own_names import path_shown
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -153,7 +153,10 @@ class _Replaying:
         """Return the history so far."""
         whole = len(self.states) == len(self.trace.steps) + 1
         return Path(
-            self.states[0], self.trace.steps[: len(self.states) - 1], tuple(self.states), self.trace.loop if whole else None
+            self.states[0],
+            self.trace.steps[: len(self.states) - 1],
+            tuple(self.states),
+            self.trace.loop if whole else None,
         )
 
     def take(self, step: Step) -> Transition:
@@ -189,9 +192,7 @@ class _Replaying:
             return "No step is enabled there: remove this one and what follows."
         others = len(possible) - SHOWN
         more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
-        return (
-            f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
-        )
+        return f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
         """Raise UsageError: all steps are possible, but the end does not show what the trace says."""
@@ -230,7 +231,10 @@ class _Replaying:
     def command(self) -> str:
         """Return the command that finds such a trace."""
         trace = self.trace
-        words = ["fencepost ablate" if trace.removed else "fencepost check", own_file(trace.protocol) or trace.protocol.name]
+        words = [
+            "fencepost ablate" if trace.removed else "fencepost check",
+            own_file(trace.protocol) or trace.protocol.name,
+        ]
         words += ["--version", trace.version] if trace.version else []
         words += [f"--set {pair}" for pair in trace.constants_text.split()]
         words += ["--property", trace.prop.name] if trace.prop else []

@@ -98,7 +98,9 @@ class Attempts:
                 messages = [key_of(item) for item in getattr(self.plain.schema.restore(state), domain.bag)]
                 if not messages:
                     raise DisabledError
-                arguments.append(value if value in messages else max(messages, key=lambda item, to=value: _alike(item, to)))  # type: ignore[misc]
+                arguments.append(
+                    value if value in messages else max(messages, key=lambda item, to=value: _alike(item, to))
+                )  # type: ignore[misc]
                 continue
             if value not in values_of(self.plain.schema, domain):
                 raise DisabledError

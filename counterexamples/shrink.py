@@ -113,7 +113,9 @@ def source_of(trace: Trace) -> Source:
     found = trace.protocol
     asked = () if trace.prop is None else (trace.prop,)
     masked = trace.removed is not None
-    return generate(found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize, masked=masked)
+    return generate(
+        found.machine, trace.constants, found.compiled_with(asked), normalize=trace.normalize, masked=masked
+    )
 
 
 class _Shrinking:
@@ -139,7 +141,9 @@ class _Shrinking:
         self.leave_out()
         self.in_a_smaller_shape()
         for _ in range(ROUNDS):
-            if not (self.found_shorter(self.wide, 0.6) or self.found_shorter_below()) and (self.certain or not self.walk()):
+            if not (self.found_shorter(self.wide, 0.6) or self.found_shorter_below()) and (
+                self.certain or not self.walk()
+            ):
                 break
             if self.left <= 0 or self.interrupted:
                 break

@@ -55,7 +55,9 @@ def promises(prop: Property) -> tuple[Entry, ...]:
     known = entries()
     said = re.findall(r"[A-Za-z0-9-]+", (prop.text or inspect.getdoc(prop.function) or "").partition(":")[0])
     named = tuple(known[word] for word in said if word in known)
-    return named or tuple(known[entry] for judged, entry in _judged() if judged is prop and known[entry].kind in PROMISES)
+    return named or tuple(
+        known[entry] for judged, entry in _judged() if judged is prop and known[entry].kind in PROMISES
+    )
 
 
 @cache
@@ -100,7 +102,11 @@ def _is_set(trace: Trace, entry: Entry) -> bool:
     for alternative in entry.switch.split(";"):
         pairs = [word.partition("=") for word in alternative.split(",") if word.strip()]
         known = [(name.strip(), value.strip()) for name, _, value in pairs if name.strip() in declared]
-        if known and len(known) == len(pairs) and all(int(declared[name].parse(text)) == values[name] for name, text in known):
+        if (
+            known
+            and len(known) == len(pairs)
+            and all(int(declared[name].parse(text)) == values[name] for name, text in known)
+        ):
             return True
     return False
 

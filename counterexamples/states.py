@@ -94,7 +94,10 @@ def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
     for old, new in zip(parts(record, before), parts(record, after), strict=True):
         for was, now in zip(old.cells, new.cells, strict=True):
             if was.messages is not None and now.messages is not None:
-                gone, come = Counter(was.messages) - Counter(now.messages), Counter(now.messages) - Counter(was.messages)
+                gone, come = (
+                    Counter(was.messages) - Counter(now.messages),
+                    Counter(now.messages) - Counter(was.messages),
+                )
                 found += [Change(old.label, was.name, text, "") for text in gone.elements()]
                 found += [Change(old.label, was.name, "", text) for text in come.elements()]
             elif was.text != now.text:

@@ -38,9 +38,7 @@ MANY = 8
 """Columns of a table that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
-FOLDING = (
-    "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
-)
+FOLDING = "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
 """What a trace says once, below the first step that is folded."""
 
 
@@ -145,12 +143,16 @@ def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[Renderabl
 
 
 def _line(label: str, group: list[Change]) -> Text:
-    line = Text(", ").join(Text.assemble(f"{_words(item.name)} ", (item.old, OLD), ARROW, (item.new, NEW)) for item in group)
+    line = Text(", ").join(
+        Text.assemble(f"{_words(item.name)} ", (item.old, OLD), ARROW, (item.new, NEW)) for item in group
+    )
     return Text.assemble((f"{_words(label)}: ", NAME), line) if label else line
 
 
 def _message(change: Change) -> Text:
-    return Text.assemble(f"{_words(change.name)} ", (f"- {change.old}", OLD) if change.old else (f"+ {change.new}", NEW))
+    return Text.assemble(
+        f"{_words(change.name)} ", (f"- {change.old}", OLD) if change.old else (f"+ {change.new}", NEW)
+    )
 
 
 def _compared(name: str, pairs: list[tuple[Part, Part]]) -> Sheet:

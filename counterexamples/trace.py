@@ -12,22 +12,22 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.folding import fold
+from fencepost.explorers.program.removal import without
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.removal import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.explorers.program.removal import Guard
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.records import Key
-    from fencepost.model.language.removal import Guard
 
 FORMAT = "1"
 RULE = "----"
@@ -117,7 +117,11 @@ class Trace:
 
     def start(self, plain: Interpreter) -> str:
         """Return the parameters of the initial state as text; empty where there is one only."""
-        return "" if self.initial is None else plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
+        return (
+            ""
+            if self.initial is None
+            else plain.show(Step(self.protocol.machine.initial, self.initial)).partition(" ")[2]
+        )
 
     def head(self) -> str:
         """Return the header and the actions as text, each with its `----`."""
@@ -242,7 +246,9 @@ def trace_of_path(
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"
-    said = f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
+    said = (
+        f"the worst way of {prop}" if worst else f"{prop} is {verdict_of(judged)}" if prop else "no action is enabled"
+    )
     made = Trace(
         title=_one_line(title) or f"{found.name}: {said}",
         protocol=found,

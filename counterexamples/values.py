@@ -99,7 +99,9 @@ def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
             f"{what} was given {quoted(text)}, which is not one of its values.{guess} Write {describe(domain, low, high)}."
         )
     if not low <= value <= high:
-        raise UsageError(f"{what} was given {quoted(text)}, which is out of its domain. Write {describe(domain, low, high)}.")
+        raise UsageError(
+            f"{what} was given {quoted(text)}, which is out of its domain. Write {describe(domain, low, high)}."
+        )
     return value
 
 

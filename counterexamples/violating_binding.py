@@ -93,7 +93,9 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
         return [restore(path.states[-1]), trace.constants]
     last, before = path.steps[-1], restore(path.states[-2])
     after = restore(plain.apply(path.states[-2], last).raw)
-    extra = [plain.argument(before, domain, value) for (_, domain), value in zip(last.action.params, last.args, strict=True)]
+    extra = [
+        plain.argument(before, domain, value) for (_, domain), value in zip(last.action.params, last.args, strict=True)
+    ]
     return [before, after, trace.constants, *(extra if prop.on is not None else ())]
 
 

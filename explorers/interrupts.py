@@ -155,7 +155,9 @@ def _would_be_lost(frame: FrameType | None) -> bool:
     at = frame
     while at is not None:
         code = at.f_code
-        if code.co_name == "__del__" or ("llvmlite" in code.co_filename and code.co_name.startswith("_raw_object_cache")):
+        if code.co_name == "__del__" or (
+            "llvmlite" in code.co_filename and code.co_name.startswith("_raw_object_cache")
+        ):
             return True
         at = at.f_back
     return False

@@ -13,6 +13,7 @@ from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import with_late_faults
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.explorers.verdict import (
     ENOUGH,
     LEFT,
@@ -32,7 +33,6 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Transition
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 class PlainSearch:
     """One exhaustive search on the plain semantics."""
 
-    def __init__(self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+    def __init__(
+        self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
+    ) -> None:
         self.machine, self.properties, self.options = machine, properties, options
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.constants = constants

@@ -58,7 +58,9 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
     for item in machine.actions:
         drawn = {name: _strategy(plain, domain) for name, domain in item.params}
         if None not in drawn.values():
-            content[f"{OURS}{item.name}"] = rule(**{f"{OURS}{name}": drawn[name] for name in drawn})(_rule(plain, item, must))
+            content[f"{OURS}{item.name}"] = rule(**{f"{OURS}{name}": drawn[name] for name in drawn})(
+                _rule(plain, item, must)
+            )
     content["__doc__"] = machine.sentence
     return type(machine.name.title().replace("-", ""), (stateful.RuleBasedStateMachine,), content)
 

@@ -147,7 +147,9 @@ class Driver:
             float(walker.faults(made).max()),
             label="faults used",
         )
-        target(float(divergence(walker.machine, walker.states(made.finals)).max()), label="offsets at which logs differ")
+        target(
+            float(divergence(walker.machine, walker.states(made.finals)).max()), label="offsets at which logs differ"
+        )
 
     def path(self, found: ViolatedError) -> Path:
         """Return the path along a schedule that violates a property, as the plain semantics confirms it."""

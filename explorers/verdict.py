@@ -290,7 +290,9 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
 
 def refuse_replacing(folder: object) -> NoReturn:
     """Raise UsageError for a folder that keeps a search already, which a new one would replace."""
-    raise UsageError(f"{folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder.")
+    raise UsageError(
+        f"{folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
+    )
 
 
 @dataclass(frozen=True)

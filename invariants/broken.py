@@ -60,4 +60,6 @@ ANYONE_IS_ELECTED = _without("leaders come from the ISR", controller_elect_leade
 TRUNCATES_TO_HIGH_WATERMARK = _without(
     "followers truncate where the logs part", become_follower_and_truncate=become_follower_and_truncate
 )
-LEADER_NOT_COUNTED = _without("the leader has what it commits", leader_increase_high_watermark=leader_increase_high_watermark)
+LEADER_NOT_COUNTED = _without(
+    "the leader has what it commits", leader_increase_high_watermark=leader_increase_high_watermark
+)

@@ -150,7 +150,9 @@ def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
     named = {case.run.name for evidence in found.values() for case in evidence.cases}
     for run in runs.all:
         if run.name not in named and not run.serves:
-            raise UsageError(f"run {run.name!r} decides nothing: name it in an entry, or say under `serves` what it is for.")
+            raise UsageError(
+                f"run {run.name!r} decides nothing: name it in an entry, or say under `serves` what it is for."
+            )
     return found
 
 
@@ -179,7 +181,9 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
     by = claim.said.get("by", claim.entry.id)
     for item in words(claim.said.get("by", "")):
         if not any(runs.knows(protocol, item) for protocol in runs.by_protocol):
-            raise UsageError(f"no protocol has a property {item!r}, which stands under `by`: write ids of a file of runs.")
+            raise UsageError(
+                f"no protocol has a property {item!r}, which stands under `by`: write ids of a file of runs."
+            )
     has_twins = claim.entry.kind in ("bug", "hypothesis") and not claim.said.get("alone", False)
     for protocol in [*named, *(runs.by_protocol if has_twins else ())]:
         asked = _titled(claim.entry, protocol, by, runs) if has_twins else {}

@@ -14,13 +14,17 @@ def is_under_min_isr(s: State, c: C) -> bool:
 @sometimes
 def raise_leaves_too_few(before: State, after: State, c: C) -> bool:
     """An operator raises min ISR above the size of the ISR."""
-    return newest(after).raised > newest(before).raised and not is_under_min_isr(before, c) and is_under_min_isr(after, c)
+    return (
+        newest(after).raised > newest(before).raised and not is_under_min_isr(before, c) and is_under_min_isr(after, c)
+    )
 
 
 @sometimes
 def lower_is_enough(before: State, after: State, c: C) -> bool:
     """An operator lowers min ISR to the size of the ISR."""
-    return newest(after).raised < newest(before).raised and is_under_min_isr(before, c) and not is_under_min_isr(after, c)
+    return (
+        newest(after).raised < newest(before).raised and is_under_min_isr(before, c) and not is_under_min_isr(after, c)
+    )
 
 
 @sometimes
@@ -32,7 +36,9 @@ def change_clears_the_elr(before: State, after: State, c: C) -> bool:
 @sometimes
 def configs_are_published_apart(s: State, c: C) -> bool:
     """A broker acts on the min ISR of another image than that of the partition."""
-    return any(is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers))
+    return any(
+        is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers)
+    )
 
 
 @sometimes
@@ -49,7 +55,9 @@ def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
 @sometimes
 def stale_elr_elects(before: State, after: State, c: C) -> bool:
     """Somebody is elected for being in an ELR that was left when an operator turned ELR off."""
-    return before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
+    return (
+        before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
+    )
 
 
 PROPERTIES = properties_in(globals())

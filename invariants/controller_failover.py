@@ -55,7 +55,9 @@ def is_image_of(image: Image, records: Array[Change], end: int, c: C) -> bool:
         and image.leader_epoch == leader_epoch_at(records, end)
         and image.leader == leader_at(records, end)
         and image.isr == isr_at(records, end, c)
-        and all(bits.contains(image.fenced, broker) == is_fenced_at(records, end, broker) for broker in range(c.brokers))
+        and all(
+            bits.contains(image.fenced, broker) == is_fenced_at(records, end, broker) for broker in range(c.brokers)
+        )
     )
 
 
@@ -191,7 +193,8 @@ def deposed_controller_decides(s: State, c: C) -> bool:
 def controller_takes_back_what_it_decided(before: State, after: State, c: C) -> bool:
     """A controller that is deposed reverts a change of the partition in its memory."""
     return any(
-        before.node[node].memory.partition_epoch > partition_epoch_at(before.node[node].log, before.node[node].high_watermark)
+        before.node[node].memory.partition_epoch
+        > partition_epoch_at(before.node[node].log, before.node[node].high_watermark)
         and after.node[node].memory.partition_epoch == 0
         and not after.node[node].leads
         for node in range(c.controllers)

@@ -127,7 +127,9 @@ def unavailable_offsets_exist(s: State, c: C) -> bool:
     """K392-S4: OFFSET_NOT_AVAILABLE is given only at offsets up to which records exist, and never where all of them can be read."""
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
-        or (offset != s.replica[replica].high_watermark and offset <= max(s.replica[replica].end, s.ghost_committed_end))
+        or (
+            offset != s.replica[replica].high_watermark and offset <= max(s.replica[replica].end, s.ghost_committed_end)
+        )
         for replica in range(c.replicas)
         for offset in range(c.records + 1)
     )
@@ -241,7 +243,10 @@ def follower_is_ahead(s: State, c: C) -> bool:
 @sometimes
 def truncation_is_found(before: State, after: State, c: C) -> bool:
     """A consumer finds that records it has read are gone."""
-    return before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING) and after.consumer.position < before.consumer.position
+    return (
+        before.consumer.doing in (Doing.VALIDATING, Doing.CHECKING)
+        and after.consumer.position < before.consumer.position
+    )
 
 
 @sometimes

@@ -12,7 +12,9 @@ from fencepost.model.language import NONE, always, bits, sometimes
 @always
 def members_have_what_is_committed(s: State, c: C) -> bool:
     """SEED-392-20: every member of the ISR has the log up to the end of what is committed."""
-    return all(s.replica[member].end >= s.ghost_committed_end for member in range(c.replicas) if bits.contains(s.isr, member))
+    return all(
+        s.replica[member].end >= s.ghost_committed_end for member in range(c.replicas) if bits.contains(s.isr, member)
+    )
 
 
 @always
@@ -117,7 +119,9 @@ def case_continues(before: State, after: State, c: C) -> bool:
 def case_resets(before: State, after: State, c: C) -> bool:
     """After an error in the watched case the consumer is reset, to where it was or beyond records that the leader does not have."""
     return (
-        moves(before, after) and after.consumer.position >= before.consumer.position and not jumps_over_records(before, after)
+        moves(before, after)
+        and after.consumer.position >= before.consumer.position
+        and not jumps_over_records(before, after)
     )
 
 

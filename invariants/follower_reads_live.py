@@ -60,7 +60,11 @@ CONSUMER = (
 """The consumer does what is next, and asks each broker for metadata if it asks again and again."""
 REPLICATION = (
     weak(
-        leader_answers_follower, follower_waits_in_vain, leader_reports_divergence, leader_tells_out_of_range, each="follower"
+        leader_answers_follower,
+        follower_waits_in_vain,
+        leader_reports_divergence,
+        leader_tells_out_of_range,
+        each="follower",
     ),
     weak(follower_appends, follower_truncates, follower_starts_anew, each="follower"),
 )
@@ -195,7 +199,12 @@ fetches_until_known = at_most(
     "K392-Q3: so many fetches of followers are answered until a new leader's high watermark is the true one.",
     when=is_behind,
     then=is_not_behind,
-    costs={leader_answers_follower: 1, leader_reports_divergence: 1, leader_tells_out_of_range: 1, follower_waits_in_vain: 1},
+    costs={
+        leader_answers_follower: 1,
+        leader_reports_divergence: 1,
+        leader_tells_out_of_range: 1,
+        follower_waits_in_vain: 1,
+    },
     unit="fetches",
     bound=C.replicas - 1,
     fair=(*CONSUMER, *REPLICATION),

@@ -81,7 +81,9 @@ def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
     """K951-S3, for metadata: no endpoint of a metadata response replaces one from a later registration of the same broker."""
     return all(
-        after.endpoint[broker] >= before.endpoint[broker] for broker in range(c.brokers) if after.endpoint[broker] != NONE
+        after.endpoint[broker] >= before.endpoint[broker]
+        for broker in range(c.brokers)
+        if after.endpoint[broker] != NONE
     )
 
 
@@ -134,13 +136,17 @@ def deliveries_are_validated(before: State, after: State, c: C) -> bool:
 @sometimes
 def hint_is_accepted(s: State, c: C) -> bool:
     """A response has arrived with a hint that the client accepts."""
-    return s.request.stage == Stage.ANSWERED and any(is_hint_accepted(s, c, partition) for partition in range(c.partitions))
+    return s.request.stage == Stage.ANSWERED and any(
+        is_hint_accepted(s, c, partition) for partition in range(c.partitions)
+    )
 
 
 @sometimes
 def metadata_is_stale(s: State, c: C) -> bool:
     """A metadata response has arrived that is older than what the client knows."""
-    return s.refresh.stage == Stage.ANSWERED and any(is_older_than_known(s, partition) for partition in range(c.partitions))
+    return s.refresh.stage == Stage.ANSWERED and any(
+        is_older_than_known(s, partition) for partition in range(c.partitions)
+    )
 
 
 @sometimes
@@ -158,7 +164,8 @@ def retry_succeeds(before: State, after: State, c: C) -> bool:
 def leader_has_moved_its_endpoint(s: State, c: C) -> bool:
     """The leader that the client knows is at another endpoint than the client believes."""
     return any(
-        s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader] for known in s.known
+        s.endpoint[known.leader] != NONE and s.endpoint[known.leader] < newest(s).endpoint[known.leader]
+        for known in s.known
     )
 
 

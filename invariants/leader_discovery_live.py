@@ -77,7 +77,11 @@ clients_find_the_leader = leads_to(
 def has_failed(s: State, c: C) -> bool:
     """Say whether a first error for partition 0 has just reached the client."""
     request = s.request
-    return request.stage == Stage.ANSWERED and bits.contains(request.partitions, 0) and request.outcome[0] != Outcome.SUCCESS
+    return (
+        request.stage == Stage.ANSWERED
+        and bits.contains(request.partitions, 0)
+        and request.outcome[0] != Outcome.SUCCESS
+    )
 
 
 def is_told(s: State, c: C) -> bool:

@@ -82,7 +82,9 @@ def decisions_name_a_member(s: State, c: C) -> bool:
 @always
 def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
     """A replica that has heard of a decision believes in a leader, and that leader is in the ISR that the replica knows."""
-    return all(r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica)
+    return all(
+        r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica
+    )
 
 
 @always
@@ -163,7 +165,9 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
     """Say whether a member has gone beyond this epoch: with it in the ISR nothing more can be committed in the epoch."""
-    return any(bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica)))
+    return any(
+        bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
+    )
 
 
 def covers_later(s: State, isr: int, epoch: int) -> bool:
@@ -194,7 +198,9 @@ def is_pending(s: State, epoch: int) -> bool:
 def pending_decisions_wait_for_later_members(s: State, c: C) -> bool:
     """So has the ISR of a decision that its leader may still learn of."""
     return all(
-        not is_pending(s, epoch) or covers_later(s, s.request[epoch].isr, epoch) or is_frozen(s, s.request[epoch].isr, epoch)
+        not is_pending(s, epoch)
+        or covers_later(s, s.request[epoch].isr, epoch)
+        or is_frozen(s, s.request[epoch].isr, epoch)
         for epoch in range(s.next_leader_epoch)
     )
 
@@ -213,7 +219,8 @@ def isr_has_committed(s: State, c: C) -> bool:
 def is_ahead_of_a_member(s: State, epoch: int) -> bool:
     """Say whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this epoch's leader."""
     return any(
-        bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch for member in range(len(s.replica))
+        bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch
+        for member in range(len(s.replica))
     )
 
 

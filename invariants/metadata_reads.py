@@ -147,7 +147,10 @@ def token_is_compared(before: State, after: State, c: C) -> bool:
     return any(
         before.call[client].status == Status.SENT
         and before.call[client].sent.token > 0
-        and (after.call[client].status == Status.ANSWERED or (after.call[client].checked and not before.call[client].checked))
+        and (
+            after.call[client].status == Status.ANSWERED
+            or (after.call[client].checked and not before.call[client].checked)
+        )
         for client in range(c.clients)
     )
 
@@ -161,7 +164,9 @@ def read_is_stale(s: State, c: C) -> bool:
 @sometimes
 def server_is_behind_client(s: State, c: C) -> bool:
     """A server shows less than a client has read."""
-    return any(s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients))
+    return any(
+        s.server[node].cache < s.store[client].ghost_read for node in range(c.nodes) for client in range(c.clients)
+    )
 
 
 @sometimes

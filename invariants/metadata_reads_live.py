@@ -123,7 +123,9 @@ def cost_of_lag(before: State, after: State, c: C) -> int:
     """Return by how many offsets a step brings the server on that client 0's request waits for."""
     call = before.call[0]
     is_waiting = call.status == Status.SENT and not call.checked and is_behind(before, c, call)
-    gained = compared_offset(after, c, call.node, call.operation) - compared_offset(before, c, call.node, call.operation)
+    gained = compared_offset(after, c, call.node, call.operation) - compared_offset(
+        before, c, call.node, call.operation
+    )
     return max(0, gained) if is_waiting else 0
 
 

@@ -162,7 +162,9 @@ def fetches_without_field_wait(before: State, after: State, c: C, leader: int, f
         and not departs(before, leader, follower)
     )
     return (not is_empty or after.node[follower].fetch.phase == Phase.PARKED) and all(
-        after.node[node].fetch.phase == Phase.PARKED for node in range(c.nodes) if is_parked_without_field(before, c, node)
+        after.node[node].fetch.phase == Phase.PARKED
+        for node in range(c.nodes)
+        if is_parked_without_field(before, c, node)
     )
 
 
@@ -176,7 +178,8 @@ def high_watermarks_are_true(s: State, c: C) -> bool:
 def high_watermarks_never_fall(before: State, after: State, c: C) -> bool:
     """K1166-S3: a node's high watermark does not fall. It may be forgotten: at a restart, and by who starts to lead."""
     return all(
-        after.node[node].high_watermark in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
+        after.node[node].high_watermark
+        in (NONE, max(after.node[node].high_watermark, before.node[node].high_watermark))
         for node in range(c.nodes)
     )
 
@@ -205,13 +208,17 @@ def answers_without_records_are_few(s: State, c: C) -> bool:
 @sometimes
 def everyone_knows_a_commit(s: State, c: C) -> bool:
     """Every node knows that a record of the controller is committed."""
-    return s.written > 0 and all(n.high_watermark == s.ghost_committed_end for n in s.node) and s.ghost_committed_end > 1
+    return (
+        s.written > 0 and all(n.high_watermark == s.ghost_committed_end for n in s.node) and s.ghost_committed_end > 1
+    )
 
 
 @sometimes
 def new_leader_commits(s: State, c: C) -> bool:
     """A leader of a later epoch than the first knows its high watermark, and one was known before."""
-    return any(is_latest(s, node) and s.node[node].epoch > 1 and s.node[node].high_watermark > 1 for node in range(c.nodes))
+    return any(
+        is_latest(s, node) and s.node[node].epoch > 1 and s.node[node].high_watermark > 1 for node in range(c.nodes)
+    )
 
 
 @sometimes
@@ -234,13 +241,17 @@ def deposed_leader_commits(before: State, after: State, c: C) -> bool:
 @sometimes
 def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
     """A follower drops records because its leader's log departs from its own."""
-    return any(after.node[node].end < before.node[node].end and before.node[node].fetch.diverging for node in range(c.nodes))
+    return any(
+        after.node[node].end < before.node[node].end and before.node[node].fetch.diverging for node in range(c.nodes)
+    )
 
 
 @sometimes
 def replica_is_ahead_of_its_leader(s: State, c: C) -> bool:
     """A fetch is parked whose sender knows a higher high watermark than its leader."""
-    return any(n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node)
+    return any(
+        n.fetch.phase == Phase.PARKED and n.high_watermark > s.node[max(n.leader, 0)].high_watermark for n in s.node
+    )
 
 
 @sometimes
@@ -271,7 +282,9 @@ def leader_has_resigned(s: State, c: C) -> bool:
 def voter_stops_following(before: State, after: State, c: C) -> bool:
     """A voter hears nothing of a leader that leads on. Only with `pre_vote`."""
     return c.pre_vote and any(
-        before.node[node].leader != NONE and after.node[node].leader == NONE and leads(after, max(before.node[node].leader, 0))
+        before.node[node].leader != NONE
+        and after.node[node].leader == NONE
+        and leads(after, max(before.node[node].leader, 0))
         for node in range(c.nodes)
     )
 

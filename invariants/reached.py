@@ -1,6 +1,6 @@
 """Which bounds each run of the catalogue reached: what holds there, holds below them.
 
-`figures/reached.json` has a row for each run: the constants whose bounds cut off a step that was otherwise possible, in the order
+`invariants/figures/reached.json` has a row for each run: the constants whose bounds cut off a step that was otherwise possible, in the order
 of the constants. A budget of 0 is among them where it leaves something out. `fencepost check --profile ci --pin` writes it.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.figures import store
+from fencepost.invariants.figures import store
 from fencepost.invariants.run_files import constants_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ NAME = "reached"
 
 def reached_by(run: Run) -> dict[str, int] | None:
     """Return the bounds that a run reached, with their values; None where that was not recorded."""
-    names = next((row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None)
+    names = next(
+        (row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None
+    )
     if names is None:
         return None
     values = constants_of(run)

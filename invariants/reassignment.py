@@ -47,7 +47,9 @@ def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
 @sometimes
 def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
     """A broker learns that it has no replica any more, and deletes a log with records."""
-    return any(loses_its_replica(before, after, broker) and before.replica[broker].end > 0 for broker in range(c.brokers))
+    return any(
+        loses_its_replica(before, after, broker) and before.replica[broker].end > 0 for broker in range(c.brokers)
+    )
 
 
 @sometimes

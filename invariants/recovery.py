@@ -45,7 +45,9 @@ def recovery_keeps_everything(before: State, after: State, c: C) -> bool:
 @sometimes
 def elr_member_leads(before: State, after: State, c: C) -> bool:
     """A member of the ELR is elected."""
-    return before.leader == NONE and after.leader != NONE and before.isr == 0 and bits.contains(before.elr, after.leader)
+    return (
+        before.leader == NONE and after.leader != NONE and before.isr == 0 and bits.contains(before.elr, after.leader)
+    )
 
 
 PROPERTIES = properties_in(globals())

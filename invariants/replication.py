@@ -110,7 +110,9 @@ def acknowledged_survives(s: State, c: C) -> bool:
 def logs_match_below_high_watermark(s: State, c: C) -> bool:
     """G-S3: two replicas hold the same records below both their high watermarks."""
     return all(
-        agree_up_to(one, other, min(one.high_watermark, other.high_watermark)) for one in s.replica for other in s.replica
+        agree_up_to(one, other, min(one.high_watermark, other.high_watermark))
+        for one in s.replica
+        for other in s.replica
     )
 
 
@@ -182,7 +184,11 @@ def isr_is_sane(s: State, c: C) -> bool:
         and bits.is_subset(image.isr, replicas(c, image))
         and (is_last or image.isr & ~active(c, image) == 0)
         and s.elr & image.isr == 0
-        and (s.elr & replicas(c, image) == 0 or not is_on or bits.size(image.isr) < effective_min_isr(c, image, image.raised))
+        and (
+            s.elr & replicas(c, image) == 0
+            or not is_on
+            or bits.size(image.isr) < effective_min_isr(c, image, image.raised)
+        )
     )
 
 
@@ -225,7 +231,9 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
     """  # noqa: D205 (one sentence)
     return not has_current_leader(s) or all(
-        not is_sent(m) or not passes_epoch_checks(c, newest(s), m) or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
+        not is_sent(m)
+        or not passes_epoch_checks(c, newest(s), m)
+        or bits.is_subset(m.isr, maximal_isr(c, s.replica[m.leader]))
         for m in s.alter_partitions
     )
 
@@ -321,7 +329,8 @@ def restarted_broker_is_in_sync(s: State, c: C) -> bool:
 def request_names_ineligible_replica(s: State, c: C) -> bool:
     """A request with current epochs reaches the controller while a member that it names is not eligible."""
     return any(
-        is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m) for m in s.alter_partitions
+        is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m)
+        for m in s.alter_partitions
     )
 
 
@@ -341,7 +350,8 @@ def two_brokers_lead(s: State, c: C) -> bool:
 def follower_cuts_its_log(before: State, after: State, c: C) -> bool:
     """A running broker drops a record because a leader's log departs from its own."""
     return any(
-        after.replica[broker].end < before.replica[broker].end and is_running(after, broker) for broker in range(c.brokers)
+        after.replica[broker].end < before.replica[broker].end and is_running(after, broker)
+        for broker in range(c.brokers)
     )
 
 

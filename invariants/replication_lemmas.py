@@ -16,7 +16,10 @@ def leader_epochs_have_one_leader(s: State, c: C) -> bool:
     """Along the controller's log leader epochs never fall, and a new leader, or none, comes with a new epoch."""
     return all(
         s.image[earlier].leader_epoch <= s.image[later].leader_epoch
-        and (s.image[earlier].leader_epoch < s.image[later].leader_epoch or s.image[earlier].leader == s.image[later].leader)
+        and (
+            s.image[earlier].leader_epoch < s.image[later].leader_epoch
+            or s.image[earlier].leader == s.image[later].leader
+        )
         for later in range(c.metadata_lag + 1)
         if later <= s.newest
         for earlier in range(later)
@@ -55,7 +58,8 @@ def high_watermark_is_held_when_it_rises(before: State, after: State, c: C) -> b
         and all(
             after.replica[leader].high_watermark <= after.replica[leader].follower[member].end
             for member in range(c.brokers)
-            if member != leader and bits.contains(after.replica[leader].isr | after.replica[leader].proposed_isr, member)
+            if member != leader
+            and bits.contains(after.replica[leader].isr | after.replica[leader].proposed_isr, member)
         )
         for leader in range(c.brokers)
         if leads(after, leader) and after.replica[leader].high_watermark > before.replica[leader].high_watermark

@@ -124,7 +124,8 @@ class Row:
     def said(self) -> Mapping[str, Any]:
         """What the row says, or else its group."""
         joined = {
-            name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}" for name, mark in zip(_ADDED, " ,", strict=True)
+            name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}"
+            for name, mark in zip(_ADDED, " ,", strict=True)
         }
         return ChainMap(joined, dict(self.row), dict(self.group))
 
@@ -230,7 +231,12 @@ class Row:
     def _check(self, run: Run) -> None:
         """Raise UsageError where the row says of a property what cannot be said of it."""
         judged = {item.name: item.kind for item in self.found.select(run.properties)}
-        for key, names in (("fails", run.violated), ("never", run.unreached), ("worst", run.worst), ("trace", run.trace)):
+        for key, names in (
+            ("fails", run.violated),
+            ("never", run.unreached),
+            ("worst", run.worst),
+            ("trace", run.trace),
+        ):
             only(names, judged, f"judged property for `{key}`:")
         for name, kind in judged.items():
             if (name in run.violated) and kind == "sometimes":

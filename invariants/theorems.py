@@ -162,7 +162,9 @@ THEOREMS: tuple[Theorem, ...] = (
         ("strong-isr",),
         _EPOCHS,
         Twin(
-            "followers truncate where the logs part", "become-follower-and-truncate", machine=broken.TRUNCATES_TO_HIGH_WATERMARK
+            "followers truncate where the logs part",
+            "become-follower-and-truncate",
+            machine=broken.TRUNCATES_TO_HIGH_WATERMARK,
         ),
         lemmas=tuple(item.name for item in lineage_lemmas.LEMMAS),
         constants=_TWO,
@@ -210,7 +212,11 @@ THEOREMS: tuple[Theorem, ...] = (
         "replication",
         ("applied-requests-are-current", "joining-epoch-is-registered"),
         _BUDGETS,
-        Twin("the controller compares broker epochs", "controller-applies-alter-partition", {"alter_partition_version": 2}),
+        Twin(
+            "the controller compares broker epochs",
+            "controller-applies-alter-partition",
+            {"alter_partition_version": 2},
+        ),
         constants=_BROKERS,
         havoc_loops=True,
         entries=("G-S13", "KIP903-S1"),
@@ -253,9 +259,17 @@ THEOREMS: tuple[Theorem, ...] = (
         "metadata-reads",
         ("stores-only-grow",),
         dict.fromkeys(("offsets", "restarts", "foreign_contexts", "wrong_contexts", "rebuilds")),
-        Twin("storeLatest is one step", "client-delivers-answer", {"atomic_store": 0, "exports": 1, "component_reads": 1}),
+        Twin(
+            "storeLatest is one step", "client-delivers-answer", {"atomic_store": 0, "exports": 1, "component_reads": 1}
+        ),
         lemmas=("nothing-is-half-stored",),
-        constants={"component_reads": 1, "forwarded_writes": 1, "direct_writes": 1, "unlisted_requests": 1, "exports": 1},
+        constants={
+            "component_reads": 1,
+            "forwarded_writes": 1,
+            "direct_writes": 1,
+            "unlisted_requests": 1,
+            "exports": 1,
+        },
         entries=("TOK-S8",),
     ),
 )

@@ -7,16 +7,16 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.audit.following import Row, follow
-from fencepost.audit.logs import gaps
-from fencepost.audit.surroundings import TYPES, Event, gathered
+from fencepost.kafka.audit.following import Row, follow
+from fencepost.kafka.audit.logs import gaps
+from fencepost.kafka.audit.surroundings import TYPES, Event, gathered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fencepost.audit.findings import Found
-    from fencepost.audit.reading import Reading
-    from fencepost.audit.surroundings import Surroundings
+    from fencepost.kafka.audit.findings import Found
+    from fencepost.kafka.audit.reading import Reading
+    from fencepost.kafka.audit.surroundings import Surroundings
 
 LOGS = Path(__file__).parent / "metadata_logs"
 """Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
@@ -45,8 +45,14 @@ def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
 def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[Surroundings, list[Row]]:
     """Return what went on around the partitions, and their histories."""
     ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
-    known = [(ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows]
-    events = [Event(offset, old, row["time"], row["type"], row["fields"]) for offset, old, row in known if row["type"] in TYPES]
+    known = [
+        (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows
+    ]
+    events = [
+        Event(offset, old, row["time"], row["type"], row["fields"])
+        for offset, old, row in known
+        if row["type"] in TYPES
+    ]
     last = max(known, key=lambda item: item[0])
     around = gathered(events, gaps=gaps(reading.files), end=last[0], until=last[2]["time"], min_isr=1)
     changes = []
@@ -55,7 +61,16 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
             fields = json.loads(row["fields"])
             creates = row["type"] == "PARTITION_RECORD"
             changes.append(
-                (fields["topicId"], fields["partitionId"], offset, row["time"], row["epoch"], creates, old, row["fields"])
+                (
+                    fields["topicId"],
+                    fields["partitionId"],
+                    offset,
+                    row["time"],
+                    row["epoch"],
+                    creates,
+                    old,
+                    row["fields"],
+                )
             )
     changes.sort(key=lambda item: (item[0], item[1], item[2], item[6]))
     return around, list(follow(around, 60_000, iter(changes)))

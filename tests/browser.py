@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explore.serving import HOST, server
+from fencepost.counterexamples.browser.serving import HOST, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

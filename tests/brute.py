@@ -57,7 +57,9 @@ class Maze:
 
     def lasts(self, promises: list[Promise]) -> bool:
         """Say whether some fair behaviour stays away from `then` for ever."""
-        subsets = chain.from_iterable(combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1))
+        subsets = chain.from_iterable(
+            combinations(sorted(self.inside), size) for size in range(1, len(self.inside) + 1)
+        )
         return any(self.connected(set(part)) and self.fair(set(part), promises) for part in subsets)
 
     def connected(self, part: set[int]) -> bool:
@@ -74,7 +76,9 @@ class Maze:
         """Say whether going round a set for ever, by all its steps, keeps every promise."""
         for promise in promises:
             changing = [
-                step for step in self.steps if step[0] != step[2] and promise.names(step[1], step[0], step[2]) is not None
+                step
+                for step in self.steps
+                if step[0] != step[2] and promise.names(step[1], step[0], step[2]) is not None
             ]
             for name in {promise.names(kind, n, t) for n, kind, t in changing}:
                 own = [(n, t) for n, kind, t in changing if promise.names(kind, n, t) == name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from fencepost.pages import build
+from fencepost.site.pages import build
 
 
 @cache

@@ -41,7 +41,7 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
     for number in deaf:
         signal.signal(number, signal.SIG_DFL)
     try:
-        return subprocess.Popen(  # noqa: S603 (our own command)
+        return subprocess.Popen(
             [sys.executable, "-m", "fencepost.cli", *args],
             stdout=stdout,
             stderr=subprocess.PIPE,

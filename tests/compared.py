@@ -6,20 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.program.ir import with_switches
+from fencepost.explorers.program.removal import without
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.ir import with_switches
-from fencepost.model.language.removal import without
-from fencepost.model.language.subset import check, guards_of
 
 from tests.typed import NumberError, Seen, Typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from fencepost.explorers.program.removal import Guard
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
-    from fencepost.model.language.removal import Guard
 
 NUMBER = "NUMBER"
 
@@ -133,7 +133,9 @@ class Comparison:
                 for predicate, number in ((prop.behaviour.when, made.when), (prop.behaviour.then, made.then)):
                     if number is not None:
                         self.agree(
-                            lambda prop=prop, predicate=predicate, args=args: self.plain.says(prop, predicate, key, args),  # type: ignore[misc]
+                            lambda prop=prop, predicate=predicate, args=args: self.plain.says(
+                                prop, predicate, key, args
+                            ),  # type: ignore[misc]
                             lambda prop=prop, number=number, args=args: self.typed.says(prop, number, key, args),  # type: ignore[misc]
                         )
 

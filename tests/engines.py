@@ -11,12 +11,12 @@ from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.expansion import count_bounds
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.search import bounds_reached
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.model.language import Kind
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

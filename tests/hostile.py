@@ -31,15 +31,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.targets import choose_constants, find_protocol
-from fencepost.audit.reading import read
-from fencepost.audit.words import when
 from fencepost.cli.status import Exit
+from fencepost.counterexamples.browser.links import Link
+from fencepost.counterexamples.browser.serving import HOST, Handler, Server
+from fencepost.counterexamples.browser.session import Session, described
 from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read_lines
 from fencepost.counterexamples.replay import replay, replay_text
-from fencepost.explore.links import Link
-from fencepost.explore.serving import HOST, Handler, Server
-from fencepost.explore.session import Session, described
 from fencepost.explorers import sealed
 from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.native.search import search
@@ -47,7 +45,9 @@ from fencepost.explorers.sealed import BrokenSealError, object_in, unsealed
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.symbolic import cache
 from fencepost.explorers.verdict import Options
-from fencepost.figures.store import load, save
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.audit.reading import read
+from fencepost.kafka.audit.words import when
 from fencepost.model.language.errors import FencepostError
 
 from tests.audits import followed, table
@@ -83,7 +83,9 @@ def edited(draw: random.Random, content: bytes) -> bytes:
             made[at:at] = made[at:upto][:100_000]
         elif what == 3:
             made[at:upto] = (
-                os.fsencode(draw.choice(WORDS)) if draw.random() < 0.5 else draw.choice(WORDS).encode("utf-8", "replace")
+                os.fsencode(draw.choice(WORDS))
+                if draw.random() < 0.5
+                else draw.choice(WORDS).encode("utf-8", "replace")
             )
         elif what == 4:
             made = made[:at]
@@ -207,7 +209,11 @@ class Hostile:
             self.dumped = DUMP.encode()
             (folder / "dump.txt").write_bytes(self.dumped)
             read([folder / "dump.txt"], folder / "audit", None, None, resume=False)
-            self.swept = {"format": sweeping.FORMAT, "question": {"seed": 0, "weights": {}}, "models": {"{}": {"model": "x"}}}
+            self.swept = {
+                "format": sweeping.FORMAT,
+                "question": {"seed": 0, "weights": {}},
+                "models": {"{}": {"model": "x"}},
+            }
 
     def ask(self, options: Options) -> None:
         """Search the small grid."""
@@ -243,7 +249,11 @@ class Hostile:
             manifest = otherwise(self.draw, manifest)
         else:
             path = self.draw.choice(sorted(copy.rglob("*.bin")))
-            content = edited(self.draw, path.read_bytes()) if self.draw.random() < 0.3 else turned(self.draw, path.read_bytes())
+            content = (
+                edited(self.draw, path.read_bytes())
+                if self.draw.random() < 0.3
+                else turned(self.draw, path.read_bytes())
+            )
             path.write_bytes(content)
             manifest["files"][path.stem] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
         (copy / "manifest.json").write_bytes(sealed_anew(manifest))
@@ -255,7 +265,9 @@ class Hostile:
         whole = path.read_bytes()
         path.write_bytes(sealed_anew(otherwise(self.draw, sealed.unsealed(object_in(whole)))))
         try:
-            done = fencepost(*ABLATION, "--checkpoint", str(path.parent), "--resume", *self.draw.choice(([], ["--json"])))
+            done = fencepost(
+                *ABLATION, "--checkpoint", str(path.parent), "--resume", *self.draw.choice(([], ["--json"]))
+            )
         finally:
             path.write_bytes(whole)
         if done.exit_code == Exit.WRONG:
@@ -314,7 +326,11 @@ class Hostile:
         """Read the manifest of a sweep."""
         folder = self.folder / "sweep"
         folder.mkdir(exist_ok=True)
-        text = json.dumps(self.swept).encode() if self.draw.random() < 0.1 else sealed_anew(otherwise(self.draw, self.swept))
+        text = (
+            json.dumps(self.swept).encode()
+            if self.draw.random() < 0.1
+            else sealed_anew(otherwise(self.draw, self.swept))
+        )
         (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, text) if self.draw.random() < 0.5 else text)
         sweeping._manifest(str(folder))
 
@@ -340,7 +356,9 @@ class Hostile:
     def settings(self) -> None:
         """Read constants as `--set` gives them."""
         names = [*self.protocol.machine.constants.declared(), *WORDS]
-        text = edited(self.draw, f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode()).decode("utf-8", "replace")
+        text = edited(self.draw, f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode()).decode(
+            "utf-8", "replace"
+        )
         choose_constants(self.protocol.machine, None, (text,), ())
 
     def rows(self) -> None:
@@ -388,7 +406,13 @@ def run(seed: int, count: int, seconds: float, folder: Path) -> dict[str, Any]:
     if longest > LONGEST or memory > MOST or set(folder.parent.iterdir()) - around:
         failures.append(f"{longest:.1f} s, {memory:,} bytes, files outside: {set(folder.parent.iterdir()) - around}")
     inputs = sum(seen[name] for name in names)
-    return {"inputs": inputs, **seen, "longest seconds": round(longest, 2), "megabytes": memory >> 20, "failures": failures}
+    return {
+        "inputs": inputs,
+        **seen,
+        "longest seconds": round(longest, 2),
+        "megabytes": memory >> 20,
+        "failures": failures,
+    }
 
 
 def main() -> int:
@@ -397,7 +421,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
     given = parser.parse_args()
     logging.getLogger("fencepost").setLevel(logging.ERROR)
     with tempfile.TemporaryDirectory() as folder:

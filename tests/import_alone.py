@@ -6,36 +6,17 @@ The processes are forked from one that has the libraries already, which is what 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 import sys
 from multiprocessing import get_context
 
-PACKAGES = (
-    "model",
-    "figures",
-    "invariants",
-    "explorers",
-    "counterexamples",
-    "conformance",
-    "audit",
-    "explore",
-    "api",
-    "testing",
-    "pages",
-    "cli",
-)
 LIBRARIES = ("click", "jinja2", "llvmlite.binding", "networkx", "numpy", "psutil", "rich.console", "hypothesis", "z3")
 
 
 def modules() -> list[str]:
     """Return the names of all modules."""
-    found = []
-    for package in PACKAGES:
-        spec = importlib.util.find_spec(f"fencepost.{package}")
-        paths = list(spec.submodule_search_locations or []) if spec else []
-        found += [item.name for item in pkgutil.walk_packages(paths, f"fencepost.{package}.")]
-    return [name for name in found if not name.endswith("__main__")]
+    paths = importlib.import_module("fencepost").__path__
+    return [item.name for item in pkgutil.walk_packages(paths, "fencepost.") if not item.name.endswith("__main__")]
 
 
 def fails(name: str) -> str:

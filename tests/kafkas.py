@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from fencepost.conformance.kafka import lacking
+from fencepost.kafka.driver.releases import lacking
 
 KAFKA = "4.1.2"
 LACKING = lacking()

@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from fencepost.figures.store import load, save
+from fencepost.invariants.figures.store import load, save
 
 from tests import long_work
 
@@ -74,8 +74,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--seconds", type=float, default=3600)
-    parser.add_argument("--more", type=int, default=20, help="of them, kills of work that needs Java: Spark, Kafka's classes")
-    parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
+    parser.add_argument(
+        "--more", type=int, default=20, help="of them, kills of work that needs Java: Spark, Kafka's classes"
+    )
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "killed", list(long_work.KINDS))

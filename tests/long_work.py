@@ -29,8 +29,8 @@ from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)
 from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.model.language.errors import UsageError
 
-from benchmarks import conformance as measuring
-from benchmarks import matrices
+from benchmarks.figures import conformance as measuring
+from benchmarks.figures import matrices
 from tests.audits import unpack
 from tests.commands import VARIABLE, fencepost
 from tests.machines import grid, lamps, vault
@@ -63,7 +63,18 @@ def searched(**options: Any) -> Callable[[Path], Any]:
 
 def catalogue(folder: Path) -> Any:
     """Do runs of the catalogue, some of them in several parts."""
-    command = ["check", "kip101", "kip279", "--profile", "ci", "--checkpoint", str(folder), "--workers", "1", "--budget"]
+    command = [
+        "check",
+        "kip101",
+        "kip279",
+        "--profile",
+        "ci",
+        "--checkpoint",
+        str(folder),
+        "--workers",
+        "1",
+        "--budget",
+    ]
     while True:
         there = ["--resume"] if any(folder.rglob("*.json")) else []
         found = said(*command, f"{5 * SLICE}s", *there)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import socket
 
-from fencepost.conformance.clusters.cluster import ADVERTISED
+from fencepost.kafka.clusters.cluster import ADVERTISED
 
 NODES = 6
 """The most nodes of a cluster here."""

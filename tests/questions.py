@@ -58,7 +58,9 @@ def is_valid(name: str, values: dict[str, int], path: Path, *, normalize: bool =
 
 
 def case(name: str, values: dict[str, int]) -> Any:
-    return pytest.param(name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values))
+    return pytest.param(
+        name, values, id=f"{name} {'/'.join(f'{k}={v}' for k, v in values.items())}", marks=group(name, values)
+    )
 
 
 def group(name: str, values: dict[str, int]) -> pytest.MarkDecorator:

@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.explorers.program.subset import Program, check
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.subset import Program, check
 
 from tests.refusals import schema
 

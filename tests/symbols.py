@@ -10,6 +10,7 @@ import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import z3
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.explorers.symbolic.places import agree, key_under, load, plain
 from fencepost.explorers.symbolic.system import Move, System
 from fencepost.explorers.symbolic.terms import boolean, equal
@@ -17,7 +18,6 @@ from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import key_of
-from fencepost.model.language.subset import check, guards_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -117,7 +117,9 @@ class Symbols:
         if holds(found.cut):
             return Outcome(None, True, None, ())
         after = key_under(
-            found.after, lambda term: _number(model, term), lambda length: plain(length, lambda term: _number(model, term))
+            found.after,
+            lambda term: _number(model, term),
+            lambda length: plain(length, lambda term: _number(model, term)),
         )
         judged = [
             (item.name, holds(self.system.holds_step(item, before, found)))

@@ -13,13 +13,13 @@ from fencepost.explorers.evidence.ablation import Ablation, Outcome, Purpose, ex
 from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
+from fencepost.explorers.program.removal import Guard, find_guard, guards, without
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.removal import Guard, find_guard, guards, without
-from fencepost.model.language.subset import check, guards_of
 
 from tests import search as reference
 from tests.machines import (
@@ -46,7 +46,18 @@ if TYPE_CHECKING:
 
 OWN = {
     item.MACHINE.name: item
-    for item in (id_sequence, finite_replicated_log, async_isr, mailbox, lamps, planted, doubles, long_numbers, shifted, slips)
+    for item in (
+        id_sequence,
+        finite_replicated_log,
+        async_isr,
+        mailbox,
+        lamps,
+        planted,
+        doubles,
+        long_numbers,
+        shifted,
+        slips,
+    )
 }
 SMALL: list[tuple[str, dict[str, int]]] = [
     ("id-sequence", {}),
@@ -86,14 +97,20 @@ def by_definition(name: str, values: Mapping[str, int], guard: Guard) -> referen
     return search.found
 
 
-@pytest.mark.parametrize(("name", "values"), [pytest.param(*item, marks=pytest.mark.xdist_group(item[0])) for item in SMALL])
+@pytest.mark.parametrize(
+    ("name", "values"), [pytest.param(*item, marks=pytest.mark.xdist_group(item[0])) for item in SMALL]
+)
 def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str, values: dict[str, int]) -> None:
     machine, _ = parts_of(name)
     for guard in guards(machine):
         expected = by_definition(name, values, guard)
         search = masked(name, values, guard)
         found = search.run()
-        assert (found.distinct, found.generated, found.depth) == (expected.distinct, expected.generated, expected.depth), guard
+        assert (found.distinct, found.generated, found.depth) == (
+            expected.distinct,
+            expected.generated,
+            expected.depth,
+        ), guard
         assert {name.replace("-", "_"): count for name, count in found.fired.items()} == expected.fired
         decided = {item.name: item.path.length for item in found.properties if item.path}
         assert decided == expected.violated | expected.reached, guard
@@ -151,7 +168,10 @@ NEEDED_IN_KIP320 = {
     "the high watermark has reached this epoch": ("leader-expand-isr 5", {"weak-isr": 14, "strong-isr": 12}),
     "the epoch comparison when truncating": ("become-follower-and-truncate 3", {"weak-isr": 15, "strong-isr": 15}),
     "the follower has reached the high watermark": ("leader-expand-isr 4", {"weak-isr": 9, "strong-isr": 9}),
-    "the epoch comparison of the high watermark": ("leader-increase-high-watermark 2a", {"weak-isr": 9, "strong-isr": 9}),
+    "the epoch comparison of the high watermark": (
+        "leader-increase-high-watermark 2a",
+        {"weak-isr": 9, "strong-isr": 9},
+    ),
 }
 
 
@@ -240,7 +260,11 @@ def test_a_guard_refuses_whatever_the_others_say() -> None:
     machine, properties = places.MACHINE, places.PROPERTIES
     constants = machine.set_constants({})
     search = MaskedSearch(
-        machine, constants, properties, Options(workers=2), kernels=compiled(machine, constants, properties, masked=True)
+        machine,
+        constants,
+        properties,
+        Options(workers=2),
+        kernels=compiled(machine, constants, properties, masked=True),
     )
     search.run()
     asked = guards(machine)
@@ -321,7 +345,9 @@ def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> 
     assert ablation.kernels.serve(ablation.constants.replace(many=1))
     larger = ablation.constants.replace(many=3)
     assert not ablation.kernels.serve(larger)
-    with pytest.raises(MismatchError, match=r"what was compiled has room for {'many': 2}, and was asked about C\(many=3\)"):
+    with pytest.raises(
+        MismatchError, match=r"what was compiled has room for {'many': 2}, and was asked about C\(many=3\)"
+    ):
         MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
 
 
@@ -368,6 +394,8 @@ def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:
 def test_properties_that_can_fail_are_those_asked_without_a_guard() -> None:
     machine, properties = parts_of("kip320")
     constants = machine.set_constants({"replicas": 2})
-    ablation: Any = Ablation(machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True))
+    ablation: Any = Ablation(
+        machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True)
+    )
     assert {item.kind for item in ablation.properties} == {Kind.ALWAYS}
     assert isinstance(PROTOCOLS["kip320"], Protocol)

@@ -32,7 +32,7 @@ def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[s
         "GITHUB_OUTPUT": str(folder / "output"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
-    return subprocess.run(  # noqa: S603 (the script of our own action)
+    return subprocess.run(
         ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEPS[step]["run"]],  # noqa: S607 (as a runner does)
         cwd=folder,
         env={**os.environ, **variables, **runner},

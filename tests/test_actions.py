@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.figures.store import load
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 
 UNCAUGHT: dict[str, dict[str, str]] = {
@@ -25,7 +25,12 @@ UNCAUGHT: dict[str, dict[str, str]] = {
 def in_violations(name: str) -> set[str]:
     """Return the actions of archived histories that violate a property."""
     traces = (read(file).trace for file in ARCHIVE.glob(f"{name}-*.trace"))
-    return {step.action.name.replace("_", "-") for trace in traces if str(trace.verdict) == "violated" for step in trace.steps}
+    return {
+        step.action.name.replace("_", "-")
+        for trace in traces
+        if str(trace.verdict) == "violated"
+        for step in trace.steps
+    }
 
 
 def in_matrices(name: str) -> set[str]:

@@ -17,10 +17,10 @@ from fencepost.api.applying import findings_of, measured_on
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.reader import read
 from fencepost.explorers.evidence.faults import fault_kinds
-from fencepost.figures.store import load
 from fencepost.invariants.catalogue import evidence
+from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
-from fencepost.pages.tolerance import in_short
+from fencepost.site.pages.tolerance import in_short
 
 from tests.commands import fencepost
 
@@ -37,11 +37,17 @@ def said(*args: str) -> dict[str, Any]:
 def test_every_cell_of_the_table_is_given_as_it_was_measured(replicas: str) -> None:
     for point in load("faults")[replicas]["grid"]:
         setting = point["setting"]
-        made = advise(int(replicas), setting["min_isr"], elr=setting["elr"], unclean_election=setting["unclean_election"])
+        made = advise(
+            int(replicas), setting["min_isr"], elr=setting["elr"], unclean_election=setting["unclean_election"]
+        )
         crashes = made.to_dict()["crashes"]
         assert crashes is not None
         assert made.decided
-        assert (crashes["least"], crashes["front"], crashes["states"]) == (point["least"], point["front"], point["states"])
+        assert (crashes["least"], crashes["front"], crashes["states"]) == (
+            point["least"],
+            point["front"],
+            point["states"],
+        )
 
 
 def test_the_page_on_losing_data_says_the_same() -> None:
@@ -69,7 +75,12 @@ def test_settings_that_were_not_searched_are_not_answered(args: str) -> None:
 def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.api import crash_table
 
-    point = {**cells(3)[0], "undetermined": True, "least": None, "unknown": [{"faults": {"crashes": 3}, "why": "max-states"}]}
+    point = {
+        **cells(3)[0],
+        "undetermined": True,
+        "least": None,
+        "unknown": [{"faults": {"crashes": 3}, "why": "max-states"}],
+    }
     monkeypatch.setattr(crash_table, "cells", lambda _: [point])
     done = fencepost("advise", "--elr", "off")
     assert done.exit_code == 3
@@ -92,8 +103,9 @@ def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch
     for other in ("--elr off", "--unclean-election on", "--acks 1"):
         assert said(*asked, "2", *other.split())["released"] is None
     done = fencepost("advise", "--replicas", "3", "--kafka", "4.1", "--min-isr", "2")
-    assert "can be lost with 1 broker crash and 2 expired broker sessions (with 2 brokers, and no other number;" in " ".join(
-        done.stdout.split()
+    assert (
+        "can be lost with 1 broker crash and 2 expired broker sessions (with 2 brokers, and no other number;"
+        in " ".join(done.stdout.split())
     )
     assert "not searched at these settings" in fencepost("advise", "--min-isr", "2", "--elr", "off").stdout
 
@@ -118,7 +130,9 @@ def test_changes_cost_no_more_than_they_bring_and_the_best_comes_first() -> None
             stops = item["writes_go_on_with_brokers_down"] == 0 and min_isr < replicas
             assert not stops or (item["least"] or 99) > 1
             assert item["writes_go_on_with_brokers_down"] >= 0 or min_isr > replicas
-    assert [item["setting"] for item in said("--min-isr", "2", "--unclean-election", "on")["changes"]] == ["unclean_election"]
+    assert [item["setting"] for item in said("--min-isr", "2", "--unclean-election", "on")["changes"]] == [
+        "unclean_election"
+    ]
     assert [(item["setting"], item["value"]) for item in said("--replicas", "2", "--min-isr", "3")["changes"]] == [
         ("min_isr", 2)
     ]
@@ -174,7 +188,9 @@ def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> Non
     has_elr = version >= "kafka-4.1"
     column = measured_on(version, elr=has_elr)
     assert column == version
-    violated = {row["entry"] for row in load("versions")["findings"] if row["by"].get(column, {}).get("verdict") == "violated"}
+    violated = {
+        row["entry"] for row in load("versions")["findings"] if row["by"].get(column, {}).get("verdict") == "violated"
+    }
     assert {item["id"] for item in findings_of(version, 2, elr=has_elr)} == violated
 
 
@@ -249,7 +265,10 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
         def describe_configs(self, resources: list[Any], request_timeout: float) -> dict[Any, Answer]:
             assert request_timeout > 0
-            return {item: Answer({name: SimpleNamespace(value=value) for name, value in values.items()}) for item in resources}
+            return {
+                item: Answer({name: SimpleNamespace(value=value) for name, value in values.items()})
+                for item in resources
+            }
 
     class ConfigResource:
         Type = SimpleNamespace(TOPIC="topic")
@@ -276,7 +295,10 @@ def test_settings_are_read_from_a_cluster(cluster: dict[str, Any]) -> None:
 
 def test_a_topic_that_is_not_there_and_a_setting_that_is_not_said_are_refused(cluster: dict[str, Any]) -> None:
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "other")
-    assert (done.exit_code, done.stderr) == (2, "fencepost: h:1 has no topic 'other': write the name of one that it has.\n")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "fencepost: h:1 has no topic 'other': write the name of one that it has.\n",
+    )
     del cluster["min.insync.replicas"]
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "orders")
     assert done.exit_code == 2
@@ -290,7 +312,9 @@ def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pyte
     assert "pip install 'fencepost[advise]'" in done.stderr
 
 
-def test_a_file_of_client_settings_with_a_line_that_sets_nothing_is_refused(tmp_path: Path, cluster: dict[str, Any]) -> None:
+def test_a_file_of_client_settings_with_a_line_that_sets_nothing_is_refused(
+    tmp_path: Path, cluster: dict[str, Any]
+) -> None:
     assert cluster
     file = tmp_path / "client.properties"
     file.write_text("# ours\nsecurity.protocol=SSL\nnonsense\n")

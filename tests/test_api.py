@@ -37,7 +37,9 @@ def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_result_is_what_the_command_prints() -> None:
     printed = data_of(
-        fencepost("check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json")
+        fencepost(
+            "check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json"
+        )
     )
     returned = json.loads(json.dumps(f.check(MAILBOX, engine="plain", **SMALL).to_dict()))
     assert fixed(returned) == fixed(printed)
@@ -157,7 +159,9 @@ def test_a_frame_may_have_no_rows() -> None:
         (mailbox.MACHINE, {}, f.UsageError),
     ],
 )
-def test_errors_are_of_one_family_and_the_nearest_built_in_one(what: object, given: dict[str, object], error: type) -> None:
+def test_errors_are_of_one_family_and_the_nearest_built_in_one(
+    what: object, given: dict[str, object], error: type
+) -> None:
     with pytest.raises(error) as caught:
         f.check(what, **given)  # type: ignore[arg-type]
     assert isinstance(caught.value, f.FencepostError)
@@ -169,7 +173,7 @@ def test_the_package_is_light_until_something_is_asked() -> None:
     import sys
 
     code = "import sys, fencepost.api; assert not {'numpy', 'pandas', 'rich', 'click'} & sys.modules.keys()"
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own code)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_everything_that_is_promised_is_there() -> None:
@@ -201,8 +205,12 @@ def test_one_name_of_a_property_needs_no_list() -> None:
     assert [item.name for item in f.check("kip320", replicas=2, only="weak-isr").properties] == ["weak-isr"]
 
 
-@pytest.mark.parametrize("ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})])
-def test_without_spark_it_is_named_with_how_to_install_it(ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})]
+)
+def test_without_spark_it_is_named_with_how_to_install_it(
+    ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(f.UsageError, match=r'Spark is not installed: run `pip install "fencepost\[spark\]"`'):
         ask()

@@ -91,7 +91,9 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.diff, {"a": 3}, "a was given 3: write text."),
     ],
 )  # fmt: skip
-def test_an_argument_of_another_type_is_one_message(call: Callable[..., Any], given: dict[str, Any], message: str) -> None:
+def test_an_argument_of_another_type_is_one_message(
+    call: Callable[..., Any], given: dict[str, Any], message: str
+) -> None:
     with pytest.raises(f.UsageError) as error:
         call(shelf.MACHINE, **{"properties": shelf.PROPERTIES, **given})
     assert str(error.value).startswith(message)
@@ -163,9 +165,13 @@ def test_constants_are_given_once() -> None:
     assert f.check(shelf.MACHINE, shelf.PROPERTIES, engine="plain", constants=all_of_them).constants["books"] == 1
     with pytest.raises(f.UsageError, match="constants= was given all constants, and books= beside them"):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants=all_of_them, books=2)
-    with pytest.raises(f.UsageError, match="constant 'books' was given 1 in constants= and 2 by name: write one of them"):
+    with pytest.raises(
+        f.UsageError, match="constant 'books' was given 1 in constants= and 2 by name: write one of them"
+    ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
-    with pytest.raises(f.UsageError, match="constants= was given a record of C, which is not that of protocol 'mailbox'"):
+    with pytest.raises(
+        f.UsageError, match="constants= was given a record of C, which is not that of protocol 'mailbox'"
+    ):
         f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
 
 

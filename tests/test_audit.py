@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.api import auditing
 from fencepost.api.auditing import audit
-from fencepost.audit.dumped import lines
-from fencepost.audit.findings import SEVERITIES, SORTS
-from fencepost.audit.fitting import fitted
-from fencepost.audit.following import Row, follow
-from fencepost.audit.history import SAME_LEADER, Change, Core
-from fencepost.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
-from fencepost.audit.logs import File, Note, chosen, files_in, gaps, overlaps
-from fencepost.audit.reading import Reading, read, take_notes
-from fencepost.audit.recorded import Recorded, recorded
-from fencepost.audit.surroundings import Event, gathered
-from fencepost.audit.words import when
 from fencepost.cli.builds.audit_sarif import sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.explorers import sealed
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.kafka.audit.dumped import lines
+from fencepost.kafka.audit.findings import SEVERITIES, SORTS
+from fencepost.kafka.audit.fitting import fitted
+from fencepost.kafka.audit.following import Row, follow
+from fencepost.kafka.audit.history import SAME_LEADER, Change, Core
+from fencepost.kafka.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
+from fencepost.kafka.audit.logs import File, Note, chosen, files_in, gaps, overlaps
+from fencepost.kafka.audit.reading import Reading, read, take_notes
+from fencepost.kafka.audit.recorded import Recorded, recorded
+from fencepost.kafka.audit.surroundings import Event, gathered
+from fencepost.kafka.audit.words import when
 from fencepost.model.language.errors import UsageError
 
 from tests.audits import findings, followed, table
@@ -63,7 +63,10 @@ STAYS = Change(None, None, None, None, SAME_LEADER, None, None, None)
     ],
 )
 def test_a_change_is_what_the_models_controller_makes_or_it_is_named(change: Change, broken: tuple[str, ...]) -> None:
-    assert tuple(sort for sort in judged(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken) == broken
+    assert (
+        tuple(sort for sort in judged(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken)
+        == broken
+    )
 
 
 def test_before_3_6_an_isr_that_shrinks_opens_a_leader_epoch() -> None:
@@ -84,8 +87,16 @@ def test_an_unclean_restart_leaves_the_elr() -> None:
     [
         (THREE, STAYS._replace(isr=(2, 3), leader=2), "isr"),
         (THREE._replace(isr=(), elr=(2,), leader=-1), STAYS._replace(isr=(2,), elr=(), leader=2), "elr"),
-        (THREE._replace(isr=(), leader=-1, last_known=(3,)), STAYS._replace(isr=(3,), leader=3, recovering=1), "last-known"),
-        (THREE._replace(isr=(), elr=(1,), leader=-1), STAYS._replace(isr=(3,), elr=(), leader=3, recovering=1), "unclean"),
+        (
+            THREE._replace(isr=(), leader=-1, last_known=(3,)),
+            STAYS._replace(isr=(3,), leader=3, recovering=1),
+            "last-known",
+        ),
+        (
+            THREE._replace(isr=(), elr=(1,), leader=-1),
+            STAYS._replace(isr=(3,), elr=(), leader=3, recovering=1),
+            "unclean",
+        ),
         (THREE._replace(isr=(1,)), STAYS._replace(leader=3), "none-of-them"),
     ],
 )
@@ -290,7 +301,14 @@ def test_a_snapshot_must_agree_with_the_records_and_fills_gaps() -> None:
     other = Log()
     last = other.change(isr=[1, 2])
     other.changes.append(
-        (*other.changes.pop()[:2], last + 10, *other.changes[-1][3:5], True, True, json.dumps({**fields, "partitionEpoch": 9}))
+        (
+            *other.changes.pop()[:2],
+            last + 10,
+            *other.changes[-1][3:5],
+            True,
+            True,
+            json.dumps({**fields, "partitionEpoch": 9}),
+        )
     )
     assert other.found((last, last + 5)) == set()
 
@@ -334,7 +352,10 @@ def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -
     ]
     assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
     assert fitted(led(log, shrunk)).whole
-    assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (found.replay.path.length - 1, shrunk)
+    assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (
+        found.replay.path.length - 1,
+        shrunk,
+    )
 
 
 def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() -> None:
@@ -413,7 +434,11 @@ def test_what_the_decoder_notes_is_kept_over_runs() -> None:
     item = segment(0)
     told = {"position": 10, "size": 12, "grown": 30, "records": 5, "last": 4, "failed": ""}
     take_notes({0: item}, [{"file": 0, "note": "run", "offset": 0, "after": -1}, {"file": 0, "note": "read", **told}])
-    assert (item.position, item.runs, [(note.what, note.unread) for note in item.notes]) == (10, [[0, 4]], [("grew", False)])
+    assert (item.position, item.runs, [(note.what, note.unread) for note in item.notes]) == (
+        10,
+        [[0, 4]],
+        [("grew", False)],
+    )
     again = {**told, "position": 30, "size": 30, "last": 9}
     take_notes({0: item}, [{"file": 0, "note": "run", "offset": 5, "after": -1}, {"file": 0, "note": "read", **again}])
     assert (item.position, item.runs, item.notes) == (30, [[0, 9]], [])
@@ -597,7 +622,10 @@ OF_TYPES: dict[str, dict[str, Any]] = {
         "leaderEpoch": 0,
         "partitionEpoch": 0,
         "leaderRecoveryState": 0,
-        **{name: [1, 2, 3] for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")},
+        **{
+            name: [1, 2, 3]
+            for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")
+        },
     },
     "PARTITION_CHANGE_RECORD": {"partitionId": 0, "topicId": "id", "isr": [1, 2], "leader": 2, "lastKnownElr": [1]},
     "REGISTER_BROKER_RECORD": {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False},
@@ -650,7 +678,10 @@ def record(offset: object, payload: str, time: object = 1) -> str:
 @pytest.mark.parametrize("kind", OF_TYPES)
 def test_records_are_what_kafka_can_have_written_or_are_told(kind: str, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
-    known = [json.dumps({"type": name, "version": 0, "data": OF_TYPES[name]}) for name in ("TOPIC_RECORD", "PARTITION_RECORD")]
+    known = [
+        json.dumps({"type": name, "version": 0, "data": OF_TYPES[name]})
+        for name in ("TOPIC_RECORD", "PARTITION_RECORD")
+    ]
     made = [
         json.dumps({"type": kind, "version": 0, "data": data})
         for name in OF_TYPES[kind]

@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
 
-from fencepost.audit.findings import SORTS
-from fencepost.audit.fitting import fitted
-from fencepost.audit.logs import chosen, gaps, overlaps
-from fencepost.audit.reading import Reading, earlier, read
-from fencepost.audit.recorded import recorded, seen
-from fencepost.conformance.kafka import RELEASES
 from fencepost.counterexamples.replay import replay
+from fencepost.kafka.audit.findings import SORTS
+from fencepost.kafka.audit.fitting import fitted
+from fencepost.kafka.audit.logs import chosen, gaps, overlaps
+from fencepost.kafka.audit.reading import Reading, earlier, read
+from fencepost.kafka.audit.recorded import recorded, seen
+from fencepost.kafka.driver.releases import RELEASES
 
 from benchmarks.metadata_log import names, write
 from tests.audits import LOGS, around_and_histories, findings, followed, table, unpack
@@ -25,10 +25,10 @@ from tests.kafkas import on_kafka
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fencepost.audit.following import Row
-    from fencepost.audit.recorded import Seen
-    from fencepost.audit.surroundings import Surroundings
     from fencepost.counterexamples.replay import Replay
+    from fencepost.kafka.audit.following import Row
+    from fencepost.kafka.audit.recorded import Seen
+    from fencepost.kafka.audit.surroundings import Surroundings
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
@@ -67,7 +67,9 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
 @pytest.fixture(scope="module")
 def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Reading:
     """All of them, read at once: Java takes a second to start."""
-    return read([path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False)
+    return read(
+        [path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False
+    )
 
 
 def part(reading: Reading, name: str) -> Reading:
@@ -208,7 +210,9 @@ def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> No
     written = write(tmp_path / "log", records=60_000, seed=1, hot=200)
     found = read([tmp_path / "log"], tmp_path / "read", None, None, resume=False)
     assert (found.records, found.every_note) == (written.records, [])
-    said = {(f"{row.topic}-{row.partition}", item.sort) for row in followed(found, table(found)) for item in row.findings}
+    said = {
+        (f"{row.topic}-{row.partition}", item.sort) for row in followed(found, table(found)) for item in row.findings
+    }
     assert {name for name, sort in said if SORTS[sort].violation} == set(written.planted)
     rare = set(written.exposed.values())
     assert {(name, sort) for name, sort in said if sort in rare} == set(written.exposed.items())

@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e audit")
 
 from fencepost.api import Cluster, audit
-from fencepost.audit.pipeline import HISTORIES, JUDGED
-from fencepost.audit.reading import MANIFEST
+from fencepost.kafka.audit.pipeline import HISTORIES, JUDGED
+from fencepost.kafka.audit.reading import MANIFEST
 
 from benchmarks.metadata_log import write
 from tests.audits import unpack
@@ -70,7 +70,9 @@ def killed_once(log: Path, kept: Path, there: str) -> None:
         "--master",
         "local[2]",
     ]
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True) as process:  # noqa: S603 (our own command)
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
         end = time.monotonic() + 120
         while not any(kept.glob(there)) and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
@@ -98,7 +100,12 @@ def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
     made = fencepost(*words)
     assert made.exit_code == 1
     trace = data_of(made)["trace"]
-    assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == ("t-0", None, "kafka-4.1", [1, 2, 3, 4])
+    assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == (
+        "t-0",
+        None,
+        "kafka-4.1",
+        [1, 2, 3, 4],
+    )
     assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
     assert fencepost("replay", str(file)).exit_code == 0
     worst = fencepost(
@@ -159,5 +166,7 @@ def shown(notebook: Any) -> list[str]:
     """Return what cells show as text."""
     found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return [
-        output.get("data", {}).get("text/plain") or output.get("text", "") for output in found if output.get("name") != "stderr"
+        output.get("data", {}).get("text/plain") or output.get("text", "")
+        for output in found
+        if output.get("name") != "stderr"
     ]

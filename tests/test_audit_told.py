@@ -6,14 +6,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.audit.findings import SORTS
-from fencepost.audit.logs import files_in
-from fencepost.audit.pipeline import Disagreement
-from fencepost.audit.report import warnings_of
-from fencepost.audit.telling import told
 from fencepost.cli.views import audit_page
 from fencepost.cli.views.audit import headline, lines_of, looked_at, print_audit, ranked
 from fencepost.cli.views.console import results
+from fencepost.kafka.audit.findings import SORTS
+from fencepost.kafka.audit.logs import files_in
+from fencepost.kafka.audit.pipeline import Disagreement
+from fencepost.kafka.audit.report import warnings_of
+from fencepost.kafka.audit.telling import told
 from fencepost.model.language.errors import UsageError
 
 from tests.audits import findings
@@ -95,7 +95,9 @@ def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None
         log.change(isr=[2], leader=2, eligibleLeaderReplicas=[], lastKnownElr=[], leaderRecoveryState=1)
         ((*_, text),) = said(log, "unclean-election")
         told = (
-            f"=true of the topic since offset {since}, 1970-01-01 00:00:" if allowed else "=true: server.properties allows it"
+            f"=true of the topic since offset {since}, 1970-01-01 00:00:"
+            if allowed
+            else "=true: server.properties allows it"
         )
         assert f"unclean.leader.election.enable{told}" in text
     assert "unclean.leader.election.enable=false" in SORTS["unclean-election"].look
@@ -142,7 +144,9 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
 def test_what_to_do_now_depends_on_what_became_of_the_former_leader(later: list[dict[str, Any]], says: str) -> None:
     (advice,) = history(*later)["advice"]
     assert says in advice
-    assert ("'Truncating partition t-0' between 00:00:01 and 00:00:12" in advice) is ("joined the ISR again at" in advice)
+    assert ("'Truncating partition t-0' between 00:00:01 and 00:00:12" in advice) is (
+        "joined the ISR again at" in advice
+    )
 
 
 def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_known() -> None:
@@ -166,7 +170,9 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
     assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
 
 
-def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     print_audit(results(), of(trace=DATA["trace"]))
     text = " ".join(capsys.readouterr().out.split())
     assert "The trace numbers the brokers from 0: 0 is broker 1, 1 is broker 2." in text
@@ -189,9 +195,13 @@ def of(**more: Any) -> AuditData:
 
 def test_the_headline_is_in_an_operators_words() -> None:
     assert headline(of()) == "records of t-0 may be lost (critical, 1970-01-01 00:00:01)"
-    assert headline(of(sorts=[], findings=[])) == "the cluster passed through states from which records may be lost, or were"
     assert (
-        headline(of(sorts=[], findings=[], severity="high", milder=1)) == "nothing is high or worse; 1 milder finding left out"
+        headline(of(sorts=[], findings=[]))
+        == "the cluster passed through states from which records may be lost, or were"
+    )
+    assert (
+        headline(of(sorts=[], findings=[], severity="high", milder=1))
+        == "nothing is high or worse; 1 milder finding left out"
     )
 
 
@@ -212,7 +222,9 @@ def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
     assert seem.startswith("these logs seem to be of different clusters: 55 of 87 offsets")
 
 
-def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert looked_at(of(unjudged=0)) == (
         "Read: /var/00.log: 10 records, offsets 0 to 9, 1970-01-01 00:00:00 to 1970-01-01 00:00:02 UTC. "
         "Judged: 2 changes of 1 partition of 1 topic, 1 election."

@@ -10,13 +10,13 @@ from fencepost.api.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.native.search import search as native
+from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.unshared import unshared_bounds
+from fencepost.explorers.program.subset import check
 from fencepost.explorers.verdict import BoundCount, Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
-from fencepost.model.language.ir import translate
-from fencepost.model.language.ir.unshared import unshared_bounds
-from fencepost.model.language.subset import check
 
 from tests.commands import fencepost
 from tests.machines import bucket, errands, shelf, shifted
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
 
 SMALL: tuple[tuple[str, dict[str, int]], ...] = (
-    *((name, {"replicas": 2, "max_leader_epoch": 1}) for name in ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try")),
+    *(
+        (name, {"replicas": 2, "max_leader_epoch": 1})
+        for name in ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try")
+    ),
     ("kip320", {"replicas": 2, "max_leader_epoch": 1, "max_records": 3}),
     ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2}),
     ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2, "late_fetches": 1, "losses": 1}),
@@ -142,7 +145,8 @@ def test_a_guard_that_a_larger_constant_only_opens_is_about_its_bound_alone(tmp_
 
 
 @pytest.mark.parametrize(
-    "guard", ["s.x != c.k", "s.x == c.k", "s.x > c.k", "not s.x < c.k", "c.k < s.x < c.k", "s.x < c.k or s.x == c.k + 1"]
+    "guard",
+    ["s.x != c.k", "s.x == c.k", "s.x > c.k", "not s.x < c.k", "c.k < s.x < c.k", "s.x < c.k or s.x == c.k + 1"],
 )
 def test_a_guard_that_a_larger_constant_may_close_reads_it(tmp_path: Path, guard: str) -> None:
     """A larger bound could change a verdict then, though the bound was not reached."""
@@ -163,7 +167,7 @@ def test_a_guard_that_a_larger_constant_may_close_reads_it(tmp_path: Path, guard
         ("C.k, 9", False),
     ],
 )
-def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Path, ends: str, free: bool) -> None:  # noqa: FBT001
+def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Path, ends: str, free: bool) -> None:
     assert alone(tmp_path, ends, "s.x < c.k") == ({"k"} if free else set())
 
 
@@ -232,7 +236,11 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
     assert "spare" in growth.settled
     assert "holidays" in growth.off
     assert found.verdict == "holds"
-    assert found.to_dict()["growth"]["properties"][1]["changes"] == {"constant": "errands", "value": 4, "verdict": "violated"}
+    assert found.to_dict()["growth"]["properties"][1]["changes"] == {
+        "constant": "errands",
+        "value": 4,
+        "verdict": "violated",
+    }
 
 
 def test_growth_says_that_it_is_unfinished() -> None:
@@ -269,7 +277,9 @@ def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine
     assert found.verdict == "holds"
     assert found.growth is not None
     assert found.growth.why_stopped == "the model goes wrong with drops=5"
-    assert found.growth.steps[1].why_not.startswith("the model goes wrong: fall: State.inside: 5 is out of its domain 0..4.")
+    assert found.growth.steps[1].why_not.startswith(
+        "the model goes wrong: fall: State.inside: 5 is out of its domain 0..4."
+    )
 
 
 def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
@@ -297,11 +307,12 @@ def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s").stdout.split())
     free = "books=3, notes=3, cracks=3: larger values add no state"
-    read = (
-        "layers=3, labels=3, places=3, slips=3, visitors=3: the model reads them elsewhere too, so larger values may add states"
-    )
+    read = "layers=3, labels=3, places=3, slips=3, visitors=3: the model reads them elsewhere too, so larger values may add states"
     assert f"not reached {free}; {read}" in page
-    assert "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places," in page
+    assert (
+        "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places,"
+        in page
+    )
 
 
 def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
@@ -378,7 +389,10 @@ def begins_short(s: State, c: C) -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (begins_late, "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out.\n"),
+        (
+            begins_late,
+            "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out.\n",
+        ),
         (begins_short, "`fits` stands in `initial`"),
     ],
 )

@@ -35,7 +35,7 @@ def mode(folder: Path) -> int:
 def asked_elsewhere(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Ask a process of its own for the folder; its temporary folders lie in `tmp_path`."""
     kept = {name: value for name, value in os.environ.items() if name not in ("FENCEPOST_CACHE", "XDG_CACHE_HOME")}
-    return subprocess.run(  # noqa: S603 (our own interpreter)
+    return subprocess.run(
         [sys.executable, "-c", FIND],
         env=kept | {"TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
         capture_output=True,
@@ -65,7 +65,9 @@ def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatc
     assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
 
 
-def test_in_a_folder_that_others_may_read_a_private_one_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_folder_that_others_may_read_a_private_one_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine").chmod(0o755)
     folder = named(monkeypatch, tmp_path / "mine")
@@ -78,7 +80,9 @@ def test_in_a_folder_that_others_may_read_a_private_one_is_used(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("bits", [0o770, 0o702, 0o777, 0o1777])
-def test_a_named_folder_that_others_can_write_is_refused(bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_named_folder_that_others_can_write_is_refused(
+    bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(bits)
     with pytest.raises(UsageError, match="other users can write"):
@@ -102,7 +106,9 @@ def test_a_sticky_folder_may_stand_above(tmp_path: Path, monkeypatch: pytest.Mon
     assert mode(named(monkeypatch, tmp_path / "sticky" / "mine")) == 0o700
 
 
-def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_followed_only_where_nobody_else_could_have_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "real").mkdir(0o700)
     (tmp_path / "link").symlink_to("real")
     assert named(monkeypatch, tmp_path / "link" / "cache") == (tmp_path / "real/cache").resolve()

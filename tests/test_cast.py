@@ -107,7 +107,9 @@ LANES = {
 }
 
 
-@pytest.mark.parametrize("file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem
+)
 def test_whom_the_name_of_an_action_names_takes_it(file: File) -> None:
     found = told(follow(read(file).trace))
     protocol = next(name for name in LANES if file.stem.startswith(name))
@@ -153,9 +155,9 @@ def test_in_the_archive_no_message_that_is_taken_by_a_parameter_is_lost() -> Non
     for file in sorted(ARCHIVE.glob("replication-*.trace")):
         for event in told(follow(read(file).trace)).events:
             for flight in event.takes:
-                assert (flight.fate == RECEIVED) is (flight.first in event.step.args or flight.key in event.step.args), (
-                    file.stem
-                )
+                assert (flight.fate == RECEIVED) is (
+                    flight.first in event.step.args or flight.key in event.step.args
+                ), file.stem
 
 
 @pytest.mark.parametrize("file", sorted(ARCHIVE.glob("watermark-propagation-*.trace")), ids=lambda file: file.stem)
@@ -174,7 +176,10 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
             "which does not say which of them: write an alias such as Annotated[int, Index(C.clients)], or None",
         ),
         ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
-        ({"parties": {"client": lease.Client}, "fields": {"x": "client"}}, "which is no party that there is one of only."),
+        (
+            {"parties": {"client": lease.Client}, "fields": {"x": "client"}},
+            "which is no party that there is one of only.",
+        ),
     ],
     ids=["no index", "a misspelt party", "a party of several"],
 )

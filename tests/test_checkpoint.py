@@ -125,7 +125,7 @@ def test_another_number_of_workers_may_go_on(tmp_path: Path) -> None:
 @group("kip101", VALUES)
 def test_a_signal_leaves_a_checkpoint_and_an_undetermined_result(tmp_path: Path, name: str) -> None:
     root = str(Path(__file__).parents[1])
-    child = subprocess.Popen(  # noqa: S603 (our own interpreter)
+    child = subprocess.Popen(
         [sys.executable, "-c", WORKERS, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
@@ -178,7 +178,9 @@ def test_resuming_needs_a_folder() -> None:
 
 
 def test_a_folder_without_a_manifest_is_no_checkpoint(tmp_path: Path) -> None:
-    assert refusal(tmp_path) == (f"there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path} and a budget.")
+    assert refusal(tmp_path) == (
+        f"there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path} and a budget."
+    )
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
@@ -187,7 +189,9 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     assert refusal(file) == f"there is no checkpoint in {file}: run once with --checkpoint {file} and a budget."
     with pytest.raises(UsageError) as caught:
         stopped(file)
-    assert str(caught.value) == (f"the checkpoint could not be written to {file}: File exists. Name a folder with room.")
+    assert str(caught.value) == (
+        f"the checkpoint could not be written to {file}: File exists. Name a folder with room."
+    )
 
 
 @pytest.mark.parametrize(
@@ -296,7 +300,9 @@ def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) 
 
 @group("grid", GRID)
 @pytest.mark.parametrize("limit", [100, 2_000], ids=["nothing new", "more states"])
-def test_a_checkpoint_cut_short_leaves_the_one_before(tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_cut_short_leaves_the_one_before(
+    tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stopped(tmp_path)
 
     def full(*_: object) -> None:
@@ -305,6 +311,8 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(tmp_path: Path, limit: int
     with monkeypatch.context() as patch:
         patch.setattr(sealed, "create", full)
         message = refusal(tmp_path, max_states=limit)
-    assert message == (f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room.")
+    assert message == (
+        f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room."
+    )
     result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))
     assert shared(result) == shared(ask("grid", GRID, RUN))

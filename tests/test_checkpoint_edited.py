@@ -40,7 +40,7 @@ def compact(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory, compact: bool) -> Path:  # noqa: FBT001 (a fixture)
+def kept(tmp_path_factory: pytest.TempPathFactory, compact: bool) -> Path:
     folder = tmp_path_factory.mktemp("kept") / "checkpoint"
     ask(replace(STOPPED, compact=compact, checkpoint=str(folder)))
     return folder
@@ -118,7 +118,9 @@ EDITS = {
     "a part that nobody knows, outside": put(("bogus",), 1),
     "no files": put(("files",), {}),
     "files that are a list": put(("files",), []),
-    "a file outside": lambda manifest: manifest["files"].update({"../../secret": next(iter(manifest["files"].values()))}),
+    "a file outside": lambda manifest: manifest["files"].update(
+        {"../../secret": next(iter(manifest["files"].values()))}
+    ),
     "a file that is a number": put(("files", "0-rows"), 3),
     "another folder": put(("slot",), "../states-0"),
     "no folder": put(("slot",), ""),
@@ -128,7 +130,9 @@ EDITS = {
 
 
 @pytest.mark.parametrize("name", EDITS)
-def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(name: str, copy: Path, compact: bool) -> None:  # noqa: FBT001 (a fixture)
+def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(
+    name: str, copy: Path, compact: bool
+) -> None:
     manifest = manifest_of(copy)
     EDITS[name](manifest)
     (copy / "manifest.json").write_text(json.dumps(manifest))
@@ -140,10 +144,12 @@ def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(nam
 
 
 @pytest.mark.parametrize("part", ["found", "fired", "seconds", "deadlocks"])
-def test_whatever_is_edited_by_hand_is_found_by_the_checksum(part: str, copy: Path, compact: bool) -> None:  # noqa: FBT001 (a fixture)
+def test_whatever_is_edited_by_hand_is_found_by_the_checksum(part: str, copy: Path, compact: bool) -> None:
     manifest = manifest_of(copy)
     value = manifest["position"][part]
-    manifest["position"][part] = {} if part == "found" else [item + 1 for item in value] if part == "fired" else value + 1
+    manifest["position"][part] = (
+        {} if part == "found" else [item + 1 for item in value] if part == "fired" else value + 1
+    )
     if part == "found":
         manifest["position"]["levels"].reverse()
     (copy / "manifest.json").write_text(json.dumps(manifest))
@@ -163,21 +169,23 @@ def forge_part(folder: Path, name: str, change: Callable[[np.ndarray[Any, Any]],
 
 
 @pytest.mark.parametrize("name", ["rows", "parents"])
-def test_data_that_no_search_wrote_is_refused_even_with_checksums_that_fit(name: str, copy: Path, compact: bool) -> None:  # noqa: FBT001 (a fixture)
+def test_data_that_no_search_wrote_is_refused_even_with_checksums_that_fit(
+    name: str, copy: Path, compact: bool
+) -> None:
     sizes = {part: told["bytes"] for part, told in manifest_of(copy)["files"].items()}
     name = next(part for part, size in sizes.items() if part.endswith(name) and size)
     forge_part(copy, name, lambda there: there.fill(0x7F))
     assert "the manifest of the checkpoint is damaged" in refusal(copy, compact=compact)
 
 
-def test_parents_that_go_round_are_refused(copy: Path, compact: bool) -> None:  # noqa: FBT001 (a fixture)
+def test_parents_that_go_round_are_refused(copy: Path, compact: bool) -> None:
     for owner in range(len(manifest_of(copy)["bases"])):
         forge_part(copy, f"{owner}-parents", lambda there, owner=owner: there.view(np.uint32).fill(owner))  # type: ignore[misc]
     assert "holds what no search of this model finds" in refusal(copy, compact=compact)
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "manifest"])
-def test_a_link_is_not_followed_out_of_the_folder(kind: str, copy: Path, compact: bool, tmp_path: Path) -> None:  # noqa: FBT001 (a fixture)
+def test_a_link_is_not_followed_out_of_the_folder(kind: str, copy: Path, compact: bool, tmp_path: Path) -> None:
     path = copy / {"file": "states-0/0-rows.bin", "folder": "states-0", "manifest": "manifest.json"}[kind]
     shutil.move(path, tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
@@ -185,7 +193,7 @@ def test_a_link_is_not_followed_out_of_the_folder(kind: str, copy: Path, compact
     assert ("there is no checkpoint" if kind == "manifest" else "is missing or damaged") in said
 
 
-def test_a_pipe_in_the_place_of_a_file_does_not_hold_a_search_up(copy: Path, compact: bool) -> None:  # noqa: FBT001 (a fixture)
+def test_a_pipe_in_the_place_of_a_file_does_not_hold_a_search_up(copy: Path, compact: bool) -> None:
     (copy / "states-0/0-rows.bin").unlink()
     os.mkfifo(copy / "states-0/0-rows.bin")
     with pytest.raises(UsageError, match="missing or damaged"):
@@ -223,7 +231,7 @@ CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir", "fdopen")
 def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpoint_before(
     kept: Path,
     tmp_path: Path,
-    compact: bool,  # noqa: FBT001 (a fixture)
+    compact: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = shared(ask(replace(RUN, compact=compact)))
@@ -243,7 +251,9 @@ def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpo
             with pytest.raises(KilledError):
                 ask(replace(resumed, max_states=3_000, checkpoint=str(folder)))
         ask(replace(resumed, max_states=3_200, checkpoint=str(folder)))
-        assert len(list(folder.iterdir())) == 2, "a manifest and one folder of parts: what was cut short is cleared away"
+        assert len(list(folder.iterdir())) == 2, (
+            "a manifest and one folder of parts: what was cut short is cleared away"
+        )
         assert shared(ask(replace(resumed, checkpoint=str(folder)))) == whole, f"killed at call {point}"
 
 

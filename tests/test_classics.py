@@ -28,7 +28,10 @@ def named(rows: list[dict[str, Any]]) -> list[Any]:
         pytest.param(
             row,
             id="-".join([row["model"], *(f"{name}={value}" for name, value in row.get("constants", {}).items())]),
-            marks=[pytest.mark.xdist_group(f"classic-{row['model']}"), *([pytest.mark.long] if row.get("long") else [])],
+            marks=[
+                pytest.mark.xdist_group(f"classic-{row['model']}"),
+                *([pytest.mark.long] if row.get("long") else []),
+            ],
         )
         for row in rows
     ]
@@ -56,7 +59,9 @@ def test_the_states_are_as_many_as_others_have_counted(row: dict[str, Any]) -> N
 def test_the_plain_semantics_finds_the_same(row: dict[str, Any]) -> None:
     native, plain = check(row), check(row, "plain")
     assert (plain.distinct, plain.generated, plain.depth) == (native.distinct, native.generated, native.depth)
-    assert [(item.name, item.verdict) for item in plain.properties] == [(item.name, item.verdict) for item in native.properties]
+    assert [(item.name, item.verdict) for item in plain.properties] == [
+        (item.name, item.verdict) for item in native.properties
+    ]
 
 
 @pytest.mark.parametrize("row", named(BROKEN))

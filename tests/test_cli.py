@@ -18,7 +18,12 @@ def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
     assert result.exit_code == 0
     assert result.stderr == ""
     assert found["format"] == 1
-    assert (found["protocol"], found["engine"], found["verdict"], found["complete"]) == ("kip320", "native", "holds", True)
+    assert (found["protocol"], found["engine"], found["verdict"], found["complete"]) == (
+        "kip320",
+        "native",
+        "holds",
+        True,
+    )
     assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
     assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
     assert found["properties"][:2] == [
@@ -43,7 +48,7 @@ def test_results_are_the_same_with_any_number_of_workers(protocol: str) -> None:
 @pytest.mark.parametrize("module", ["fencepost", "fencepost.cli"])
 def test_the_command_is_a_module_too(module: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", module, "chek"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fencepost: There is no command 'chek'.")
 
@@ -56,7 +61,9 @@ def test_engines_agree() -> None:
 
 def test_a_switch_is_a_bool_in_json() -> None:
     machine = str(Path(__file__).parent / "machines" / "mailbox.py")
-    found = data_of(fencepost("check", machine, "--without", "deduplicate", "--json", "--engine", "plain", "--max-depth", "2"))
+    found = data_of(
+        fencepost("check", machine, "--without", "deduplicate", "--json", "--engine", "plain", "--max-depth", "2")
+    )
     assert found["constants"]["deduplicate"] is False
     assert found["constants"]["resend"] == "always"
 
@@ -223,4 +230,7 @@ def test_the_exit_status_says_whether_the_verdict_is_as_expected(arguments: list
 
 def test_several_protocols_give_a_list_of_runs() -> None:
     found = data_of(fencepost("check", "kip101", "kip320", "--set", "replicas=2", "--json"))
-    assert [(item["protocol"], item["verdict"]) for item in found["runs"]] == [("kip101", "violated"), ("kip320", "holds")]
+    assert [(item["protocol"], item["verdict"]) for item in found["runs"]] == [
+        ("kip101", "violated"),
+        ("kip320", "holds"),
+    ]

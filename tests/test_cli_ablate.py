@@ -140,7 +140,10 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
     fencepost(*asked)
     other = fencepost(*asked, "--resume", "--set", "tickets=2")
     assert other.exit_code == 2
-    assert f"there is no checkpoint in {tmp_path} for this question; what is there is an answer to another one" in other.stderr
+    assert (
+        f"there is no checkpoint in {tmp_path} for this question; what is there is an answer to another one"
+        in other.stderr
+    )
     more = fencepost(*asked[:2], "--guard", "enter 4", *asked[4:], "--resume")
     assert more.exit_code == 0
     assert "0 of 1 row from the checkpoint" in more.stderr
@@ -367,7 +370,9 @@ def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tm
     rows = {row["row"]: row for row in found["rows"]}
     assert list(rows) == ["go 1", "go 2"]
     assert (rows["go 1"]["purpose"], rows["go 1"]["grown"]) == ("nothing-broke", True)
-    assert rows["go 1"]["why"] == ("what must happen in the end was not judged: property 'arrives-at-3': negative shift count")
+    assert rows["go 1"]["why"] == (
+        "what must happen in the end was not judged: property 'arrives-at-3': negative shift count"
+    )
     assert rows["go 2"]["purpose"] == "not-exercised"
 
 

@@ -25,7 +25,9 @@ from junitparser import Error, Failure, JUnitXml
 from tests.commands import KIP101, data_of, fencepost
 from tests.written import HEAD
 
-pytest.importorskip("fencepost.explorers.native.search")  # now: what is imported beside `pytester` is forgotten after it
+pytest.importorskip(
+    "fencepost.explorers.native.search"
+)  # now: what is imported beside `pytester` is forgotten after it
 MAILBOX = Path(__file__).parent / "machines" / "mailbox.py"
 LAMPS = MAILBOX.with_name("lamps.py")
 SMALL = ("--engine", "plain", "--quiet", "--set", "clients=1")
@@ -42,7 +44,11 @@ def cases(file: Path) -> dict[str, list[Any]]:
     )
     for suite in found:
         kinds = [type(result) for case in suite for result in case.result]
-        assert (suite.tests, suite.failures, suite.errors) == (len(list(suite)), kinds.count(Failure), kinds.count(Error))
+        assert (suite.tests, suite.failures, suite.errors) == (
+            len(list(suite)),
+            kinds.count(Failure),
+            kinds.count(Error),
+        )
     return {case.name: list(case.result) for suite in found for case in suite}
 
 
@@ -178,7 +184,9 @@ def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
     monkeypatch.setattr(catalogue, "runs", lambda: chosen)
 
 
-def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
     status, found, run = check(tmp_path, "--quiet")
     assert status == 0
@@ -226,7 +234,9 @@ def test_github_gets_an_annotation_at_the_property_and_a_summary_with_a_diagram(
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github")
-    line = next(index for index, text in enumerate(MAILBOX.read_text().splitlines(), 1) if "def requests_run_once" in text)
+    line = next(
+        index for index, text in enumerate(MAILBOX.read_text().splitlines(), 1) if "def requests_run_once" in text
+    )
     [annotation] = [text for text in result.stdout.splitlines() if text.startswith("::")]
     where, _, said = annotation.removeprefix("::error ").partition("::")
     assert f"line={line},title=mailbox%3A requests-run-once is violated" in where
@@ -271,7 +281,9 @@ def test_signs_that_formats_cannot_hold_are_written_otherwise() -> None:
     assert "a?b | 100%" in junit([odd])
     assert "a\x00b | 100%25%0Anext" in workflow_commands([odd])
     assert "a\x00b \\| 100% next" in summary([odd])
-    assert json.loads(sarif([odd]))["runs"][0]["results"][0]["message"]["text"].startswith("mailbox: requests-run-once is")
+    assert json.loads(sarif([odd]))["runs"][0]["results"][0]["message"]["text"].startswith(
+        "mailbox: requests-run-once is"
+    )
 
 
 def test_a_summary_stays_below_what_github_takes() -> None:

@@ -62,7 +62,12 @@ def test_json_has_what_was_found_beside_what_was_expected() -> None:
     found = json.loads(result.stdout)
     assert (found["format"], found["profile"], found["as_expected"], found["not_run"]) == (1, "quick", True, [])
     first = found["runs"][0]
-    assert (first["protocol"], first["verdict"], first["distinct"], first["differences"]) == ("kip101", "violated", 9045, [])
+    assert (first["protocol"], first["verdict"], first["distinct"], first["differences"]) == (
+        "kip101",
+        "violated",
+        9045,
+        [],
+    )
     assert first["expected"] == {
         "verdict": "violated",
         "distinct": 9045,
@@ -117,7 +122,9 @@ def test_the_budget_is_for_all_runs_together() -> None:
     assert result.exit_code == 3
 
 
-def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
     begun = json.loads(check(*kept, "--max-states", "6000").stdout)
     assert [item["complete"] for item in begun["runs"]] == [False, True]
@@ -233,7 +240,9 @@ def on_the_way(s: wanderer.Walk, c: wanderer.C) -> None:
     s.place = 1
 
 
-def test_a_finished_run_is_not_taken_for_one_that_begins_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_is_not_taken_for_one_that_begins_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
     monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
     every.check(run)

@@ -9,8 +9,8 @@ from weakref import WeakValueDictionary
 import pytest
 from fencepost.api import watching
 from fencepost.explorers.native.llvm import libraries
+from fencepost.explorers.program import ir
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language import ir
 
 from tests.commands import KIP320, data_of, fencepost
 
@@ -75,9 +75,7 @@ def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: py
     monkeypatch.setenv("FENCEPOST_TIER", tier)
     done = fencepost(*KIP320)
     assert done.exit_code == 0
-    long = (
-        r"compiled kip320 for 2 replicas in [\d.]+ m?s, which is long: its code is kept, and is there at once the next time\n"
-    )
+    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s, which is long: its code is kept, and is there at once the next time\n"
     assert len(re.findall(long, done.stderr)) == (2 if tier == "swap" else 1)
     assert "which is long" not in fencepost(*KIP320).stderr
 

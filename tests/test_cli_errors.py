@@ -119,7 +119,10 @@ REFUSED = [
         "check kip320 --max-depth 0",
         "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
     ),
-    ("check kip320 --resume", "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume."),
+    (
+        "check kip320 --resume",
+        "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.",
+    ),
     (
         "check kip320 --trace /no/such/folder/x.trace",
         "/no/such/folder/x.trace cannot be written: No such file or directory. Name a place where you may write.",
@@ -187,7 +190,10 @@ def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> N
     other.symlink_to(model)
     for output in (model, other):
         result = CliRunner().invoke(run, ["check", str(model), "--trace", str(output)])
-        assert result.stderr == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
+        assert (
+            result.stderr
+            == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
+        )
         assert result.exit_code == 2
     assert model.read_text().startswith("from")
 
@@ -210,7 +216,10 @@ def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
 def test_two_outputs_are_two_files(tmp_path: Path) -> None:
     file = str(tmp_path / "out")
     result = CliRunner().invoke(run, ["check", "kip320", "--trace", file, "--junit", file])
-    assert result.stderr == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
+    assert (
+        result.stderr
+        == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
+    )
     assert result.exit_code == 2
 
 
@@ -302,7 +311,11 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
             "lo=1",
             ":6: TypeError: bound() got an unexpected keyword argument 'lo'. Write bound(2, low=0, high=4, meaning=\"...\"), with its ends by name.",
         ),
-        ("class C", "import sys; sys.exit(1)\nclass C", ":5: SystemExit: 1. The file must run before its model can be read."),
+        (
+            "class C",
+            "import sys; sys.exit(1)\nclass C",
+            ":5: SystemExit: 1. The file must run before its model can be read.",
+        ),
         ("(small,)", "(small)", ":27: PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
         (
             "(small,)",
@@ -392,7 +405,9 @@ def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_i
 
 
 @pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
-def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(counter: Any, options: list[str]) -> None:
+def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
+    counter: Any, options: list[str]
+) -> None:
     file = counter("s.n += 1")
     text = Path(file).read_text()
     Path(file).write_text(text.replace("    require(s.n < c.top)\n", "").replace("return s.n < 10", "return s.n < 2"))
@@ -402,9 +417,15 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(c
     assert data["why_stopped"] == "the model went wrong in a step or a property"
     [note] = (item for item in data["notes"] if "out of its domain" in item)
     assert note.startswith(f"{file}:18: count: State.n: 4 is out of its domain 0..3. Guard the step")
-    assert note.endswith("after 3 steps:\ninitial\n  n=0\n\n1 count\n  n 0 -> 1\n\n2 count\n  n 1 -> 2\n\n3 count\n  n 2 -> 3")
+    assert note.endswith(
+        "after 3 steps:\ninitial\n  n=0\n\n1 count\n  n 0 -> 1\n\n2 count\n  n 1 -> 2\n\n3 count\n  n 2 -> 3"
+    )
     page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
-    assert page.index("small is violated: the shortest") < page.index("Then the model went wrong") < page.index(f"{file}:18: ")
+    assert (
+        page.index("small is violated: the shortest")
+        < page.index("Then the model went wrong")
+        < page.index(f"{file}:18: ")
+    )
 
 
 def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None:

@@ -47,7 +47,9 @@ def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: py
 def test_a_file_that_the_system_knows_by_number_alone_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     _fail_with(monkeypatch, IsADirectoryError(errno.EISDIR, "Is a directory", 3))
     result = CliRunner().invoke(run, ["check", "kip320"])
-    assert result.stderr.startswith("fencepost: something unforeseen failed: IsADirectoryError: [Errno 21] Is a directory: 3\n")
+    assert result.stderr.startswith(
+        "fencepost: something unforeseen failed: IsADirectoryError: [Errno 21] Is a directory: 3\n"
+    )
     assert result.exit_code == 4
 
 
@@ -98,7 +100,9 @@ def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeyp
     monkeypatch.undo()
     _fail_with(monkeypatch, caught.value)
     result = CliRunner().invoke(run, ["check", "kip320"])
-    assert result.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
+    assert (
+        result.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
+    )
     assert result.exit_code == 2
 
 
@@ -106,10 +110,17 @@ def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeyp
 @pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(  # noqa: S603 (our own command)
-            [sys.executable, "-m", "fencepost.cli", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        done = subprocess.run(
+            [sys.executable, "-m", "fencepost.cli", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
-    assert done.stderr == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
+    assert (
+        done.stderr
+        == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
+    )
     assert done.returncode == 2
 
 
@@ -128,7 +139,10 @@ def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     assert _ended(TOLD, **{stream: writing}) == (0, "")
-    assert _ended(["check", "kip101", "--profile", "quick"], **{stream: writing}) == (3 if stream == "stdout" else 0, "")
+    assert _ended(["check", "kip101", "--profile", "quick"], **{stream: writing}) == (
+        3 if stream == "stdout" else 0,
+        "",
+    )
     os.close(writing)
 
 
@@ -201,9 +215,16 @@ LAMPS = VAULT.replace("vault", "lamps")
 @pytest.mark.parametrize("json", [[], ["--json"]])
 @pytest.mark.parametrize(
     "option",
-    [["--trace", "a.trace"], ["--junit", "a.xml"], ["--sarif", "a.json"], ["--max-states", "6", "--checkpoint", "kept"]],
+    [
+        ["--trace", "a.trace"],
+        ["--junit", "a.xml"],
+        ["--sarif", "a.json"],
+        ["--max-states", "6", "--checkpoint", "kept"],
+    ],
 )
-def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(option: list[str], json: list[str], tmp_path: Path) -> None:
+def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
+    option: list[str], json: list[str], tmp_path: Path
+) -> None:
     reading, writing = os.pipe()
     command = ["check", LAMPS, "--quiet", *json, *option]
     status, _ = _ended(command, preexec_fn=full(10), stdout=writing, cwd=tmp_path)
@@ -239,7 +260,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
     file = tmp_path / option[-1]
     if file.suffix:
         file.write_text("mine")
-    process = subprocess.run(  # noqa: S603 (our own command)
+    process = subprocess.run(
         [sys.executable, "-m", "fencepost.cli", *command, "--quiet", *json, *option],
         preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
     )  # fmt: skip
@@ -252,7 +273,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
     """Return the status of a command, and what it says of something unforeseen."""
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
-    done = subprocess.run([sys.executable, "-m", "fencepost.cli", *command], text=True, check=False, **streams)  # noqa: S603
+    done = subprocess.run([sys.executable, "-m", "fencepost.cli", *command], text=True, check=False, **streams)
     said = done.stderr or ""
     return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
 
@@ -289,8 +310,18 @@ def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
     out.write_text("earlier\n")
     with out.open("r+") as file:
         file.seek(0, os.SEEK_END)
-        command = [sys.executable, "-m", "fencepost.cli", "check", "kip101", "--set", "replicas=2", "--trace", "/dev/stdout"]
-        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False).returncode == 1  # noqa: S603 (our own command)
+        command = [
+            sys.executable,
+            "-m",
+            "fencepost.cli",
+            "check",
+            "kip101",
+            "--set",
+            "replicas=2",
+            "--trace",
+            "/dev/stdout",
+        ]
+        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False).returncode == 1
         assert os.fstat(file.fileno()).st_ino == out.stat().st_ino
     assert out.read_text().startswith("earlier\n")
     assert "is violated" in out.read_text()

@@ -20,7 +20,7 @@ def test_listing_and_help_are_instant_for_they_import_neither_llvmlite_nor_numpy
         "    assert CliRunner().invoke(run, words.split()).exit_code == 0\n"
         "assert not {'llvmlite', 'numpy', 'psutil'} & sys.modules.keys()\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603 (our own command)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_list_as_json_says_all_of_every_protocol() -> None:
@@ -28,7 +28,9 @@ def test_the_list_as_json_says_all_of_every_protocol() -> None:
     assert list(found) == list(PROTOCOLS)
     for name, item in PROTOCOLS.items():
         assert [constant["name"] for constant in found[name]["constants"]] == list(item.machine.constants.declared())
-        assert [action["name"] for action in found[name]["actions"]] == [action.label for action in item.machine.actions]
+        assert [action["name"] for action in found[name]["actions"]] == [
+            action.label for action in item.machine.actions
+        ]
         assert [prop["name"] for prop in found[name]["properties"]] == [prop.name for prop in item.every_property]
     assert found["kip320"]["constants"][0] == {
         "name": "replicas",
@@ -47,7 +49,9 @@ def test_the_list_of_one_protocol_explains_it() -> None:
 
 
 def test_python_m_is_the_same_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "fencepost.cli", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "fencepost.cli", "--version"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.startswith("fencepost ")
 
 

@@ -121,7 +121,9 @@ def test_trace_writes_what_replays(model: str, prop: str, verdict: str, tmp_path
 
 
 def test_the_plain_engine_says_the_same(model: str) -> None:
-    plain, native = (data_of(fencepost("check", model, "--json", "--quiet", "--engine", name)) for name in ("plain", "native"))
+    plain, native = (
+        data_of(fencepost("check", model, "--json", "--quiet", "--engine", name)) for name in ("plain", "native")
+    )
     keys = ("name", "kind", "verdict", "length", "loop", "worst", "best")
     told = [[{key: item.get(key) for key in keys} for item in data["properties"]] for data in (plain, native)]
     assert told[0] == told[1]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
-from fencepost.pages.build import whole_pages
-from fencepost.pages.guarantees import page_of
-from fencepost.pages.vacuity import family_of
+from fencepost.site.pages.build import whole_pages
+from fencepost.site.pages.guarantees import page_of
+from fencepost.site.pages.vacuity import family_of
 
 from tests.built_pages import built, built_once  # noqa: F401 (a fixture)
 from tests.commands import fencepost
@@ -45,7 +45,11 @@ def test_json_has_every_entry_once_under_its_kind(data: dict[str, Any]) -> None:
 
 def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) -> None:
     found = next(item for item in data["guarantees"] if item["id"] == "LIN-1")
-    assert (found["kind"], found["status"], found["source"]) == ("always", "holds", "hachikuji/kafka-specification, WeakIsr")
+    assert (found["kind"], found["status"], found["source"]) == (
+        "always",
+        "holds",
+        "hachikuji/kafka-specification, WeakIsr",
+    )
     assert {"sentence", "cases"} < found.keys()
     case = next(item for item in found["cases"] if item["expect"] == "violated")
     assert case == {
@@ -109,7 +113,10 @@ def test_what_is_not_built_any_more_fails_the_check(tmp_path: Path) -> None:
             "<!-- cases B15 -->\n\n| id |\n<!-- cases B15 -->\n\n<!-- end -->\n",
             "own.md: a line `<!-- cases ... -->` has no line",
         ),
-        ("<!-- cases B15--> \n\n| id |\n\n<!-- end -->\n", "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"),
+        (
+            "<!-- cases B15--> \n\n| id |\n\n<!-- end -->\n",
+            "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`",
+        ),
         ("<!-- cases bug -->\n\n<!-- end -->\n", "own.md: there is no table or entry 'bug'."),
         ("<!-- cases lemmas kip32 -->\n\n<!-- end -->\n", "own.md: there is no proof 'kip32'."),
         ("<!-- cases cuts -->\n\n<!-- end -->\n", "own.md: there is no proof ''."),
@@ -165,7 +172,10 @@ def test_every_heading_of_the_catalogue_has_a_page(made: dict[str, str]) -> None
 def test_the_page_of_the_lineage_compares_it_with_tlc(made: dict[str, str]) -> None:
     table = made["guarantees/lineage.md"].split("## Compared with TLC")[1]
     assert table.count("\n| ") == sum(family_of(run.protocol) == "lineage" for run in runs()) + 2
-    assert "| kip279 | replicas=3 log_size=2 max_records=2 max_leader_epoch=1 | 60,106 | 22 | holds | violated, 12 |\n" in table
+    assert (
+        "| kip279 | replicas=3 log_size=2 max_records=2 max_leader_epoch=1 | 60,106 | 22 | holds | violated, 12 |\n"
+        in table
+    )
 
 
 def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made: dict[str, str]) -> None:

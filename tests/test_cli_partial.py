@@ -81,7 +81,9 @@ def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
         patch.setattr(Engine, "prepare", cut_short)
         begun = data_of(fencepost(*asked, *checkpoint))
     assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
-    assert begun["notes"][0].startswith(f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume")
+    assert begun["notes"][0].startswith(
+        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume"
+    )
     resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
     assert resumed.pop("notes")[0].startswith("the search went on from a checkpoint")
     assert whole.pop("notes") == []
@@ -132,7 +134,11 @@ def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Sig
     stdout, stderr = process.communicate(timeout=60)
     found = json.loads(stdout)
     assert (process.returncode, stderr) == (3, "")
-    assert (found["verdict"], found["complete"], found["why_stopped"]) == ("undetermined", False, f"{number.name} was received")
+    assert (found["verdict"], found["complete"], found["why_stopped"]) == (
+        "undetermined",
+        False,
+        f"{number.name} was received",
+    )
     assert found["distinct"] > 1
 
 
@@ -148,7 +154,12 @@ def test_a_reader_that_has_enough_changes_nothing_about_the_status() -> None:
 
 def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
     process = start(
-        *KIP320, "--json", "--checkpoint", str(tmp_path / "kept"), FENCEPOST_CACHE=str(tmp_path), FENCEPOST_TIER="optimized"
+        *KIP320,
+        "--json",
+        "--checkpoint",
+        str(tmp_path / "kept"),
+        FENCEPOST_CACHE=str(tmp_path),
+        FENCEPOST_TIER="optimized",
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"

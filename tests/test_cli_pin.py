@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.cli.commands import catalogue, pin
-from fencepost.figures import store
 from fencepost.invariants.catalogue import file_of, runs_of
+from fencepost.invariants.figures import store
 from fencepost.invariants.run_files import Runs
 
 from tests.commands import fencepost
@@ -39,8 +39,12 @@ def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
     return file
 
 
-@pytest.mark.parametrize("wrong", [("9_045, 18", "0, 0"), ("18]}", "17]}"), ("weak-isr 12, strong", "weak-isr 3, strong")])
-def test_a_figure_that_differs_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [("9_045, 18", "0, 0"), ("18]}", "17]}"), ("weak-isr 12, strong", "weak-isr 3, strong")]
+)
+def test_a_figure_that_differs_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: tuple[str, str]
+) -> None:
     file = put(monkeypatch, tmp_path, FILE.replace(*wrong))
     assert fencepost("check").exit_code == 1
     result = fencepost("check", "--pin")
@@ -56,7 +60,10 @@ def test_another_verdict_is_not_written_and_ends_with_status_1(monkeypatch: pyte
     file = put(monkeypatch, tmp_path, text)
     result = fencepost("check", "--pin")
     assert result.exit_code == 1
-    assert "not pinned: kip101 2/2/2/2 has other verdicts than it expects, and those are edited by hand.\n" in result.stdout
+    assert (
+        "not pinned: kip101 2/2/2/2 has other verdicts than it expects, and those are edited by hand.\n"
+        in result.stdout
+    )
     assert file.read_text() == text.replace("=[1, ", "=[5_973, ")
 
 

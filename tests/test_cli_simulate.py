@@ -35,9 +35,21 @@ def test_a_violation_is_told_with_its_odds_and_its_shortened_trace() -> None:
 
 def test_every_violation_that_is_not_shown_is_told_with_the_command_that_shows_it() -> None:
     done = fencepost(
-        "simulate", "kip101", "--walks", "20000", "--seed", "3", "--set", "replicas=3", "--weight", "leader-write=2", "--quiet"
+        "simulate",
+        "kip101",
+        "--walks",
+        "20000",
+        "--seed",
+        "3",
+        "--set",
+        "replicas=3",
+        "--weight",
+        "leader-write=2",
+        "--quiet",
     )
-    told = re.findall(r"^(\S+) is violated: (\d+) states in walk (\d+): `fencepost (.*)` shows it$", done.stdout, re.MULTILINE)
+    told = re.findall(
+        r"^(\S+) is violated: (\d+) states in walk (\d+): `fencepost (.*)` shows it$", done.stdout, re.MULTILINE
+    )
     shown = re.findall(r"^kip101: (\S+) is violated", done.stdout, re.MULTILINE)
     assert sorted([*shown, *(name for name, *_ in told)]) == ["strong-isr", "weak-isr"]
     ((name, states, walk, command),) = told
@@ -215,7 +227,9 @@ PROPERTIES = (is_low,)
 @pytest.mark.parametrize(
     ("weights", "told"), [((), "no action can"), (("--weight", "draw=0"), "no action that has a weight can")]
 )
-def test_walks_that_end_where_the_only_actions_have_no_weight_are_told_as_such(weights: tuple[str, ...], told: str) -> None:
+def test_walks_that_end_where_the_only_actions_have_no_weight_are_told_as_such(
+    weights: tuple[str, ...], told: str
+) -> None:
     model = str(Path(__file__).parent / "machines" / "two_ways.py")
     done = fencepost("simulate", model, "--walks", "4", "--depth", "9", "--quiet", *weights)
     assert f"4 walks ended where {told} happen" in " ".join(done.stdout.split())

@@ -25,7 +25,9 @@ def test_a_name_without_its_ending_points_to_the_file(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["ballots", "./ballots", "ballots.txt"])
-def test_a_file_that_is_not_called_python_is_told_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_called_python_is_told_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / name).write_text(PLANTED)
     assert f"{Path(name)} does not end in .py: " in refused("check", f"./{name}")
@@ -38,7 +40,9 @@ def test_a_null_byte_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert refused("check", "vote.py").startswith("fencepost: vote.py: source code string cannot contain null bytes")
 
 
-def test_a_default_out_of_its_range_is_told_as_what_the_file_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "vote.py").write_text(PLANTED.replace("bound(2, low=1", "bound(1, low=2"))
     assert (

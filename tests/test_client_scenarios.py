@@ -155,7 +155,9 @@ def test_a_connection_that_is_lost_takes_its_answers_along() -> None:
 
 def test_a_server_comes_back_with_all_that_was_committed_unless_it_may_show_an_older_snapshot() -> None:
     for catches_up, offsets in ((1, [1]), (0, [0])):
-        story = Story("metadata-reads", clients=1, restarts=1, restart_catches_up=catches_up).do("controller-commits-change")
+        story = Story("metadata-reads", clients=1, restarts=1, restart_catches_up=catches_up).do(
+            "controller-commits-change"
+        )
         assert [item.step.args[1] for item in story.can("server-restarts", node=1)] == offsets
 
 

@@ -6,16 +6,16 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.conformance.clients import wire
-from fencepost.conformance.clients.beliefs import SLACK, beliefs
-from fencepost.conformance.clients.events import NOBODY, Event, Play
-from fencepost.conformance.clients.history import BESIDES, DEPTH, History, Move, Source, by_name, settings
-from fencepost.conformance.clients.keep import diagram, load, of_archive, text_of
-from fencepost.conformance.clients.own import MUTANTS
-from fencepost.conformance.clients.rules import NAMES, Judge
-from fencepost.conformance.clients.stories import STORIES
-from fencepost.conformance.clients.world import CLUSTER_ACTIONS, World
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.beliefs import SLACK, beliefs
+from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.history import BESIDES, DEPTH, History, Move, Source, by_name, settings
+from fencepost.kafka.clients.keep import diagram, load, of_archive, text_of
+from fencepost.kafka.clients.own import MUTANTS
+from fencepost.kafka.clients.rules import NAMES, Judge
+from fencepost.kafka.clients.stories import STORIES
+from fencepost.kafka.clients.world import CLUSTER_ACTIONS, World
 from fencepost.model.clients.discovery.brokers import is_hinted, outcome_of
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
 from fencepost.model.clients.discovery.state import Outcome
@@ -124,7 +124,9 @@ def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> No
 def test_a_request_that_was_under_way_breaks_nothing() -> None:
     start, news = told("metadata", 0, 0, 2), told("metadata", 1, 1, 4)
     assert judged(start, news, sent(1 + SLACK / 2, 0)) == set()
-    assert judged(start, news, sent(1.01, 1), sent(1.02, 0)) == {"newer-metadata-is-used"}, "the client has acted on the news"
+    assert judged(start, news, sent(1.01, 1), sent(1.02, 0)) == {"newer-metadata-is-used"}, (
+        "the client has acted on the news"
+    )
 
 
 def test_an_epoch_that_was_used_is_the_least_from_then_on() -> None:
@@ -239,7 +241,8 @@ def test_every_archived_trace_can_be_played() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", '{"constants": {}, "moves": ["nothing-like-it 1"]}', '{"constants": {}, "moves": ["broker-learns x"]}']
+    "text",
+    ["", "{}", '{"constants": {}, "moves": ["nothing-like-it 1"]}', '{"constants": {}, "moves": ["broker-learns x"]}'],
 )
 def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "bad.history"
@@ -285,7 +288,10 @@ def test_an_event_is_short_json() -> None:
         (("leader-discovery", "--client", "java==../x"), "has a version that cannot be one"),
         (("replication", "--client", "java"), "--client is for `leader-discovery`"),
         (("leader-discovery", "--client", "java", "--kafka", "4.1.2"), "Leave out the others"),
-        (("leader-discovery", "--client", "fencepost", "--story", "no-epoch-acepted"), "Did you mean 'no-epoch-accepted'?"),
+        (
+            ("leader-discovery", "--client", "fencepost", "--story", "no-epoch-acepted"),
+            "Did you mean 'no-epoch-accepted'?",
+        ),
         (("leader-discovery", "--story", "no-epoch-accepted"), "--story was given without --client"),
     ],
 )

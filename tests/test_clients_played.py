@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.conformance.clients import install, wire
-from fencepost.conformance.clients.history import Source, settings
-from fencepost.conformance.clients.install import Installed, installed
-from fencepost.conformance.clients.keep import load, of_archive, text_of
-from fencepost.conformance.clients.own import MUTANTS, OwnClient
-from fencepost.conformance.clients.play import SLOW, Player, Times
-from fencepost.conformance.clients.report import Request, conform_clients
-from fencepost.conformance.clients.run import Failure, run, shortened
-from fencepost.conformance.clients.stories import STORIES
+from fencepost.kafka.clients import install, wire
+from fencepost.kafka.clients.history import Source, settings
+from fencepost.kafka.clients.install import Installed, installed
+from fencepost.kafka.clients.keep import load, of_archive, text_of
+from fencepost.kafka.clients.own import MUTANTS, OwnClient
+from fencepost.kafka.clients.play import SLOW, Player, Times
+from fencepost.kafka.clients.report import Request, conform_clients
+from fencepost.kafka.clients.run import Failure, run, shortened
+from fencepost.kafka.clients.stories import STORIES
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
@@ -100,7 +100,9 @@ def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
     assert len(short.history.moves) < len(long.moves)
     file = tmp_path / "long.history"
     file.write_text(text_of(long))
-    report = conform_clients([f"{OWN}/overlooks-truncation"], Request(files=(file,), output=tmp_path), lambda _: None)[0]
+    report = conform_clients([f"{OWN}/overlooks-truncation"], Request(files=(file,), output=tmp_path), lambda _: None)[
+        0
+    ]
     kept = report.traces["truncation-is-noticed"]
     assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
     shown = kept.with_suffix(".md").read_text()
@@ -120,7 +122,9 @@ def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
 def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
     name = "idle-consumer-forgets-its-epoch"
     kept = fencepost("conform", "leader-discovery", "--client", OWN, "--story", name, "--quiet")
-    broken = fencepost("conform", "leader-discovery", "--client", f"{OWN}/overlooks-truncation", "--story", name, "--quiet")
+    broken = fencepost(
+        "conform", "leader-discovery", "--client", f"{OWN}/overlooks-truncation", "--story", name, "--quiet"
+    )
     assert (kept.exit_code, broken.exit_code) == (0, 1)
     told = " ".join(broken.stdout.split())
     assert f"truncation-is-noticed, in {name}: " in told
@@ -152,7 +156,7 @@ def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeyp
     ends = Installed("mortal", "1", (sys.executable, "-c", ""))
     monkeypatch.setitem(install.NEWEST, "mortal", "1")
     monkeypatch.setattr(
-        "fencepost.conformance.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
+        "fencepost.kafka.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
     )
     reports = conform_clients(["mortal", OWN], Request(walks=2), lambda _: None)
     assert "ended before it was ready" in reports[0].missing
@@ -160,7 +164,7 @@ def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeyp
 
 
 def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.conformance.clients.driver.START", 0.2)
+    monkeypatch.setattr("fencepost.kafka.clients.driver.START", 0.2)
     client = Installed("silent", "1", (sys.executable, "-c", "import time; time.sleep(60)"))
     with pytest.raises(UsageError, match="did not start within"):
         run(client, [LOST])
@@ -181,7 +185,9 @@ def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Pa
     once += f"import sys; sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
     outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
     assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}
-    assert dict(outcome.undone) == {"the client was not made: ModuleNotFoundError: No module named 'confluent_kafka'": 1}
+    assert dict(outcome.undone) == {
+        "the client was not made: ModuleNotFoundError: No module named 'confluent_kafka'": 1
+    }
 
 
 def test_a_slow_broker_says_late_where_an_epoch_ends() -> None:

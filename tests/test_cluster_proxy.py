@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.conformance.clusters.proxy import FETCH, PRODUCE, Flow, Proxy
+from fencepost.kafka.clusters.proxy import FETCH, PRODUCE, Flow, Proxy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

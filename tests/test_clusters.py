@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from fencepost.conformance.clusters import kit as kits
-from fencepost.conformance.clusters.cluster import ClusterError
-from fencepost.conformance.clusters.kit import REPAIRS, Kit
-from fencepost.conformance.clusters.reproduce import SCENARIOS, Asked, Report, reproduce
-from fencepost.conformance.clusters.scenario import Scenario
+from fencepost.kafka.clusters import kit as kits
+from fencepost.kafka.clusters.cluster import ClusterError
+from fencepost.kafka.clusters.kit import REPAIRS, Kit
+from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, reproduce
+from fencepost.kafka.clusters.scenario import Scenario
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
@@ -26,8 +26,8 @@ from tests.ports import first_of_free_ports
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.conformance.clusters.stage import Stage
-    from fencepost.conformance.clusters.story import Line
+    from fencepost.kafka.clusters.stage import Stage
+    from fencepost.kafka.clusters.story import Line
 
 pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
 FAKE = Path(__file__).parent / "fake_kafka.py"
@@ -123,7 +123,7 @@ def test_a_story_that_takes_too_long_is_undetermined() -> None:
 
 
 def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fencepost.conformance.clusters.reproduce.MEMORY_FOLDER", tmp_path)
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.MEMORY_FOLDER", tmp_path)
     before, seen = children(), []
 
     def looks(stage: Stage) -> None:
@@ -188,7 +188,7 @@ RUN = """
 import sys
 from pathlib import Path
 from tests.test_clusters import fake, scenario
-from fencepost.conformance.clusters.reproduce import Asked, reproduce
+from fencepost.kafka.clusters.reproduce import Asked, reproduce
 print("begun", flush=True)
 reproduce(scenario(lambda stage: stage.pause(100), delays=False), Asked(port={port}), fake(), lambda line: print(line.text, flush=True))
 """
@@ -197,7 +197,7 @@ reproduce(scenario(lambda stage: stage.pause(100), delays=False), Asked(port={po
 def test_a_cluster_whose_starter_is_killed_ends() -> None:
     port = first_of_free_ports()
     command = [sys.executable, "-c", RUN.format(port=port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=FAKE.parents[1]) as run:  # noqa: S603 (our own command)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=FAKE.parents[1]) as run:
         end = time.monotonic() + 60
         while len(nodes := psutil.Process(run.pid).children()) < 4:  # three nodes and the client
             assert run.poll() is None
@@ -211,9 +211,9 @@ def test_a_cluster_whose_starter_is_killed_ends() -> None:
 
 def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
-        monkeypatch.setattr("fencepost.conformance.clusters.kit.kit", lambda *_: fake())
+        monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
         monkeypatch.setattr(
-            "fencepost.conformance.clusters.reproduce.SCENARIOS",
+            "fencepost.kafka.clusters.reproduce.SCENARIOS",
             (scenario(lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30), delays=False),),
         )
         before = children()
@@ -239,7 +239,7 @@ def test_bad_input_is_refused_with_one_message(words: list[str], said: str) -> N
 
 
 def test_a_finding_without_a_repair_is_not_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.conformance.clusters.reproduce.SCENARIOS", (scenario(loses), *SCENARIOS))
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses), *SCENARIOS))
     found = fencepost("reproduce", "small", "--repaired")
     assert found.exit_code == 2
     assert "small has no repair that could be applied. --repaired is for hyp-1, hyp-1-no-crash, hyp-3" in found.stderr
@@ -247,18 +247,25 @@ def test_a_finding_without_a_repair_is_not_repaired(monkeypatch: pytest.MonkeyPa
 
 def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
     old = Kit("4.0.2", Path(), Path(), Path(), Path())
-    monkeypatch.setattr("fencepost.conformance.clusters.kit.kit", lambda *_: old)
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: old)
     found = fencepost("reproduce", "hyp-10", "--kafka", "4.0.2")
     assert found.exit_code == 2
-    assert "hyp-10 cannot be played on Kafka 4.0.2: it needs eligible leader replicas, which are on from 4.1" in found.stderr
+    assert (
+        "hyp-10 cannot be played on Kafka 4.0.2: it needs eligible leader replicas, which are on from 4.1"
+        in found.stderr
+    )
 
 
 def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.conformance.clusters.kit.kit", lambda *_: fake())
-    monkeypatch.setattr("fencepost.conformance.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False, repair="hyp-1"),))
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+    monkeypatch.setattr(
+        "fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False, repair="hyp-1"),)
+    )
 
     def status(*words: str) -> int:
-        return fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words).exit_code
+        return fencepost(
+            "reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words
+        ).exit_code
 
     assert status() == 0
     assert status("--control") == 1
@@ -269,8 +276,8 @@ def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_json_has_the_story_and_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.conformance.clusters.kit.kit", lambda *_: fake())
-    monkeypatch.setattr("fencepost.conformance.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
     found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--json")
     data = data_of(found)
     assert (data["format"], data["finding"], data["verdict"], data["expected"]) == (1, "small", "lost", "lost")

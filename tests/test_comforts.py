@@ -21,7 +21,9 @@ STATES = 8
 def test_every_construct_is_seen_by_the_native_engine_as_by_the_plain_one() -> None:
     one, other = (search(MACHINE, SMALL, PROPERTIES, Options(workers=1)) for search in (plain, native))
     assert (one.distinct, one.generated, one.fired) == (other.distinct, other.generated, other.fired)
-    assert [item.verdict for item in one.properties] == [item.verdict for item in other.properties] == [Verdict.HOLDS] * 7
+    assert (
+        [item.verdict for item in one.properties] == [item.verdict for item in other.properties] == [Verdict.HOLDS] * 7
+    )
     assert native(MACHINE, SMALL, PROPERTIES, Options(workers=1, compact=True)).distinct == one.distinct
 
 

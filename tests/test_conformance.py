@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.conformance.binding import REPLICATION
-from fencepost.conformance.brokers import Brokers
-from fencepost.conformance.changes import conform_changes
-from fencepost.conformance.driver import Driver
-from fencepost.conformance.kafka import release
-from fencepost.conformance.mapping import SMALL
-from fencepost.conformance.report import Report
-from fencepost.conformance.run import shortened, transitions
 from fencepost.counterexamples.replay import replay
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.conform.binding import REPLICATION
+from fencepost.kafka.conform.changes import conform_changes
+from fencepost.kafka.conform.report import Report
+from fencepost.kafka.conform.run import shortened, transitions
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import release
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.commands import data_of, fencepost
@@ -66,12 +66,26 @@ def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does()
 
 
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
-    settings = ["--set", "clean_stops=1", "--set", "elections=1", "--set", "max_records=2", "--set", "max_leader_epoch=4"]
+    settings = [
+        "--set",
+        "clean_stops=1",
+        "--set",
+        "elections=1",
+        "--set",
+        "max_records=2",
+        "--set",
+        "max_leader_epoch=4",
+    ]
     made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "40", *settings, "--json")
     found = data_of(made)
     assert made.exit_code == 0, found["differences"]
     executed = {item["name"] for item in found["actions"]}
-    assert executed >= {"broker-crashes", "broker-registers", "controller-begins-shutdown", "controller-elects-preferred"}
+    assert executed >= {
+        "broker-crashes",
+        "broker-registers",
+        "controller-begins-shutdown",
+        "controller-elects-preferred",
+    }
 
 
 def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:
@@ -121,7 +135,9 @@ def test_hyp_1_loses_a_record_on_kafkas_classes() -> None:
 
 
 def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
-    made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace"))
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace")
+    )
     assert made.exit_code == 2
     assert "the model refuses with Kafka's own rules" in made.stderr
 
@@ -138,7 +154,9 @@ def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver)
 
 
 def test_hyp_3_happens_on_kafkas_classes() -> None:
-    made = fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace"))
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace")
+    )
     assert made.exit_code == 0
     assert "conforms" in made.stdout
 
@@ -146,8 +164,8 @@ def test_hyp_3_happens_on_kafkas_classes() -> None:
 def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driver: Driver, tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from fencepost.conformance import conform
-    from fencepost.conformance.run import Outcome
+    from fencepost.kafka.conform import histories as conform
+    from fencepost.kafka.conform.run import Outcome
 
     found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
     execution = Brokers(driver, found)

@@ -10,12 +10,20 @@ from typing import Any
 
 import psutil
 import pytest
-from fencepost.conformance import kafka
-from fencepost.conformance.cover import Cover, state_graph
-from fencepost.conformance.driver import Driver, DriverError
-from fencepost.conformance.mapping import ACTIONS, AS_BUILT, FIELDS, NOT_COMPARED, NOT_DRIVEN, built, refuse
-from fencepost.conformance.seen import REPLICA, STATE
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.driver import releases as kafka
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.process import Driver, DriverError
+from fencepost.kafka.replication.mapping import (
+    ACTIONS,
+    AS_BUILT,
+    FIELDS,
+    NOT_COMPARED,
+    NOT_DRIVEN,
+    built,
+    refuse,
+)
+from fencepost.kafka.replication.seen import REPLICA, STATE
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 

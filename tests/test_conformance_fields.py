@@ -6,17 +6,17 @@ import random
 from pathlib import Path
 
 import pytest
-from fencepost.conformance.brokers import Brokers
-from fencepost.conformance.cover import Cover, state_graph
-from fencepost.conformance.driver import Driver
-from fencepost.conformance.hidden import NAMED, Hidden, Watched
-from fencepost.conformance.kafka import RELEASES, release
-from fencepost.conformance.lines import counted
-from fencepost.conformance.mapping import SMALL
-from fencepost.conformance.settled import Verdict, settled
-from fencepost.conformance.walking import walks
 from fencepost.counterexamples.reader import read
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.conform.settled import Verdict, settled
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.lines import counted
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import RELEASES, release
+from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.hidden import NAMED, Hidden, Watched
+from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter, Transition
 
 from tests.commands import data_of, fencepost

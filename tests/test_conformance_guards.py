@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.conformance import guards as replication
-from fencepost.conformance.ablation import Whose
-from fencepost.conformance.binding import QUORUM, REPLICATION, Binding
-from fencepost.conformance.guards import GROUNDS
-from fencepost.conformance.kafka import RELEASES, Release, release
-from fencepost.conformance.noticed import Noticed
-from fencepost.conformance.quorum import guards as quorum
-from fencepost.conformance.quorum.mapping import RELEASES as QUORUM_RELEASES
-from fencepost.conformance.refusals import try_refusals
-from fencepost.conformance.seeing import Seeing, Sight, rows_of
+from fencepost.explorers.program.removal import Guard, guards
+from fencepost.kafka.conform.binding import QUORUM, REPLICATION, Binding
+from fencepost.kafka.conform.noticed import Noticed
+from fencepost.kafka.conform.refusals import try_refusals
+from fencepost.kafka.conform.seeing import Seeing, Sight, rows_of
+from fencepost.kafka.driver.ablation import Whose
+from fencepost.kafka.driver.releases import RELEASES, Release, release
+from fencepost.kafka.quorum import guards as quorum
+from fencepost.kafka.quorum.mapping import RELEASES as QUORUM_RELEASES
+from fencepost.kafka.replication import guards as replication
+from fencepost.kafka.replication.guards import GROUNDS
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.removal import Guard, guards
 
 from tests.commands import data_of, fencepost
 from tests.kafkas import KAFKA, on_kafka
@@ -80,7 +80,9 @@ def test_a_guard_that_nobody_has_classified_is_named() -> None:
         REPLICATION.ablation.whose(changed)
 
 
-@pytest.mark.parametrize(("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)])
+@pytest.mark.parametrize(
+    ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)]
+)
 def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: dict[str, str]) -> None:
     names = {row.variant.name for row in rows_of(bound, base)}
     for name in unseen:
@@ -139,7 +141,9 @@ def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
 @pytest.mark.xdist_group("kafka")
 def test_a_comparison_that_sees_nothing_is_caught() -> None:
     """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is noticed."""
-    seeing = Seeing(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(["maximal_isr"])
+    seeing = Seeing(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
+        ["maximal_isr"]
+    )
     (row,) = seeing.look(GROUNDS[:1])
     assert row.variant.name == "maximal_isr=on"
     assert row.sight in (Sight.UNNOTICED, Sight.DEPARTS)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.conformance.brokers import Brokers
-from fencepost.conformance.cover import Cover, state_graph
-from fencepost.conformance.driver import Driver
-from fencepost.conformance.kafka import release
-from fencepost.conformance.mapping import SMALL
 from fencepost.invariants.protocols import protocol
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import release
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.kafkas import KAFKA, on_kafka

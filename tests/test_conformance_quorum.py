@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.conformance.binding import QUORUM
-from fencepost.conformance.driver import Driver
-from fencepost.conformance.kafka import release
-from fencepost.conformance.quorum.guards import SMALL
-from fencepost.conformance.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, rules
-from fencepost.conformance.quorum.nodes import Nodes
-from fencepost.conformance.refusals import try_refusals
-from fencepost.conformance.walking import walks
+from fencepost.kafka.conform.binding import QUORUM
+from fencepost.kafka.conform.refusals import try_refusals
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import release
+from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.quorum.guards import SMALL
+from fencepost.kafka.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, rules
+from fencepost.kafka.quorum.nodes import Nodes
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import fields
 from fencepost.model.quorum.state import Fetch, Node, State
@@ -64,7 +64,12 @@ def test_nodes_of_kafka_elect_diverge_and_truncate_as_the_model_says(driver: Dri
     execution = Nodes(driver, plain)
     for history in walks(plain, 15, 40, 1):
         assert execution.run(plain.initial_states()[0], history) is None
-    assert execution.tally.actions.keys() >= {"quorum-elects", "node-learns-leader", "leader-handles-fetch", "follower-appends"}
+    assert execution.tally.actions.keys() >= {
+        "quorum-elects",
+        "node-learns-leader",
+        "leader-handles-fetch",
+        "follower-appends",
+    }
 
 
 @on_kafka

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.conformance.kafka import RELEASES
-from fencepost.conformance.moved import adapted, lines_for
+from fencepost.kafka.driver.moved import adapted, lines_for
+from fencepost.kafka.driver.releases import RELEASES
 
 from tests.commands import data_of, fencepost
 from tests.kafkas import on_kafka
@@ -25,7 +25,16 @@ def test_every_release_takes_every_transition_of_a_small_state_graph_as_the_mode
 @on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(release: str) -> None:
-    settings = ["--set", "clean_stops=1", "--set", "elections=1", "--set", "max_records=2", "--set", "max_leader_epoch=4"]
+    settings = [
+        "--set",
+        "clean_stops=1",
+        "--set",
+        "elections=1",
+        "--set",
+        "max_records=2",
+        "--set",
+        "max_leader_epoch=4",
+    ]
     made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", *settings, "--json")
     found = data_of(made)
     assert made.exit_code == 0, found["differences"]
@@ -36,9 +45,19 @@ def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(rele
 @on_kafka
 @pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
 def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(release: str) -> None:
-    sizes = {"early_starts": 2, "crashes": 2, "clean_stops": 1, "lags": 1, "max_records": 2, "min_isr": 2, "metadata_lag": 6}
+    sizes = {
+        "early_starts": 2,
+        "crashes": 2,
+        "clean_stops": 1,
+        "lags": 1,
+        "max_records": 2,
+        "min_isr": 2,
+        "metadata_lag": 6,
+    }
     settings = [f"--set={name}={value}" for name, value in {**sizes, "max_leader_epoch": 4}.items()]
-    made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json")
+    made = fencepost(
+        "conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json"
+    )
     found = data_of(made)
     assert made.exit_code == 0, found["differences"]
     executed = {item["name"]: item["executed"] for item in found["actions"]}

@@ -76,7 +76,9 @@ def test_a_leader_whose_controller_is_deposed_asks_the_next_one() -> None:
 
 
 def test_a_change_that_the_next_controller_inherits_is_refused_when_asked_again_and_comes_by_metadata() -> None:
-    told = asked(0).do("controller-applies-alter-partition", leader=0).do("voter-fetches", follower=1, leader=0, arrives=1)
+    told = (
+        asked(0).do("controller-applies-alter-partition", leader=0).do("voter-fetches", follower=1, leader=0, arrives=1)
+    )
     elect(told, 1, BY_FIRST_TWO).do("leader-sends-request", leader=0, controller=1)
     told.do("controller-refuses-alter-partition", leader=0)
     assert told.state.broker[0].request.reply == Reply.REFUSED
@@ -134,7 +136,9 @@ def test_a_leader_ahead_of_its_controller_gets_stuck_unless_that_one_says_that_i
 
 
 @pytest.mark.parametrize("never", [1, 0])
-def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_to_an_older_controller(never: int) -> None:
+def test_an_ineligible_replica_is_a_safe_answer_only_if_requests_never_go_back_to_an_older_controller(
+    never: int,
+) -> None:
     told = story(channel_never_goes_back=never, initial_isr=1, decisions=3, resends=2)
     told.do("controller-fences-broker", controller=0, broker=1)
     commit(told, leader=0)
@@ -174,4 +178,8 @@ def test_a_restarted_leader_may_lose_what_nobody_confirmed_and_not_more() -> Non
     commit(told, leader=0).do("controller-unfences-broker", controller=0, broker=1)
     assert {item.step.args for item in told.can("controller-restarts", controller=0)} == {(0, 2), (0, 3)}
     told.do("controller-restarts", controller=0, end=2)
-    assert (told.state.node[0].leads, told.state.node[0].end, told.state.node[0].memory.partition_epoch) == (False, 2, 0)
+    assert (told.state.node[0].leads, told.state.node[0].end, told.state.node[0].memory.partition_epoch) == (
+        False,
+        2,
+        0,
+    )

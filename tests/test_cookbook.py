@@ -21,5 +21,7 @@ def test_there_are_ten_idioms() -> None:
 def test_an_idiom_holds_as_it_stands(file: Path) -> None:
     found = load_protocol(file)
     made = search(found.machine, found.machine.set_constants({}), found.properties, Options(workers=1))
-    assert {item.name: item.verdict for item in made.properties} == {item.name: Verdict.HOLDS for item in found.properties}
+    assert {item.name: item.verdict for item in made.properties} == {
+        item.name: Verdict.HOLDS for item in found.properties
+    }
     assert all(made.fired.values())

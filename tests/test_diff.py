@@ -57,7 +57,9 @@ def space(name: str, values: Mapping[str, int]) -> Space:
     return Space(search)
 
 
-def difference(one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...] = ()) -> Difference:
+def difference(
+    one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...] = ()
+) -> Difference:
     spaces = space(*one), space(*other)
     state = MACHINES[one[0]].state
     chosen = choose_fields(state, paths) if paths else everything(state)
@@ -109,7 +111,9 @@ def by_sets(graphs: list[Any], see: list[Callable[[Key], Any]]) -> tuple[int, st
             if pair not in known:
                 known.add(pair)
                 following = [
-                    split(side, {after for state in own for after in graphs[side][1][state] if see[side](after) != sight})
+                    split(
+                        side, {after for state in own for after in graphs[side][1][state] if see[side](after) != sight}
+                    )
                     for side, own in enumerate(pair)
                 ]
                 waiting.append((following[0], following[1], count + 1))
@@ -136,7 +140,9 @@ def test_behaviours_differ_where_sets_of_states_on_the_plain_semantics_say_so(
     one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...]
 ) -> None:
     found = difference(one, other, paths)
-    schemas = [Interpreter(MACHINES[name], MACHINES[name].set_constants(values)).schema for name, values in (one, other)]
+    schemas = [
+        Interpreter(MACHINES[name], MACHINES[name].set_constants(values)).schema for name, values in (one, other)
+    ]
 
     def see(side: int) -> Callable[[Key], Any]:
         def seen(key: Key) -> Any:
@@ -221,7 +227,10 @@ def test_behaviours_that_differ_in_their_first_state_alone_are_told() -> None:
     only = found.behaviour
     assert only is not None
     assert (only.side, only.sights, only.path.states, only.path.steps) == ("b", 1, ((1,),), ())
-    assert by_sets([graph("coin", {"side": 0}), graph("coin", {"side": 1})], [lambda key: key, lambda key: key]) == (1, "")
+    assert by_sets([graph("coin", {"side": 0}), graph("coin", {"side": 1})], [lambda key: key, lambda key: key]) == (
+        1,
+        "",
+    )
 
 
 @pytest.mark.xdist_group("diff")
@@ -272,8 +281,15 @@ def test_numbers_of_what_is_left_are_budgets_which_are_not_compared() -> None:
 
 def test_steps_are_read_where_a_machine_has_more_step_properties_than_64(tmp_path: Path) -> None:
     names = [f"stays_{number}" for number in range(70)]
-    texts = [f'@step()\ndef {name}(before, after, c):\n    """So."""\n    return after.up == before.up\n' for name in names]
-    lines = [inspect.getsource(coin), "from fencepost.model.language import step", *texts, f"PROPERTIES = ({', '.join(names)})"]
+    texts = [
+        f'@step()\ndef {name}(before, after, c):\n    """So."""\n    return after.up == before.up\n' for name in names
+    ]
+    lines = [
+        inspect.getsource(coin),
+        "from fencepost.model.language import step",
+        *texts,
+        f"PROPERTIES = ({', '.join(names)})",
+    ]
     machine, properties = load("\n".join(lines), tmp_path)
     constants = machine.set_constants({})
     search = Search(machine, constants, (), Options(workers=1), kernels=compiled(machine, constants, properties))
@@ -395,7 +411,9 @@ def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() 
         assert search.run().complete
         spaces.append(Space(search))
     whole = everything(found.machine.state)
-    difference = compare((spaces[0], spaces[1]), (look_at_fields(spaces[0], whole), look_at_fields(spaces[1], whole)), MANY)
+    difference = compare(
+        (spaces[0], spaces[1]), (look_at_fields(spaces[0], whole), look_at_fields(spaces[1], whole)), MANY
+    )
     only = difference.state
     assert only is not None
     assert (only.side, only.path.length) == ("a", 8)

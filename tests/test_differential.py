@@ -12,12 +12,12 @@ import pytest
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.search import search
+from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.nodes import Binary, Compare, Numbers, Order, Store
+from fencepost.explorers.program.ir.walk import rebuilt
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
-from fencepost.model.language.ir import translate
-from fencepost.model.language.ir.nodes import Binary, Compare, Numbers, Order, Store
-from fencepost.model.language.ir.walk import rebuilt
 
 from tests.engines import Engines
 from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.program.ir.nodes import Node
     from fencepost.model.language import Machine, Property
-    from fencepost.model.language.ir.nodes import Node
 
     Change = Callable[[Node], Node]
 
@@ -78,10 +78,21 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         1_000,
     ),
     ("replication", {"raises": 2, "lowers": 1, "elr": 1, "shrinks": 2, "fences": 2, "max_leader_epoch": 8}, 1_000),
-    ("replication", {"elr_disables": 1, "elr": 1, "min_isr": 2, "crashes": 2, "fences": 3, "max_leader_epoch": 8}, 1_000),
     (
         "replication",
-        {"brokers": 2, "early_starts": 2, "epochless_fetches": 1, "crashes": 3, "initial_isr": 1, "max_leader_epoch": 8},
+        {"elr_disables": 1, "elr": 1, "min_isr": 2, "crashes": 2, "fences": 3, "max_leader_epoch": 8},
+        1_000,
+    ),
+    (
+        "replication",
+        {
+            "brokers": 2,
+            "early_starts": 2,
+            "epochless_fetches": 1,
+            "crashes": 3,
+            "initial_isr": 1,
+            "max_leader_epoch": 8,
+        },
         500,
     ),
     (
@@ -111,7 +122,11 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         },
         1_000,
     ),
-    ("metadata-reads", {"clients": 2, "forwarded_writes": 1, "foreign_contexts": 1, "restarts": 1, "offsets": 2}, 2_000),
+    (
+        "metadata-reads",
+        {"clients": 2, "forwarded_writes": 1, "foreign_contexts": 1, "restarts": 1, "offsets": 2},
+        2_000,
+    ),
     ("metadata-reads", {"one_store": 0, "exports": 1, "component_reads": 1, "check_first": 1, "token_read": 1}, 2_000),
     (
         "metadata-reads",
@@ -131,7 +146,11 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         1_000,
     ),
     ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
-    ("leader-discovery", {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1}, 2_000),
+    (
+        "leader-discovery",
+        {"partitions": 2, "partial_refresh": 1, "replica_lags": 1, "changes": 4, "restarts": 1},
+        2_000,
+    ),
     ("hints-and-tokens", {"recreations": 1, "replica_lags": 1, "old_brokers": 1}, 1_000),
     ("hints-and-tokens", {"recreations": 1, "one_image": 1, "rejects_late": 1, "hints_by_token": 1}, 1_000),
     ("hints-and-tokens", {"in_order": 1, "check_first": 1, "rejects_late": 1}, 1_000),
@@ -146,7 +165,11 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         {"replicas": 3, "retentions": 2, "design": 0, "policy": 0, "asks_end_offsets": 1, "watched_case": 3},
         1_000,
     ),
-    ("follower-reads", {"replicas": 3, "fetch_from": 3, "high_watermark_before_truncation": 1, "answers_in_flight": 0}, 1_000),
+    (
+        "follower-reads",
+        {"replicas": 3, "fetch_from": 3, "high_watermark_before_truncation": 1, "answers_in_flight": 0},
+        1_000,
+    ),
     (
         "follower-reads",
         {
@@ -163,18 +186,34 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),
     ("unclean-recovery", {"max_records": 3, "crashes": 3, "fences": 2, "rule": 5}, 500),
     ("controller-failover", {"max_epoch": 3, "resends": 1, "crashes": 1, "flush_lags": 1, "initial_isr": 1}, 1_000),
-    ("controller-failover", {"brokers_apply": 1, "catches_up_before_deciding": 0, "fences_deposed_controllers": 0}, 1_000),
+    (
+        "controller-failover",
+        {"brokers_apply": 1, "catches_up_before_deciding": 0, "fences_deposed_controllers": 0},
+        1_000,
+    ),
     ("controller-failover", {"max_epoch": 4, "decisions": 4, "fences": 2, "records_per_fetch": 1, "resends": 2}, 1_000),
     ("quorum", {"nodes": 3, "voters": 3, "late_fetches": 1, "restarts": 1, "disk_losses": 1, "flush_lags": 1}, 1_500),
-    ("quorum", {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1}, 1_500),
+    (
+        "quorum",
+        {"nodes": 3, "voters": 3, "real_votes": 1, "restarts": 1, "removals": 1, "records_per_answer": 1},
+        1_500,
+    ),
     (
         "quorum",
         {"nodes": 3, "voters": 3, "snapshots": 2, "snapshot_epochs_compared": 0, "late_fetches": 1, "restarts": 1},
         1_000,
     ),
-    ("quorum", {"nodes": 3, "voters": 3, "snapshots": 1, "logs_start_with_snapshots": 0, "snapshots_hold_committed": 0}, 600),
+    (
+        "quorum",
+        {"nodes": 3, "voters": 3, "snapshots": 1, "logs_start_with_snapshots": 0, "snapshots_hold_committed": 0},
+        600,
+    ),
     ("quorum", {"nodes": 3, "voters": 2, "losses": 1, "counts_answers": 1, "version_18": 3, "brokers_apply": 1}, 1_500),
-    ("quorum", {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1}, 1_500),
+    (
+        "quorum",
+        {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1},
+        1_500,
+    ),
     ("constructs", {}, 1_000),
     ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 600),
     ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
@@ -207,7 +246,9 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
     ],
 )
 @pytest.mark.parametrize("part", PARTS)
-def test_engines_agree_on_every_state_of_a_random_walk(name: str, values: Mapping[str, int], steps: int, part: int) -> None:
+def test_engines_agree_on_every_state_of_a_random_walk(
+    name: str, values: Mapping[str, int], steps: int, part: int
+) -> None:
     machine, properties = machine_of(name)
     assert Engines(machine, values, properties).walk(steps // part, seed=steps) > 1
 

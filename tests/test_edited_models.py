@@ -74,7 +74,7 @@ def model(tmp_path: Path) -> Path:
 def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
     model: Path,
     edit: tuple[str, str],
-    compact: bool,  # noqa: FBT001 (a parameter of the test)
+    compact: bool,
     tmp_path: Path,
 ) -> None:
     folder = str(tmp_path / "checkpoint")
@@ -132,7 +132,9 @@ PROPERTIES = (low,)
 """
 
 
-@pytest.mark.parametrize("edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all begin", "a setting begins"])
+@pytest.mark.parametrize(
+    "edit", [("else 0", "else 1"), ("1 if c.far", "3 if c.far")], ids=["all begin", "a setting begins"]
+)
 def test_rows_of_a_model_that_begins_elsewhere_are_refused(model: Path, edit: tuple[str, str], tmp_path: Path) -> None:
     folder = tmp_path / "rows"
     model.write_text(BEGINS)

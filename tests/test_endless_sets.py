@@ -74,7 +74,9 @@ def anything(s: State, c: C) -> bool:
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 @pytest.mark.parametrize("wrong", [pay_the_one_before, refund_the_one_before], ids=lambda item: item.name)
-def test_a_negative_member_of_such_a_set_is_the_error_that_it_is_in_plain_sets(wrong: Action, way: dict[str, Any]) -> None:
+def test_a_negative_member_of_such_a_set_is_the_error_that_it_is_in_plain_sets(
+    wrong: Action, way: dict[str, Any]
+) -> None:
     made = MACHINE.replacing(name="bills", sentence="one action is another", pay=wrong)
     with pytest.raises(DomainError, match="negative shift count"):
         proved(made, anything, lifted={"bills": None}, **way)

@@ -16,20 +16,20 @@ from urllib.request import urlopen
 import fencepost.api as f
 import pytest
 from fencepost.api import replay
+from fencepost.counterexamples.browser import links, page, pyodide, serving
+from fencepost.counterexamples.browser.book import Book
+from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
+from fencepost.counterexamples.browser.session import Session, described
+from fencepost.counterexamples.browser.setting import set_up
+from fencepost.counterexamples.browser.stories import Story, stories
+from fencepost.counterexamples.browser.view import PARAMETERS, VIOLATED, arrival
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore import links, page, pyodide, serving
-from fencepost.explore.book import Book
-from fencepost.explore.serving import HOST, address, prepared, server
-from fencepost.explore.session import Session, described
-from fencepost.explore.setting import set_up
-from fencepost.explore.stories import Story, stories
-from fencepost.explore.view import PARAMETERS, VIOLATED, arrival
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.subset import check, guards_of
 
 from tests.commands import fencepost
 
@@ -119,7 +119,8 @@ def test_no_constant_is_called_like_a_part_of_a_link() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [KIP_903, "kip101-weak-isr", "quorum-b36-kafka-12460", "hints-and-tokens-handled-first", "leader-discovery-hyp-6"]
+    "name",
+    [KIP_903, "kip101-weak-isr", "quorum-b36-kafka-12460", "hints-and-tokens-handled-first", "leader-discovery-hyp-6"],
 )
 def test_an_archived_trace_opens_and_ends_in_its_violation(name: str) -> None:
     found, _ = opened(name)
@@ -168,7 +169,8 @@ def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
 def test_a_refusal_says_which_part_of_the_guard_decides_and_the_values_in_it() -> None:
     found, ask = opened("replication-hyp-10")
     refused = {
-        why["step"]: why for why in ask("refusals", state=found["views"][-1]["id"], action="leader-handles-fetch")["refusals"]
+        why["step"]: why
+        for why in ask("refusals", state=found["views"][-1]["id"], action="leader-handles-fetch")["refusals"]
     }
     assert refused["leader-handles-fetch leader=0 follower=1"]["guard"] == "serves(s, c, leader, follower)"
     assert refused["leader-handles-fetch leader=0 follower=1"]["decided"] == "image.leader == leader"
@@ -261,7 +263,9 @@ def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_
     for number in inside:
         for step, after in data["states"][number]["leads"].items():
             came = setting.plain.apply(keys[number], setting.step(step))
-            told = {name: [data["texts"][item] for item in data["arrivals"][after][name]] for name in ("cards", "changes")}
+            told = {
+                name: [data["texts"][item] for item in data["arrivals"][after][name]] for name in ("cards", "changes")
+            }
             assert told == {name: arrival(setting, came.after, keys[number], came)[name] for name in told}
     small = Book(setting, most=20_000)
     small.history(setting.initial(), setting.link.steps)
@@ -276,13 +280,13 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
         "import sys, json\n"
         f"sys.path[:] = [{str(tmp_path / 'packages')!r}, *(item for item in sys.path if 'site-packages' not in item and item)]\n"
         "sys.meta_path = [item for item in sys.meta_path if getattr(item, '__module__', type(item).__module__).startswith(('_frozen', 'importlib'))]\n"
-        "from fencepost.explore.session import Session\n"
+        "from fencepost.counterexamples.browser.session import Session\n"
         "found = json.loads(Session().answer(json.dumps({'ask': 'open', 'link': '#kip320?replicas=2'})))\n"
         "assert found['views'][0]['cards'], found\n"
         "assert not {'jinja2', 'numpy', 'rich', 'click', 'llvmlite', 'networkx'} & sys.modules.keys()\n"
-        f"assert sys.modules['fencepost.explore.session'].__file__.startswith({str(tmp_path)!r})\n"
+        f"assert sys.modules['fencepost.counterexamples.browser.session'].__file__.startswith({str(tmp_path)!r})\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)  # noqa: S603 (our own command)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)
@@ -309,7 +313,14 @@ def test_there_are_ten_stories_one_for_each_model_of_clients_and_one_of_the_quor
     told = [story.data["trace"] for story in stories()]
     assert len(told) == 10
     protocols = {read(ARCHIVE / f"{name}.trace").trace.protocol.name for name in told}
-    assert protocols == {"replication", "quorum", "metadata-reads", "leader-discovery", "hints-and-tokens", "follower-reads"}
+    assert protocols == {
+        "replication",
+        "quorum",
+        "metadata-reads",
+        "leader-discovery",
+        "hints-and-tokens",
+        "follower-reads",
+    }
 
 
 def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:
@@ -403,7 +414,9 @@ def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
     assert f"there is no protocol, no archived trace and no file {name!r}" in result.stderr
 
 
-def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(pyodide.NAMED, raising=False)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -494,7 +507,16 @@ def test_requests_that_no_browser_sends_get_an_answer_and_say_nothing_on_the_ter
     page_of = tmp_path / "page"
     page_of.mkdir()
     (page_of / "large.bin").write_bytes(bytes(20_000_000))
-    names = ("/../secret", "/%2e%2e/secret", "/..%2fsecret", f"/{tmp_path}/secret", "/%00", "/a%00b", "/%ff", "/" + "a" * 300)
+    names = (
+        "/../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        f"/{tmp_path}/secret",
+        "/%00",
+        "/a%00b",
+        "/%ff",
+        "/" + "a" * 300,
+    )
     with server(page_of) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         for name in names:

@@ -8,12 +8,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.counterexamples.browser.stories import stories
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore.stories import stories
+from fencepost.explorers.program.subset import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.subset import check, guards_of
 
 from tests.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 
@@ -31,7 +31,7 @@ KIP_903 = "replication-b09-kip-903"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Write the page and serve it."""
-    from fencepost.explore.page import write
+    from fencepost.counterexamples.browser.page import write
 
     folder: Path = tmp_path_factory.mktemp("explorer")
     write(folder)
@@ -126,7 +126,9 @@ def test_every_archived_trace_loads_and_ends_in_its_violation(opened: Opened) ->
     for kept in json.loads(opened.page.evaluate("fetch('catalog.json').then(found => found.text())"))["traces"]:
         opened.page.evaluate(f"location.hash = '#trace={kept['name']}&at=9999'")
         opened.until(f"step {kept['steps']}:" if kept["steps"] else "initial state")
-        opened.page.wait_for_function("document.querySelector('#told h2')?.textContent === " + json.dumps(kept["title"]))
+        opened.page.wait_for_function(
+            "document.querySelector('#told h2')?.textContent === " + json.dumps(kept["title"])
+        )
         last = opened.text("#finding") if opened.page.locator("#finding").count() else ""
         if last != kept["finding"] or not opened.page.locator("#error").is_hidden():
             wrong.append((kept["name"], last))
@@ -347,7 +349,10 @@ def test_all_of_it_works_by_keys_alone(browser: Any, address: str) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector("#refused .why")
     assert (
-        page.evaluate("[...document.querySelectorAll('button, select, input')].filter(item => item.tabIndex < 0).length") == 0
+        page.evaluate(
+            "[...document.querySelectorAll('button, select, input')].filter(item => item.tabIndex < 0).length"
+        )
+        == 0
     )
     made.close()
 
@@ -365,7 +370,9 @@ def test_everything_to_use_has_a_name_and_news_are_announced(opened: Opened) -> 
 @pytest.mark.parametrize("width", [1400, 800, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_fits_its_window(width: int, scheme: str, browser: Any, address: str) -> None:
-    made = Opened(browser, address, "#story=kip-903&at=3", viewport={"width": width, "height": 900}, color_scheme=scheme)
+    made = Opened(
+        browser, address, "#story=kip-903&at=3", viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
     made.until("step 3:")
     assert made.page.evaluate("document.documentElement.scrollWidth") <= width
     made.close()

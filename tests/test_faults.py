@@ -28,7 +28,9 @@ KINDS = ("crashes", "floods", "drills")
 pytestmark = pytest.mark.xdist_group("vault")
 
 
-def front(values: dict[str, int], prop: Any = vault.a_copy_is_left, kinds: tuple[str, ...] = KINDS, **options: Any) -> Any:
+def front(
+    values: dict[str, int], prop: Any = vault.a_copy_is_left, kinds: tuple[str, ...] = KINDS, **options: Any
+) -> Any:
     constants = vault.MACHINE.set_constants(values)
     kernels = compiled(vault.MACHINE, constants, vault.PROPERTIES)
     return tolerance(vault.MACHINE, constants, prop, kinds, {}, Options(workers=1, **options), kernels)
@@ -161,7 +163,9 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
         with pytest.raises(UsageError, match="'crashes' cannot be counted: its budget ends at"):
             choose_kinds(machine, constants, named)
     assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
-    found = tolerance(machine, constants, fine, ("floods",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
+    found = tolerance(
+        machine, constants, fine, ("floods",), {}, Options(workers=1), compiled(machine, constants, (fine,))
+    )
     path = found.front[0].result.of("fine").path
     assert path is not None
     assert spent(machine, Interpreter(machine, constants).schema, path) == happened
@@ -179,14 +183,18 @@ def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> 
     text = PAIRS.replace("BOUND", "C.n").replace("START", "c.n").replace("n = bound(2, low=0", "n = bound(2, low=1")
     machine, _ = load(text, tmp_path)
     assert fault_kinds(machine) == {"floods": "m"}
-    with pytest.raises(UsageError, match=r"'crashes' cannot be counted: its budget ends at c[.]n, which is 1 or more, .*low=0"):
+    with pytest.raises(
+        UsageError, match=r"'crashes' cannot be counted: its budget ends at c[.]n, which is 1 or more, .*low=0"
+    ):
         choose_kinds(machine, machine.set_constants({}), ())
 
 
 def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
     machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
     assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
-    with pytest.raises(UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"):
+    with pytest.raises(
+        UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"
+    ):
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 
 
@@ -219,13 +227,17 @@ def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> No
     assert all(0 < point["omission"] < 1e-12 for point in compact["grid"])
     assert compact == {
         **whole,
-        "grid": [{**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)],
+        "grid": [
+            {**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)
+        ],
     }
     assert "one was left out with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
 
 
 def test_costs_decide_what_is_cheapest() -> None:
-    found = data_of(fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet"))
+    found = data_of(
+        fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet")
+    )
     assert found["grid"][0]["least"] == 3
     assert [item["faults"] for item in found["grid"][0]["front"]] == [
         {"crashes": 3},
@@ -255,14 +267,20 @@ def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did
 
 
 def test_without_any_fault_none_is_said_to_be_for_free() -> None:
-    point = {"kinds": ["crashes"], "least": 0, "undetermined": False, "front": [{"faults": {}, "free": {}, "length": 1}]}
+    point = {
+        "kinds": ["crashes"],
+        "least": 0,
+        "undetermined": False,
+        "front": [{"faults": {}, "free": {}, "length": 1}],
+    }
     assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
     point = {"kinds": [], "least": 0, "undetermined": False, "front": [{"faults": {}, "length": 1}]}
     assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
 
 
 @pytest.mark.parametrize(
-    ("kinds", "told"), [(["losses"], "loss"), (["unclean_elections", "no_ops", "fences"], "unclean election, no op or fence")]
+    ("kinds", "told"),
+    [(["losses"], "loss"), (["unclean_elections", "no_ops", "fences"], "unclean election, no op or fence")],
 )
 def test_kinds_of_faults_have_a_singular(kinds: list[str], told: str) -> None:
     assert either(kinds) == told
@@ -284,7 +302,9 @@ def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_othe
 
 
 def test_what_was_tried_is_said_where_nothing_breaks() -> None:
-    found = fencepost("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet")
+    found = fencepost(
+        "faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet"
+    )
     assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
 
 
@@ -302,7 +322,10 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
             ["--property", "a-copy-is-left", "--cost", "floods=2", "--kind", "crashes"],
             "floods, which are not counted: add --kind",
         ),
-        (["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"], "not counted: allow some, such as --set"),
+        (
+            ["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"],
+            "not counted: allow some, such as --set",
+        ),
         (
             ["--property", "a-copy-is-left", "--cost", "flods=2"],
             "which is not a fault of protocol 'vault'. Did you mean 'floods'?",
@@ -367,13 +390,17 @@ def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_
         data = data_of(cut)
         assert [point["interrupted"] for point in data["grid"]] == [False, True]
         assert data["not_run"] == ["copies=3"]
-        assert "Not run: copies=3" in fencepost(*asked[:-2], "--quiet", "--resume", "--checkpoint", str(tmp_path)).stdout
+        assert (
+            "Not run: copies=3" in fencepost(*asked[:-2], "--quiet", "--resume", "--checkpoint", str(tmp_path)).stdout
+        )
     end_after(sum(point["searches"] for point in whole["grid"][1:]), monkeypatch)
     resumed = data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume"))
     assert resumed == whole
 
 
-def test_a_setting_that_memory_left_undetermined_is_asked_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_setting_that_memory_left_undetermined_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2", "--json", "--quiet")
     whole = data_of(fencepost(*asked))
     with monkeypatch.context() as patch:

@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.program.fingerprint import ends, plain_texts
 from fencepost.explorers.symbolic.cache import cached, digest
 from fencepost.explorers.symbolic.proof import Settings
 from fencepost.explorers.verdict import Verdict
-from fencepost.model.language.fingerprint import ends, plain_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,7 +114,11 @@ CHANGES: dict[str, list[tuple[str, str, str]]] = {
         ("fingerprint_model", "fingerprint_other import Mood as OtherMood", "fingerprint_other import Mood"),
     ],
     "functions of two modules": [
-        ("fingerprint_model", "fingerprint_one import Mood, below,", "fingerprint_one import Mood, below as other_below,"),
+        (
+            "fingerprint_model",
+            "fingerprint_one import Mood, below,",
+            "fingerprint_one import Mood, below as other_below,",
+        ),
         ("fingerprint_model", "fingerprint_other import below as other_below", "fingerprint_other import below"),
     ],
     "a function of the language": [
@@ -168,7 +172,9 @@ def test_words_and_layout_change_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert known_by(module(tmp_path / "after", words, monkeypatch)) == before
 
 
-def test_a_proof_is_made_again_where_other_constants_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_is_made_again_where_other_constants_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = []
     for name, was, refused in (
         ("before", "c.n > most()", "c.n > most()"),
@@ -183,7 +189,9 @@ def test_a_proof_is_made_again_where_other_constants_are_refused(tmp_path: Path,
     assert found == [False, True, False, False, False]
 
 
-def test_a_proof_is_made_again_without_what_it_took_for_granted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_is_made_again_without_what_it_took_for_granted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = []
     for name, changes in (("before", []), ("again", []), ("after", CHANGES["no normalize"])):
         held = module(tmp_path / name, changes, monkeypatch)

@@ -10,7 +10,7 @@ from fencepost.api.targets import Question
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
-from fencepost.pages.cells import every_cell
+from fencepost.site.pages.cells import every_cell
 
 from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 

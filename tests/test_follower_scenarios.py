@@ -95,7 +95,9 @@ def test_a_consumer_without_an_epoch_skips_with_policy_latest() -> None:
 
 
 def test_a_consumer_without_an_epoch_that_asks_the_leader_reads_on() -> None:
-    story = lagging(position_epochs=0, without_epoch_asks=2).do("consumer-finds-offset-out-of-range").do("leader-appends")
+    story = (
+        lagging(position_epochs=0, without_epoch_asks=2).do("consumer-finds-offset-out-of-range").do("leader-appends")
+    )
     story.do("consumer-reads")
     assert list(story.state.consumer.ghost_read) == [1, 1]
 
@@ -182,7 +184,9 @@ def test_no_second_fetch_goes_to_a_replica_whose_answer_is_under_way() -> None:
 
 
 @pytest.mark.parametrize(("design", "preferred"), [(NEWER, -1), (IMPLEMENTED, 1)])
-def test_metadata_without_a_new_leader_ends_a_preference_in_the_texts_and_not_in_the_code(design: int, preferred: int) -> None:
+def test_metadata_without_a_new_leader_ends_a_preference_in_the_texts_and_not_in_the_code(
+    design: int, preferred: int
+) -> None:
     story = Story("follower-reads", replicas=2, records=1, design=design, asks_for_metadata=0)
     story.do("leader-appends").do("leader-answers-follower", follower=1)
     story.do("leader-prefers-replica" if design == IMPLEMENTED else "consumer-prefers-replica", replica=1)
@@ -196,7 +200,9 @@ def test_metadata_without_a_new_leader_ends_a_preference_in_the_texts_and_not_in
 def test_a_new_leader_ends_a_preference_in_the_code() -> None:
     story = Story("follower-reads", replicas=2, records=1)
     story.do("leader-answers-follower", follower=1)
-    story.do("leader-prefers-replica", replica=1).do("controller-elects-leader", leader=1).do("replica-learns", replica=1)
+    story.do("leader-prefers-replica", replica=1).do("controller-elects-leader", leader=1).do(
+        "replica-learns", replica=1
+    )
     story.do("metadata-expires").do("consumer-gets-metadata", broker=1)
     assert story.state.consumer.preferred == -1
 

@@ -8,11 +8,11 @@ import pytest
 from fencepost.explorers.native import store
 from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.program.subset.program import MOST_DEEP
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.model.language.errors import DomainError, ModelError
-from fencepost.model.language.subset.program import MOST_DEEP
 
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
@@ -107,7 +107,7 @@ def test_what_is_nested_deep_is_followed_or_refused(more: int, tmp_path: Path) -
 
 @pytest.mark.parametrize("havoc", [False, True])
 @pytest.mark.parametrize("text", LIFTED.values(), ids=LIFTED)
-def test_what_goes_wrong_with_constants_is_not_proved_without_them(text: str, havoc: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_what_goes_wrong_with_constants_is_not_proved_without_them(text: str, havoc: bool, tmp_path: Path) -> None:
     machine, properties = load(HEAD + text, tmp_path)
     constants = machine.set_constants({})
     wrong = said(lambda: plain(machine, constants, properties, Options(workers=1)))

@@ -90,7 +90,9 @@ class Relation:
     def refused(self, walk: int) -> set[str]:
         """Return the actions of steps along a random walk that the terms do not allow."""
         return {
-            step.action.label for key, step, after in steps_of(self.plain, walk, seed=4) if not self.allows(key, step, after)
+            step.action.label
+            for key, step, after in steps_of(self.plain, walk, seed=4)
+            if not self.allows(key, step, after)
         }
 
 
@@ -163,7 +165,9 @@ def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too
     assert proof.broken[0].action == "clear"
     assert proof.broken[0].forgotten == ("sweep",)
     found = Protocol(machine, (never_swept_from_three,))
-    report = explain(ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True))
+    report = explain(
+        ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True)
+    )
     assert report.proof.pair is not None
     assert "breaks: never-swept-from-three" in report_text(report)
 

@@ -46,13 +46,20 @@ def test_an_action_leads_to_another_state_and_says_what_changed() -> None:
     granted = LOCK.take(asked, "server-grants", m={"kind": "ask"})
     assert start.changes_to(asked) == ["messages + {client=1,kind=ask}", "session[1].phase idle -> waiting"]
     assert granted.holder == 1
-    assert LOCK.steps(asked) == ["client-asks client=0", "server-grants m={client=1,kind=ask}", "client-crashes client=1"]
+    assert LOCK.steps(asked) == [
+        "client-asks client=0",
+        "server-grants m={client=1,kind=ask}",
+        "client-crashes client=1",
+    ]
     assert LOCK.take(asked, "server-grants", m=asked.messages._items[0]) == granted
 
 
 def test_what_refuses_an_action_is_named() -> None:
     [start] = LOCK.initial()
-    assert LOCK.why_not(start, "client-releases", client=0) == "`require(s.session[client].phase == Phase.HOLDING)` refuses"
+    assert (
+        LOCK.why_not(start, "client-releases", client=0)
+        == "`require(s.session[client].phase == Phase.HOLDING)` refuses"
+    )
     assert LOCK.why_not(start, "client-asks", client=0) == ""
     with pytest.raises(UsageError) as caught:
         LOCK.take(start, "client-releases", client=0)
@@ -87,7 +94,10 @@ def test_a_property_is_asked_about_one_state() -> None:
             lambda s: LOCK.take(s, "client-asks", client=2),
             "parameter 'client' of action 'client-asks' was given 2, which is out of its domain: write a number from 0 to 1.",
         ),
-        (lambda s: LOCK.why_not(s, "client-asks", client=-1), "parameter 'client' of action 'client-asks' was given -1"),
+        (
+            lambda s: LOCK.why_not(s, "client-asks", client=-1),
+            "parameter 'client' of action 'client-asks' was given -1",
+        ),
         (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' was given 0.5: write a whole number."),
         (
             lambda s: LOCK.take(s, "server-grants", m=1),

@@ -45,18 +45,18 @@ SECTIONS = {
     "faults": ("api/faulting",),
     "advise": ("api/advising", "api/applying", "cli/commands/advise"),
     "ablate": ("api/matrix", "api/suspicions"),
-    "vacuity": ("cli/commands/vacuity", "pages/vacuity"),
+    "vacuity": ("cli/commands/vacuity", "docs/site/pages/vacuity"),
     "conform": (
-        "conformance/report",
-        "conformance/noticed",
-        "conformance/seeing",
-        "conformance/refusals",
-        "conformance/changes",
-        "conformance/clients/report",
-        "conformance/clients/run",
+        "kafka/conform/report",
+        "kafka/conform/noticed",
+        "kafka/conform/seeing",
+        "kafka/conform/refusals",
+        "kafka/conform/changes",
+        "kafka/clients/report",
+        "kafka/clients/run",
     ),
-    "reproduce": ("conformance/clusters/reproduce", "cli/commands/reproduce"),
-    "audit": ("audit/report", "api/auditing"),
+    "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
+    "audit": ("kafka/audit/report", "api/auditing"),
     "diff": ("api/differing",),
     "prove": ("api/proof_report",),
 }
@@ -66,7 +66,9 @@ SECTIONS = {
 def section(title: str) -> str:
     """Return a section of the page, with what it refers to and what stands before all of them."""
     parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-    more = {"check, of the catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(title, ())
+    more = {"check, of the catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(
+        title, ()
+    )
     return PAGE.partition("\n## ")[0] + "".join(parts[item] for item in (title, *more))
 
 
@@ -141,7 +143,9 @@ def test_every_field_that_could_be_printed_is_on_the_page(title: str) -> None:
 def test_the_page_has_a_section_for_every_command_with_json() -> None:
     commands = fencepost("--help").stdout
     printing = {
-        name for name in re.findall(r"^  ([a-z]+)  ", commands, re.MULTILINE) if "--json " in fencepost(name, "--help").stdout
+        name
+        for name in re.findall(r"^  ([a-z]+)  ", commands, re.MULTILINE)
+        if "--json " in fencepost(name, "--help").stdout
     }
     assert printing <= {title.partition(",")[0] for title in SECTIONS}
     assert printing

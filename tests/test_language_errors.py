@@ -8,8 +8,9 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import fencepost.model.language.subset as language
+import fencepost.explorers.program.subset as language
 import pytest
+from fencepost.explorers.program.subset import check
 from fencepost.model.language import (
     Array,
     Bag,
@@ -28,7 +29,6 @@ from fencepost.model.language import (
 from fencepost.model.language.domains import domain_of
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import fields
-from fencepost.model.language.subset import check
 
 from tests import refusal
 from tests.refusals.schema import C, Message, Small, State, machine
@@ -78,7 +78,9 @@ def test_the_state_must_have_the_bag_that_a_message_is_drawn_from() -> None:
         check(machine(act=act))
     assert str(caught.value) == (
         "tests/test_language_errors.py:71: action with_number: InFlight('boxx') for 'number': the state has no such bag. "
-        "Did you mean 'box'? Bags are: box, outbox.\n  def with_number(s: State, c: C, number: int) -> None:\n  " + "^" * 53
+        "Did you mean 'box'? Bags are: box, outbox.\n  def with_number(s: State, c: C, number: int) -> None:\n  "
+        + "^"
+        * 53
     )
 
 
@@ -86,7 +88,9 @@ def test_a_property_of_a_message_needs_its_bag_too() -> None:
     def judge(before: State, after: State, c: C, number: int) -> bool:
         return True
 
-    with pytest.raises(ModelError, match=r"action with_number: InFlight\('count'\) for 'number': the state has no such bag\."):
+    with pytest.raises(
+        ModelError, match=r"action with_number: InFlight\('count'\) for 'number': the state has no such bag\."
+    ):
         check(machine(), (step(on=action(number=InFlight("count"))(with_number))(judge),))
 
 
@@ -112,7 +116,9 @@ def test_a_field_spelt_as_a_constant_does_not_say_how_long_a_range_is() -> None:
 def test_two_actions_of_one_name_are_refused() -> None:
     with pytest.raises(ModelError) as caught:
         check(machine(one=action()(nothing), other=action()(nothing)))
-    assert str(caught.value) == "two actions are named 'nothing': counts and traces distinguish them by name. Rename one."
+    assert (
+        str(caught.value) == "two actions are named 'nothing': counts and traces distinguish them by name. Rename one."
+    )
 
 
 def test_two_properties_of_one_name_are_refused() -> None:
@@ -180,14 +186,19 @@ class Mood(IntEnum):
 def test_an_enum_with_operators_of_its_own_is_refused(use: Any) -> None:
     with pytest.raises(ModelError) as caught:
         use()
-    assert str(caught.value) == "enum Mood defines __lt__, and engines have the operators of whole numbers alone: remove it."
+    assert (
+        str(caught.value)
+        == "enum Mood defines __lt__, and engines have the operators of whole numbers alone: remove it."
+    )
 
 
 def test_a_model_file_with_postponed_annotations_is_refused() -> None:
     made = type("Wrong", (Record,), {"__annotations__": {"field": "bool"}})
     with pytest.raises(ModelError) as caught:
         fields(made)
-    assert str(caught.value) == "Wrong.field: a model file must not use `from __future__ import annotations`: take it out."
+    assert (
+        str(caught.value) == "Wrong.field: a model file must not use `from __future__ import annotations`: take it out."
+    )
 
 
 def test_an_action_whose_parameters_have_no_domains_is_refused() -> None:
@@ -244,7 +255,9 @@ def test_a_step_property_takes_the_parameters_of_its_action() -> None:
 def test_an_array_by_something_that_is_no_index_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         Per(Annotated[int, Range(0, 3)])
-    assert str(caught.value) == ("Per() takes an alias of an Index, and was given a Range: write Size(n) for another length.")
+    assert str(caught.value) == (
+        "Per() takes an alias of an Index, and was given a Range: write Size(n) for another length."
+    )
 
 
 def test_a_constant_named_as_something_of_the_language_is_refused() -> None:

@@ -30,7 +30,13 @@ KIP_903 = (
 
 def constants(**more: int) -> Constants:
     """KIP-903's two brokers, the second outside the ISR, and requests without broker epochs."""
-    sizes = {"brokers": 2, "initial_isr": 1, "shrinks": 0, "alter_partition_version": 2, "fenced_before_registration": 1}
+    sizes = {
+        "brokers": 2,
+        "initial_isr": 1,
+        "shrinks": 0,
+        "alter_partition_version": 2,
+        "fenced_before_registration": 1,
+    }
     return REPLICATION.machine.set_constants({**sizes, **more})
 
 
@@ -82,7 +88,9 @@ def test_the_step_that_a_property_of_steps_judges_stays_the_last() -> None:
 
 
 def test_a_fault_stays_before_what_depends_on_it() -> None:
-    plain, found = history("broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker")
+    plain, found = history(
+        "broker-crashes", "controller-fences-broker", "broker-registers", "controller-unfences-broker"
+    )
     made = with_late_faults(plain, found, REPLICATION.select(("leader-has-committed",))[0])
     assert labels(made) == labels(found)
 

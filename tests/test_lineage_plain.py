@@ -6,9 +6,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.program.subset import check
 from fencepost.invariants import lineage
 from fencepost.model.language.records import Schema
-from fencepost.model.language.subset import check
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
 from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
@@ -80,7 +80,9 @@ def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
         ("kip320", 5973, 18, {}),
     ],
 )
-def test_a_third_epoch_breaks_kip101_and_not_kip320(name: str, distinct: int, depth: int, violated: dict[str, int]) -> None:
+def test_a_third_epoch_breaks_kip101_and_not_kip320(
+    name: str, distinct: int, depth: int, violated: dict[str, int]
+) -> None:
     found = explore(MODELS[name], sizes(2, 2, 2, 2), lineage.PROPERTIES)
     assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
 
@@ -163,7 +165,9 @@ def test_finite_replicated_log_reaches_every_combination_of_logs(replicas: int, 
     ("replicas", "max_offset", "max_version", "distinct"),
     [(2, 2, 2, 84), (2, 2, 3, 168), (3, 1, 2, 1460), (3, 2, 2, 4088)],
 )
-def test_async_isr_keeps_its_high_watermark_valid(replicas: int, max_offset: int, max_version: int, distinct: int) -> None:
+def test_async_isr_keeps_its_high_watermark_valid(
+    replicas: int, max_offset: int, max_version: int, distinct: int
+) -> None:
     constants = {"replicas": replicas, "max_offset": max_offset, "max_version": max_version}
     found = explore(async_isr.MACHINE, constants, async_isr.PROPERTIES)
     assert (found.distinct, found.violated) == (distinct, {})
@@ -171,8 +175,10 @@ def test_async_isr_keeps_its_high_watermark_valid(replicas: int, max_offset: int
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-@pytest.mark.parametrize("constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}])
-def test_a_server_that_knows_repeats_runs_each_request_once(constants: dict[str, int], normalize: bool) -> None:  # noqa: FBT001
+@pytest.mark.parametrize(
+    "constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}]
+)
+def test_a_server_that_knows_repeats_runs_each_request_once(constants: dict[str, int], normalize: bool) -> None:
     found = explore(mailbox.MACHINE, constants, mailbox.PROPERTIES, normalize=normalize)
     assert (found.violated, set(found.reached)) == ({}, {"everyone-is-done"})
 

@@ -54,17 +54,29 @@ ABOUT: dict[str, Any] = {"when": is_waiting, "then": is_answered, "client": Clie
 DELIVERY = (weak(mailbox.serve, each="request.client"), weak(mailbox.receive, each="response.client"))
 EACH_MESSAGE = (weak(mailbox.serve, each="request"), strong(mailbox.receive, each="response"))
 PROPERTIES = (
-    leads_to("answered", "Whoever waits is answered.", fair=(*DELIVERY, weak(mailbox.send_again, each="client")), **ABOUT),
     leads_to(
-        "answered-if-nothing-is-lost", "It is.", fair=DELIVERY, without=(mailbox.lose_request, mailbox.lose_response), **ABOUT
+        "answered", "Whoever waits is answered.", fair=(*DELIVERY, weak(mailbox.send_again, each="client")), **ABOUT
+    ),
+    leads_to(
+        "answered-if-nothing-is-lost",
+        "It is.",
+        fair=DELIVERY,
+        without=(mailbox.lose_request, mailbox.lose_response),
+        **ABOUT,
     ),
     leads_to("answered-message-by-message", "It is.", fair=EACH_MESSAGE, **ABOUT),
     leads_to("answered-by-luck", "Nobody has to serve.", fair=(weak(mailbox.receive),), **ABOUT),
     eventually("all-done", "All are done.", then=all_done, fair=(weak(mailbox.send, each="client"), *EACH_MESSAGE)),
-    at_most("steps", "Few steps.", costs={mailbox.serve: 2, mailbox.send_again: 1}, bound=3, fair=EACH_MESSAGE, **ABOUT),
+    at_most(
+        "steps", "Few steps.", costs={mailbox.serve: 2, mailbox.send_again: 1}, bound=3, fair=EACH_MESSAGE, **ABOUT
+    ),
     at_most("resends", "Few resends.", costs=surplus, fair=EACH_MESSAGE, **ABOUT),
     at_most(
-        "losses", "What all-done costs.", when=None, then=all_done, costs={mailbox.lose_request: 1, mailbox.lose_response: 1}
+        "losses",
+        "What all-done costs.",
+        when=None,
+        then=all_done,
+        costs={mailbox.lose_request: 1, mailbox.lose_response: 1},
     ),
 )
 SIZES = (
@@ -78,7 +90,7 @@ SIZES = (
 
 @pytest.mark.parametrize("values", SIZES, ids=str)
 @pytest.mark.parametrize("normalize", [True, False])
-def test_native_says_what_the_reference_says(values: dict[str, int], normalize: bool) -> None:  # noqa: FBT001
+def test_native_says_what_the_reference_says(values: dict[str, int], normalize: bool) -> None:
     options = Options(workers=1, normalize=normalize)
     constants = mailbox.MACHINE.set_constants(values)
     expected, found = (search(mailbox.MACHINE, constants, PROPERTIES, options) for search in (plain, native))
@@ -98,14 +110,18 @@ def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, e
     constants = parcels.MACHINE.set_constants({"items": items})
     expected, found = (search(parcels.MACHINE, constants, asked, Options(workers=1)) for search in (plain, native))
     assert [told(item) for item in found.properties] == [told(item) for item in expected.properties]
-    assert [item.verdict for item in found.properties] == [Verdict.HOLDS if each else Verdict.VIOLATED, Verdict.VIOLATED]
+    assert [item.verdict for item in found.properties] == [
+        Verdict.HOLDS if each else Verdict.VIOLATED,
+        Verdict.VIOLATED,
+    ]
 
 
 @pytest.mark.parametrize("values", [{"losses": 0}, {"clients": 1, "requests": 2}], ids=str)
 def test_dropping_what_nobody_waits_for_changes_no_verdict(values: dict[str, int]) -> None:
     constants = mailbox.MACHINE.set_constants(values)
     results = [
-        native(mailbox.MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize)) for normalize in (True, False)
+        native(mailbox.MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
+        for normalize in (True, False)
     ]
     assert results[0].distinct < results[1].distinct
     assert [told(item) for item in results[0].properties] == [told(item) for item in results[1].properties]
@@ -275,7 +291,9 @@ def rows_of(states: int, edges: list[tuple[int, int, int]]) -> Rows:
 def test_components_are_those_of_networkx_and_in_order(seed: int) -> None:
     draw = random.Random(seed)  # noqa: S311 (no secret)
     states = draw.choice((1, 5, 60, 400))
-    edges = [(draw.randrange(states), draw.randrange(states), 0) for _ in range(int(states * draw.choice((0.5, 1.1, 2))))]
+    edges = [
+        (draw.randrange(states), draw.randrange(states), 0) for _ in range(int(states * draw.choice((0.5, 1.1, 2))))
+    ]
     rows = rows_of(states, edges)
     component = np.full(states, -1, np.int32)
     edges_of = (rows.offsets, rows.targets, rows.classes, np.ones(1, np.uint8))
@@ -299,7 +317,10 @@ def test_many_promises_are_judged_as_brute_force_judges_them(block: int) -> None
     for seed in range(block, 400, 4):
         draw = random.Random(seed)  # noqa: S311 (no secret)
         states, classes = draw.randint(2, 6), draw.randint(1, 6)
-        edges = [(draw.randrange(states), draw.randrange(states), draw.randrange(classes)) for _ in range(draw.randint(1, 14))]
+        edges = [
+            (draw.randrange(states), draw.randrange(states), draw.randrange(classes))
+            for _ in range(draw.randint(1, 14))
+        ]
         own = [set(draw.sample(range(PROMISES), draw.choice((0, 1, 1, 3)))) for _ in range(classes)]
         strong_ones = {number for number in range(PROMISES) if draw.random() < 0.5}
         marks = np.array([WHEN * (draw.random() < 0.5) + THEN * (draw.random() < 0.2) for _ in range(states)], np.uint8)
@@ -312,15 +333,24 @@ def test_many_promises_are_judged_as_brute_force_judges_them(block: int) -> None
         for bit in strong_ones:
             strengths[bit // 64] |= np.uint64(1 << bit % 64)
         terms = Terms(masks, strengths, np.ones(classes, np.bool_))
-        answer = analyse(rows_of(states, edges), terms, marks, begins, lambda _, states=states: np.zeros(states, np.int32))  # type: ignore[misc]
-        lasts = _lasts(states, edges, own, strong_ones, {n for n in range(states) if marks[n] & THEN}, set(begins.tolist()))
+        answer = analyse(
+            rows_of(states, edges), terms, marks, begins, lambda _, states=states: np.zeros(states, np.int32)
+        )  # type: ignore[misc]
+        lasts = _lasts(
+            states, edges, own, strong_ones, {n for n in range(states) if marks[n] & THEN}, set(begins.tolist())
+        )
         assert (answer.reach is Reach.NEVER) == lasts
         verdicts.add(lasts)
     assert verdicts == {True, False}
 
 
 def _lasts(
-    states: int, edges: list[tuple[int, int, int]], own: list[set[int]], strong_ones: set[int], then: set[int], begins: set[int]
+    states: int,
+    edges: list[tuple[int, int, int]],
+    own: list[set[int]],
+    strong_ones: set[int],
+    then: set[int],
+    begins: set[int],
 ) -> bool:
     """Try every set of states that may be visited for ever."""
     inside = set(begins)

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from fencepost.explorers.program.subset import check
 from fencepost.model.language import action, always, at_most, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.subset import check
 
 from tests.machines import maze, two_bags
 from tests.machines.grid import MACHINE as GRID
@@ -67,9 +67,15 @@ REFUSALS: list[tuple[Any, str]] = [
         lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),  # type: ignore[dict-item]
         r"the cost of a is 0.5: write a whole number",
     ),
-    (lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}), r"`costs` has 'a', which is not an action"),  # type: ignore[dict-item]
+    (
+        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
+        r"`costs` has 'a', which is not an action",
+    ),  # type: ignore[dict-item]
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
-    (lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)), r"the message 'm' has no field 'to' .*Those are: at."),
+    (
+        lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
+        r"the message 'm' has no field 'to' .*Those are: at.",
+    ),
     (
         lambda: check(MACHINE, (made(fair=(weak(GRID.actions[0]),)),)),
         r"machine 'maze' has no action '.*'. Actions are: a, b, d.",

@@ -48,7 +48,9 @@ class Question:
     @staticmethod
     def _promise(draw: random.Random) -> Promise:
         kinds = "".join(draw.sample(KINDS, draw.choice((1, 1, 2, 3))))
-        return Promise(draw.random() < 0.5, kinds, source=kinds == "d" and draw.random() < 0.4, target=draw.random() < 0.4)
+        return Promise(
+            draw.random() < 0.5, kinds, source=kinds == "d" and draw.random() < 0.4, target=draw.random() < 0.4
+        )
 
     @property
     def properties(self) -> tuple[Property, Property]:
@@ -149,7 +151,9 @@ def test_engines_name_the_same_of_several_nodes_that_are_never_reached() -> None
         question = Question(seed)
         expected = _judged(question, question.properties_of_each)
         constants = MACHINE.set_constants(question.values)
-        found = native(MACHINE, constants, question.properties_of_each, Options(workers=1), kernels=kernels()).properties
+        found = native(
+            MACHINE, constants, question.properties_of_each, Options(workers=1), kernels=kernels()
+        ).properties
         assert [(item.name, item.verdict, item.args, item.cost) for item in found] == [
             (item.name, item.verdict, item.args, item.cost) for item in expected
         ], seed

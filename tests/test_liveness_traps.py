@@ -282,7 +282,12 @@ def test_a_step_to_the_same_state_may_cost_for_ever(engine: Engine) -> None:
 def test_a_fair_way_never_to_arrive_comes_before_any_cost(engine: Engine) -> None:
     found = ask(engine, "b 0>1, a 0>4", costs(weak(a), b=1))
     assert found.cost is not None
-    assert (found.verdict, found.cost.reach, found.cost.best, nodes(found)) == (Verdict.VIOLATED, Reach.NEVER, 0, [0, 1])
+    assert (found.verdict, found.cost.reach, found.cost.best, nodes(found)) == (
+        Verdict.VIOLATED,
+        Reach.NEVER,
+        0,
+        [0, 1],
+    )
 
 
 def test_costs_end_with_the_first_then(engine: Engine) -> None:
@@ -315,7 +320,9 @@ def leaps(before: maze.State, after: maze.State, c: maze.C) -> int:
 
 
 def test_a_cost_may_be_a_function_of_the_states_before_and_after(engine: Engine) -> None:
-    prop = at_most("costs", "No node is skipped.", costs=leaps, bound=0, when=maze.when, then=maze.then, fair=(weak(a),))
+    prop = at_most(
+        "costs", "No node is skipped.", costs=leaps, bound=0, when=maze.when, then=maze.then, fair=(weak(a),)
+    )
     found = ask(engine, "a 0>1, a 1>4, a 0>3, a 3>4", prop)
     assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (Verdict.VIOLATED, 2)
@@ -333,7 +340,9 @@ def large(before: maze.State, after: maze.State, c: maze.C) -> int:
     return LARGE
 
 
-BY_FUNCTION = at_most("costs", "It is cheap.", costs=large, bound=LARGE, when=maze.when, then=maze.then, fair=(weak(a),))
+BY_FUNCTION = at_most(
+    "costs", "It is cheap.", costs=large, bound=LARGE, when=maze.when, then=maze.then, fair=(weak(a),)
+)
 
 
 def test_large_costs_that_fit_are_told_exactly(engine: Engine) -> None:
@@ -381,10 +390,14 @@ def shifted(before: maze.State, after: maze.State, c: maze.C) -> int:
 
 
 @pytest.mark.parametrize("start", range(4))
-def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_costs_that_go_wrong_where_nobody_pays_them(start: int) -> None:
+def test_a_cost_that_does_not_fit_64_bits_is_told_as_such_beside_costs_that_go_wrong_where_nobody_pays_them(
+    start: int,
+) -> None:
     prop = at_most("costs", "It is cheap.", costs=shifted, when=maze.when, then=maze.then, fair=(weak(a),))
     others = [node for node in range(4) if node != start]
-    graph = ", ".join([f"a {start}>4", *(f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False))])
+    graph = ", ".join(
+        [f"a {start}>4", *(f"b {source}>{target}" for source, target in zip([4, *others], others, strict=False))]
+    )
     found = ask(plain, graph, prop, when=[start], starts=[start])
     assert found.cost is not None
     assert (found.verdict, found.cost.worst) == (Verdict.HOLDS, 2**70)

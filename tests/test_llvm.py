@@ -145,7 +145,12 @@ def test_loops_are_those_of_python(step: int, level: int) -> None:
 
 ENTRY = [("id", np.int8), ("wide", np.int64), ("flags", np.int8, (3,))]
 STATE = np.dtype(
-    [("small", np.int8), ("log", [("count", np.int16), ("items", ENTRY, (4,))], (2,)), ("middle", np.int32), ("one", ENTRY)]
+    [
+        ("small", np.int8),
+        ("log", [("count", np.int16), ("items", ENTRY, (4,))], (2,)),
+        ("middle", np.int32),
+        ("one", ENTRY),
+    ]
 )
 NESTED = """
 @helper

@@ -24,7 +24,16 @@ from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.compile import NAMED, Tier, generate, load
 from fencepost.explorers.native.llvm import aside, libraries, symbols
 from fencepost.explorers.native.llvm.libraries import Library, file_of, read
-from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Target, assembly, compiled, digest, native, translated
+from fencepost.explorers.native.llvm.objects import (
+    LEVEL,
+    CompileError,
+    Target,
+    assembly,
+    compiled,
+    digest,
+    native,
+    translated,
+)
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.search import search
 from fencepost.explorers.verdict import Options
@@ -80,18 +89,26 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
 
 
 @pytest.mark.parametrize(
-    "target", [ARM, Target("arm64-apple-macosx13.0.0"), Target("x86_64-unknown-linux-gnu")], ids=lambda target: target.triple
+    "target",
+    [ARM, Target("arm64-apple-macosx13.0.0"), Target("x86_64-unknown-linux-gnu")],
+    ids=lambda target: target.triple,
 )
 def test_code_is_made_for_plain_processors_of_other_machines(target: Target) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     every = constructs.MACHINE
-    for source in (source_of("kip320"), generate(every, every.set_constants({}), constructs.PROPERTIES, normalize=True)):
+    for source in (
+        source_of("kip320"),
+        generate(every, every.set_constants({}), constructs.PROPERTIES, normalize=True),
+    ):
         code = compiled(source.unit, target).code
         if "apple" in target.triple:
             assert code[:4] == b"\xcf\xfa\xed\xfe"
         else:
-            assert struct.unpack_from("<H", code, 0x12)[0] == {"aarch64": 183, "x86_64": 62}[target.triple.partition("-")[0]]
+            assert (
+                struct.unpack_from("<H", code, 0x12)[0]
+                == {"aarch64": 183, "x86_64": 62}[target.triple.partition("-")[0]]
+            )
             assert undefined(code) == []
 
 
@@ -161,7 +178,7 @@ def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> Non
         f"print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"
     )
     command = [sys.executable, "-c", code]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]  # noqa: S603 (our own text)
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
     assert [process.communicate()[0] for process in running] == ["42\n"] * 4
     found = read(folder, digest(Unit(TEXT.format(40))))
     assert found is not None
@@ -316,7 +333,7 @@ def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
             assert os.waitpid(child, 0)[1] == 0
             print(asked(7))
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)  # noqa: S603 (our own text)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert sorted(done.stdout.split()) == ["3", "4", "5", "6", "7"], done.stderr
 
 

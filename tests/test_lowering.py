@@ -16,12 +16,12 @@ from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.plain import Plain
+from fencepost.explorers.program.ir import nodes, translate
+from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.subset.kinds import INT
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.ir import nodes, translate
-from fencepost.model.language.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
-from fencepost.model.language.ir.walk import inside
-from fencepost.model.language.subset.kinds import INT
 
 from tests.engines import layout_under
 from tests.machines import constructs, id_sequence, wide
@@ -163,7 +163,9 @@ def test_only_conditions_that_cannot_fail_and_do_not_loop_are_evaluated_whole() 
     for guard in program.guards:
         if plain.is_plain(guard.condition):
             called = [
-                program.functions[item.function].body for item in inside([guard.condition]) if isinstance(item, nodes.Call)
+                program.functions[item.function].body
+                for item in inside([guard.condition])
+                if isinstance(item, nodes.Call)
             ]
             every = list(inside([guard.condition, *itertools.chain(*called)]))
             assert not any(item.checks or isinstance(item, nodes.Fold | nodes.For | nodes.Store) for item in every)

@@ -44,7 +44,10 @@ def test_a_cell_opens_its_own_counterexample(browser: Any, file: Path) -> None:
     found.locator("a").click()
     shown = page.locator("div.trace:visible")
     assert shown.count() == 1
-    assert shown.locator("h2").inner_text() == "planted without guard enter 1a: nobody-walks-through-a-shut-door is violated"
+    assert (
+        shown.locator("h2").inner_text()
+        == "planted without guard enter 1a: nobody-walks-through-a-shut-door is violated"
+    )
     assert shown.locator("li").all_inner_texts() == ["sell", "enter guest=1"]
     assert "nobody-walks-through-a-shut-door is violated: 3 states" in shown.locator("pre").inner_text()
 
@@ -77,7 +80,10 @@ def test_every_number_opens_one_counterexample_without_errors_or_requests(browse
     for number in range(len(links)):
         page.locator("td.cell a").nth(number).click()
         assert page.locator("div.trace:visible").count() == 1
-        assert page.locator("div.trace:visible li").count() == int(page.locator("td.cell a").nth(number).text_content()) - 1
+        assert (
+            page.locator("div.trace:visible li").count()
+            == int(page.locator("td.cell a").nth(number).text_content()) - 1
+        )
         page.keyboard.press("Escape")
     assert tab.asked == [file.as_uri()]
     assert tab.said == []

@@ -29,8 +29,8 @@ from fencepost.model.language import (
     shape,
 )
 from fencepost.model.language.errors import FencepostError, ModelError
-from fencepost.testing.random_machines import numbered
 
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 Large = Annotated[int, Range(0, 10**12)]
@@ -198,7 +198,7 @@ def said(search: str, name: str) -> str:
 def alone(name: str) -> str:
     """Say what the native search comes to in a process of its own."""
     root = str(Path(__file__).parents[1])
-    done = subprocess.run(  # noqa: S603 (our own interpreter)
+    done = subprocess.run(
         [sys.executable, "-c", f"from tests.test_memory import said; print(said('native', {name!r}))"],
         capture_output=True,
         text=True,
@@ -230,7 +230,9 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
         plain(machine, machine.set_constants({}), properties[:1], Options(max_states=20))
         module = sys.modules.pop(machine.state.__module__)
         return [
-            weakref.ref(item) for item in vars(module).values() if isinstance(item, type) and item.__module__ == module.__name__
+            weakref.ref(item)
+            for item in vars(module).values()
+            if isinstance(item, type) and item.__module__ == module.__name__
         ]
 
     classes = records()

@@ -35,7 +35,9 @@ def test_an_answer_names_the_file_and_what_to_write(item: mistakes.Mistake) -> N
 
 
 def test_an_answer_points_at_the_line_that_is_wrong() -> None:
-    assert [item.title for item in mistakes.every() if not re.search(r"^lease\.py:\d+: ", item.answer)] == ["no MACHINE"]
+    assert [item.title for item in mistakes.every() if not re.search(r"^lease\.py:\d+: ", item.answer)] == [
+        "no MACHINE"
+    ]
     assert [item.title for item in mistakes.every() if "\n" in item.answer and "^" not in item.answer] == []
 
 

@@ -164,7 +164,20 @@ OURS = [
 FOREIGN = ["é", "Ω", "数", "ª"]
 """Letters that are not ASCII; Python reads the last one as `a`."""
 SUSPECTS = list(dict.fromkeys([*OURS, *RESERVED, *FOREIGN, *BUILTINS, *NUMPY]))
-DUNDER = ["_x", "__x", "___", "_e", "_t", "_bounds", "_values", "_padding", "__class__", "__dict__", "__doc__", "__init__"]
+DUNDER = [
+    "_x",
+    "__x",
+    "___",
+    "_e",
+    "_t",
+    "_bounds",
+    "_values",
+    "_padding",
+    "__class__",
+    "__dict__",
+    "__doc__",
+    "__init__",
+]
 ROLES = (
     "field",
     "constant",
@@ -309,7 +322,9 @@ def test_a_name_that_the_language_takes_is_refused_where_it_is_defined(role: str
 
 @pytest.mark.parametrize("role", ["field", "constant", "parameter", "local", "message", "action", "property"])
 @pytest.mark.parametrize("name", DUNDER)
-def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(role: str, name: str, tmp_path: Path) -> None:
+def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
+    role: str, name: str, tmp_path: Path
+) -> None:
     result = fencepost("check", written(tmp_path, **{role: name}), "--engine", "plain")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "underscore" in result.stderr
@@ -336,7 +351,9 @@ def test_hypothesis_takes_any_name_for_a_rule(role: str, tmp_path: Path) -> None
     hypothesis = pytest.importorskip("hypothesis")
     from hypothesis.stateful import run_state_machine_as_test
 
-    settings = hypothesis.settings(max_examples=3, stateful_step_count=3, deadline=None, database=None, derandomize=True)
+    settings = hypothesis.settings(
+        max_examples=3, stateful_step_count=3, deadline=None, database=None, derandomize=True
+    )
     for name in [
         "self",
         "target",
@@ -358,9 +375,30 @@ def test_hypothesis_takes_any_name_for_a_rule(role: str, tmp_path: Path) -> None
         assert rules.calls > 0
 
 
-NATIVE = {"field": "dtype", "constant": "index", "parameter": "judge", "local": "np", "helper": "insert", "member": "real"}
-NATIVE |= {"message": "count", "action": "kernel", "property": "rebuild", "enum": "Int", "record": "Array", "state": "S"}
-MORE = {"field": "shape", "constant": "count", "parameter": "target", "local": "rows", "helper": "act0", "member": "imag"}
+NATIVE = {
+    "field": "dtype",
+    "constant": "index",
+    "parameter": "judge",
+    "local": "np",
+    "helper": "insert",
+    "member": "real",
+}
+NATIVE |= {
+    "message": "count",
+    "action": "kernel",
+    "property": "rebuild",
+    "enum": "Int",
+    "record": "Array",
+    "state": "S",
+}
+MORE = {
+    "field": "shape",
+    "constant": "count",
+    "parameter": "target",
+    "local": "rows",
+    "helper": "act0",
+    "member": "imag",
+}
 MORE |= {"message": "self", "action": "expand_0", "property": "type", "enum": "T", "record": "Bag", "state": "C_state"}
 
 
@@ -382,8 +420,14 @@ def test_compiled_code_and_proofs_take_the_names_too(chosen: dict[str, str], tmp
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("    zero_ = 0\n", "    zero_ = 0\n    MEMBER_ = 2\n"), "'MEMBER_' and 'member_' both read 'member-' in a trace"),
-        (("class enum_(IntEnum):\n    zero_ = 0\n    member_ = 1\n", "class enum_(IntEnum):\n    pass\n"), "has no members"),
+        (
+            ("    zero_ = 0\n", "    zero_ = 0\n    MEMBER_ = 2\n"),
+            "'MEMBER_' and 'member_' both read 'member-' in a trace",
+        ),
+        (
+            ("class enum_(IntEnum):\n    zero_ = 0\n    member_ = 1\n", "class enum_(IntEnum):\n    pass\n"),
+            "has no members",
+        ),
         (
             (
                 "class state_(language_.Record):\n",

@@ -106,7 +106,9 @@ def at_level(level: int) -> Callable[..., Result]:
     """Return the search by code that LLVM has optimized so much."""
 
     def search(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> Result:
-        return native(machine, constants, properties, options, kernels=kernels_at(level, machine, constants, properties))
+        return native(
+            machine, constants, properties, options, kernels=kernels_at(level, machine, constants, properties)
+        )
 
     return search
 
@@ -169,7 +171,9 @@ def test_a_sum_that_leaves_its_domain_never_wraps_back_into_it(search: Any, faul
     assert str(caught.value) == WIDE[fault]
 
 
-@pytest.mark.parametrize("fault", sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING}), ids=lambda fault: fault.name)
+@pytest.mark.parametrize(
+    "fault", sorted(set(wide.Fault) - set(WIDE) - {wide.Fault.NOTHING}), ids=lambda fault: fault.name
+)
 @pytest.mark.parametrize("search", ENGINES[1:])
 def test_a_sum_on_the_way_that_does_not_fit_64_bits_ends_the_search(search: Any, fault: wide.Fault) -> None:
     constants = wide.MACHINE.set_constants({"fault": fault})

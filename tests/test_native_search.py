@@ -90,7 +90,9 @@ def test_compact_finds_what_exact_finds(name: str, values: dict[str, int]) -> No
 def exactly(machine: Machine, values: dict[str, int]) -> Machine:
     """Return the machine with arrays of just the sizes that these values need."""
     sizes = {
-        name: capacity(item.default, low=item.low, high=item.high, meaning=item.meaning, room=values.get(name, item.default))
+        name: capacity(
+            item.default, low=item.low, high=item.high, meaning=item.meaning, room=values.get(name, item.default)
+        )
         if item.sort == "capacity"
         else item
         for name, item in machine.constants.declared().items()
@@ -112,7 +114,8 @@ def test_smaller_values_in_a_larger_shape_count_as_in_their_own(name: str, value
     result = native(own, own.set_constants(values), properties, ALONE)
     assert found(result) == found(ask(name, values))
     assert (
-        layout_of(own.state, own.set_constants(values)).rooms != layout_of(machine.state, machine.set_constants(values)).rooms
+        layout_of(own.state, own.set_constants(values)).rooms
+        != layout_of(machine.state, machine.set_constants(values)).rooms
     )
 
 
@@ -140,7 +143,9 @@ def test_every_initial_state_is_reached_without_a_step() -> None:
 @pytest.mark.xdist_group("grid-")
 def test_each_violation_has_a_shortest_trace() -> None:
     result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
-    lengths = {item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES}
+    lengths = {
+        item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES
+    }
     assert lengths == {
         "is-near": 5,
         "is-left-of-the-last-column": 30,

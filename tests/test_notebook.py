@@ -55,5 +55,7 @@ def test_it_shows_a_counterexample_as_a_picture_and_plots_a_fault_table(executed
 
 @pytest.mark.xdist_group("notebook")
 def test_no_cell_writes_to_stderr(executed: Any) -> None:
-    streams = [output for cell in executed.cells for output in cell.get("outputs", []) if output["output_type"] == "stream"]
+    streams = [
+        output for cell in executed.cells for output in cell.get("outputs", []) if output["output_type"] == "stream"
+    ]
     assert [output["text"] for output in streams if output["name"] == "stderr"] == []

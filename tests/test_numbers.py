@@ -72,7 +72,9 @@ def refusal(tmp_path: Path, engine: str, **parts: str) -> str:
 
 @pytest.mark.parametrize("engine", [*ENGINES, "prove"])
 @pytest.mark.parametrize("value", ["2**62", "-2**62", "2**63", "2**64 + 1", "-2**63 - 1", "2**70", "10**5000"])
-def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(value: str, engine: str, tmp_path: Path) -> None:
+def test_a_number_of_the_module_that_does_not_fit_is_refused_with_its_place(
+    value: str, engine: str, tmp_path: Path
+) -> None:
     if engine == "prove":
         pytest.importorskip("z3")
     said = refusal(tmp_path, engine, HERE=f"BIG = {value}")
@@ -101,7 +103,10 @@ def test_a_member_of_an_enum_that_does_not_fit_is_refused_with_its_place(engine:
         ({"DOMAIN": "Range(-(2**62), 0)"}, "State.y: its domain has an end from -4611686018427387904 to"),
         ({"DOMAIN": "Range(0, C.top * 2**61)"}, "State.y: its domain has an end from 0 to 6917529027641081856, which"),
         ({"DOMAIN": "BitSet(C.top + 60)"}, "State.y: a set of up to 63 things does not fit a number: have 62 at most"),
-        ({"PARAM": "Range(2**62, 2**62)"}, "parameter 'p' of action go: its domain has an end from 4611686018427387904"),
+        (
+            {"PARAM": "Range(2**62, 2**62)"},
+            "parameter 'p' of action go: its domain has an end from 4611686018427387904",
+        ),
     ],
 )
 def test_a_constant_or_domain_that_does_not_fit_is_refused(
@@ -116,7 +121,9 @@ def test_the_largest_numbers_are_taken(tmp_path: Path) -> None:
     for name, value in (USUAL | most).items():
         text = text.replace(name, value)
     (tmp_path / "model.py").write_text(text)
-    assert fencepost("check", str(tmp_path / "model.py"), "--engine", "plain", "--set", f"top={2**62 - 1}").exit_code == 0
+    assert (
+        fencepost("check", str(tmp_path / "model.py"), "--engine", "plain", "--set", f"top={2**62 - 1}").exit_code == 0
+    )
 
 
 @pytest.mark.parametrize("make", [bound, shape, capacity])
@@ -127,7 +134,8 @@ def test_every_sort_of_constant_has_numbers_that_fit(make: Callable[..., Constan
 
 
 @pytest.mark.parametrize(
-    "value", ["4611686018427387904", "-4611686018427387905", "9" * 60, "9" * 4000, "9" * 5000, "1e3", "2.0", "x\x1b[31m"]
+    "value",
+    ["4611686018427387904", "-4611686018427387905", "9" * 60, "9" * 4000, "9" * 5000, "1e3", "2.0", "x\x1b[31m"],
 )
 def test_a_constant_that_is_given_anything_is_taken_or_refused_in_one_short_message(value: str) -> None:
     result = fencepost(*KIP320, "--set", f"replicas={value}")

@@ -15,12 +15,12 @@ from fencepost.counterexamples.render import FORMATS, render
 from fencepost.counterexamples.replay import replay, rewrite, write
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
+from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.domains import BitSet, Flag, Member, domain_of
 from fencepost.model.language.errors import DisabledError, DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import ArrayOf, Key, Nested, Record, Scalar, fields
-from fencepost.model.language.removal import guards
 
 from tests.machines import oddments
 
@@ -41,7 +41,9 @@ def walked(seed: int, **changed: Any) -> Trace:
         "lowest": draw.randint(-9, -2),
         "schalter": draw.random() < 0.5,
     }
-    trace = Trace("Alles ist anders", FOUND, oddments.MACHINE.set_constants(values), None, (), recorded="t-0, offsets 1 to 9")
+    trace = Trace(
+        "Alles ist anders", FOUND, oddments.MACHINE.set_constants(values), None, (), recorded="t-0, offsets 1 to 9"
+    )
     trace = replace(trace, **changed)
     plain = trace.interpreter()
     start, state = draw.choice(list(starting_points(plain)))
@@ -60,7 +62,9 @@ def goes_round(trace: Trace, file: Path) -> None:
     made = write(file, trace)
     found = read(file, lambda _: FOUND).trace
     assert replace(found, steps=(), removed=trace.removed) == replace(trace, steps=())
-    assert [(step.action.name, step.args) for step in found.steps] == [(step.action.name, step.args) for step in trace.steps]
+    assert [(step.action.name, step.args) for step in found.steps] == [
+        (step.action.name, step.args) for step in trace.steps
+    ]
     again = replay(file, lambda _: FOUND)
     assert (again.path.states, again.text) == (made.path.states, file.read_text(encoding="utf-8"))
     assert rewrite(file, lambda _: FOUND).text == made.text
@@ -121,7 +125,9 @@ SEND, LAY, LOOP = oddments.send, oddments.lay_aside, Step(oddments.loop, ())
         (oddments.kommt_an, oddments.Mood.loop, 0, (2, -4)),
     ],
 )
-def test_what_a_property_shows_goes_round(prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path) -> None:
+def test_what_a_property_shows_goes_round(
+    prop: Property, mood: int, ja: int, args: tuple[int, ...], tmp_path: Path
+) -> None:
     trace = Trace("Etwas", FOUND, oddments.C(), prop, (), initial=(-3, 3, 1), version="", args=args)
     sent = Step(SEND, (int(mood), 2, 1, ja))
     plain = trace.interpreter()

@@ -44,7 +44,7 @@ def test_every_command_of_the_page_ends_as_it_says(tmp_path: Path) -> None:
     for command, status in commands():
         tool, *words = shlex.split(command)
         module = {"fencepost": "fencepost.cli", "pytest": "pytest"}[tool]
-        done = subprocess.run(  # noqa: S603 (commands of our own page)
+        done = subprocess.run(
             [sys.executable, "-m", module, *words], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == status, f"{command}\n{done.stdout}\n{done.stderr}"
@@ -63,7 +63,15 @@ def test_every_command_of_the_page_ends_as_it_says(tmp_path: Path) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a trace of the example."""
     file = tmp_path_factory.mktemp("found") / "x.trace"
-    asked = ("--engine", "plain", "--set", "replicas=2", "--property", "epochs-never-fall-in-a-log", "--stop-on-violation")
+    asked = (
+        "--engine",
+        "plain",
+        "--set",
+        "replicas=2",
+        "--property",
+        "epochs-never-fall-in-a-log",
+        "--stop-on-violation",
+    )
     assert fencepost("check", str(EXAMPLES / MODEL), *asked, "--trace", str(file), "--quiet").exit_code == 1
     return file
 
@@ -124,7 +132,11 @@ def test_a_trace_of_a_broken_model_is_refused_in_every_format(old: str, new: str
     ("old", "new", "expected"),
     [
         ("\n----\ncontroller", "\ncontroller", r"x\.trace:\d+: "),
-        ("follower-fetch leader", "follower-fetsch leader", r"x\.trace:\d+: protocol .* has no action 'follower-fetsch'"),
+        (
+            "follower-fetch leader",
+            "follower-fetsch leader",
+            r"x\.trace:\d+: protocol .* has no action 'follower-fetsch'",
+        ),
         (
             "controller-elect-leader leader=",
             "controller-elect-leader leader=7",

@@ -77,7 +77,9 @@ def test_arrow_keys_go_through_all_steps_and_stop_at_the_ends(browser: Any, page
     assert opened.shown() == ["10 controller-elect-leader leader=0"]
 
 
-def test_the_last_step_shows_the_records_that_were_dropped_and_who_violates(browser: Any, pages: dict[str, Path]) -> None:
+def test_the_last_step_shows_the_records_that_were_dropped_and_who_violates(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     opened = Opened(browser, pages["kip101-weak-isr"], "#step-11")
     dropped = opened.page.locator(".scene:visible .card[data-party='broker 1'] .entry.dropped")
     assert dropped.count() == 2
@@ -86,11 +88,14 @@ def test_the_last_step_shows_the_records_that_were_dropped_and_who_violates(brow
     assert [item.inner_text().split() for item in kept.all()] == [["0", "0", "epoch", "0"]]
     assert "leader epoch 1 → 2" in opened.card("broker 1")
     assert (
-        opened.page.locator(".scene:visible .verdict").inner_text() == "weak-isr is violated for leader=0, member=1, offset=0"
+        opened.page.locator(".scene:visible .verdict").inner_text()
+        == "weak-isr is violated for leader=0, member=1, offset=0"
     )
 
 
-def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(browser: Any, pages: dict[str, Path]) -> None:
+def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"])
     opened.page.locator("svg .row[data-step='3'] text").first.click()
     assert opened.shown() == ["3 leader-handles-late-fetch m=LateFetch 1"]
@@ -110,7 +115,9 @@ def test_clicking_a_step_of_the_diagram_shows_it_and_dims_what_comes_later(brows
     assert opened.shown() == ["initial"]
 
 
-def test_the_delayed_request_is_an_arrow_from_the_leader_to_the_controller(browser: Any, pages: dict[str, Path]) -> None:
+def test_the_delayed_request_is_an_arrow_from_the_leader_to_the_controller(
+    browser: Any, pages: dict[str, Path]
+) -> None:
     opened = Opened(browser, pages["replication-b09-kip-903"])
 
     def middle(selector: str) -> tuple[float, float]:

@@ -7,14 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.figures.store import FOLDER, load, text_of
+from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.pages import tolerance
-from fencepost.pages.histories import histories, history, history_of_faults
-from fencepost.pages.markdown import ROW
-from fencepost.pages.matrices import BASES, best_of, measured
-from fencepost.pages.tables import MARK, with_short_rows, with_tables
+from fencepost.site.pages import tolerance
+from fencepost.site.pages.histories import histories, history, history_of_faults
+from fencepost.site.pages.markdown import ROW
+from fencepost.site.pages.matrices import BASES, best_of, measured
+from fencepost.site.pages.tables import MARK, with_short_rows, with_tables
 
 from tests.built_pages import built
 from tests.commands import data_of, fencepost
@@ -112,7 +112,9 @@ def test_every_page_is_reached_from_the_readme() -> None:
         if page in reached or page.suffix != ".md" or not page.is_file():
             continue
         reached.add(page)
-        waiting += [page.parent / target.partition("#")[0] for target in targets(page.read_text()) if "://" not in target]
+        waiting += [
+            page.parent / target.partition("#")[0] for target in targets(page.read_text()) if "://" not in target
+        ]
     assert [name for name in names(WRITTEN) if (ROOT / name).resolve() not in reached] == []
 
 

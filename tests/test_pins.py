@@ -42,7 +42,9 @@ def figures(name: str) -> Figures:
 @pytest.mark.parametrize("name", RUN_FILES)
 def test_writing_what_is_pinned_already_changes_no_character(name: str) -> None:
     text = (resources.files("fencepost.invariants") / "runs" / f"{name}.toml").read_text()
-    found = {run.name: Figures(run.distinct or 0, run.depth or 0, run.violated, run.worst) for run in Runs({name: text}).all}
+    found = {
+        run.name: Figures(run.distinct or 0, run.depth or 0, run.violated, run.worst) for run in Runs({name: text}).all
+    }
     assert pinned(name, text, found) == text
 
 
@@ -68,7 +70,9 @@ def test_a_run_with_what_was_found_expects_it() -> None:
 
 
 def test_a_figure_that_a_group_shares_is_not_changed_for_one_of_its_runs() -> None:
-    shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n').replace(', worst="delay 203"', "")
+    shared = FILE.replace('judges = "delay"\n', 'judges = "delay"\nworst = "delay 203"\n').replace(
+        ', worst="delay 203"', ""
+    )
     found = replace(figures("clock"), worst={"commit-is-known-in-time": 204})
     with pytest.raises(UsageError, match=r"some figures of 'quorum clock' stand in its group: write them in its row"):
         pinned("a file", shared, {"quorum clock": found})

@@ -114,8 +114,14 @@ def store_number_for_record(s: Any) -> None:
         (index_above, "State.values: index 3 is outside the array: it has 3 elements, numbered from 0."),
         (index_above_store, "Replica.log: index 3 is outside the array: it has 3 elements, numbered from 0."),
         (index_below, "State.values: index -2 is outside the array: it has 3 elements, numbered from 0."),
-        (index_slice, "State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0."),
-        (index_slice_store, "State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0."),
+        (
+            index_slice,
+            "State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0.",
+        ),
+        (
+            index_slice_store,
+            "State.values: index slice(0, 2, None) is outside the array: it has 3 elements, numbered from 0.",
+        ),
         (fill_bag, "State.box: the bag is full (3 in flight). Raise the bound that sizes it."),
         (remove_absent, "State.box: there is no message Message(number=1, seen=[0, 2]) in flight to remove."),
         (

@@ -12,15 +12,15 @@ from fencepost.explorers.native.compile import load as load_kernels
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.native.lower import bags, lanes
+from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir import nodes, ranges
+from fencepost.explorers.program.ir.nest import Guarded, Nesting
 from fencepost.explorers.symbolic import expressions, terms
-from fencepost.model.language import ir
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.ir import nodes, ranges
-from fencepost.model.language.ir.nest import Guarded, Nesting
-from fencepost.testing.random_machines import numbered
 
 from tests.random_machines import comparisons
 from tests.random_machines.case import Case
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ SEEDS = 60
 
 def hoisting(patch: pytest.MonkeyPatch) -> None:
     """A guard counts one refusal, also where it refuses before a parameter is chosen."""
-    patch.setattr(Nesting, "test", lambda self, item: self.found.append(Guarded(self.action.guards[item.number], item, ())))
+    patch.setattr(
+        Nesting, "test", lambda self, item: self.found.append(Guarded(self.action.guards[item.number], item, ()))
+    )
 
 
 def packing(patch: pytest.MonkeyPatch) -> None:
@@ -52,7 +54,9 @@ def masks(patch: pytest.MonkeyPatch) -> None:
 def checks(patch: pytest.MonkeyPatch) -> None:
     """Values that are stored are not checked."""
     true = ranges.Ranges.left
-    patch.setattr(ranges.Ranges, "left", lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node))
+    patch.setattr(
+        ranges.Ranges, "left", lambda self, node: ranges.NEVER if isinstance(node, nodes.Store) else true(self, node)
+    )
 
 
 def order_of_bags(patch: pytest.MonkeyPatch) -> None:

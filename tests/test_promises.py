@@ -52,7 +52,9 @@ def test_where_everything_may_stop_each_promise_names_the_guard_or_the_message_t
         "weak broker-applies-metadata for each broker: never enabled: `require(index <= s.newest)` refuses after step 4"
         in lines
     )
-    assert any("never enabled: there is no message for leader-learns-change-applied after step 4" in line for line in lines)
+    assert any(
+        "never enabled: there is no message for leader-learns-change-applied after step 4" in line for line in lines
+    )
 
 
 def test_a_step_that_would_change_nothing_is_not_promised() -> None:
@@ -63,10 +65,18 @@ def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_l
     plain = Interpreter(rooms.MACHINE, rooms.C(size=2))
     start = plain.initial_states()[0]
     prop = leads_to(
-        "all_lit", "All is lit.", when=rooms.is_dark, then=rooms.is_lit, fair=(weak(rooms.light, each="room"),), room=rooms.Room
+        "all_lit",
+        "All is lit.",
+        when=rooms.is_dark,
+        then=rooms.is_lit,
+        fair=(weak(rooms.light, each="room"),),
+        room=rooms.Room,
     )
     path = retrace(
-        plain, start, [Step(rooms.light, (0,)), Step(rooms.darken, (0,)), Step(rooms.light, (1,)), Step(rooms.darken, (1,))], 0
+        plain,
+        start,
+        [Step(rooms.light, (0,)), Step(rooms.darken, (0,)), Step(rooms.light, (1,)), Step(rooms.darken, (1,))],
+        0,
     )
     away = retrace(plain, start, [Step(rooms.light, (0,)), Step(rooms.darken, (0,))], 0)
     trace = Trace("Rooms", Protocol(rooms.MACHINE, (prop,)), rooms.C(size=2), prop, path.steps, args=(0,), loop=0)
@@ -135,7 +145,10 @@ def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: obje
 
 def test_the_page_of_a_trace_says_why_it_is_fair_and_names_the_promises_once() -> None:
     page = " ".join(fencepost("show", str(ARCHIVE / "quorum-q4-loop.trace")).stdout.split())
-    assert "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4" in page
+    assert (
+        "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4"
+        in page
+    )
     assert page.count("weak follower-appends for each follower") == 1
 
 

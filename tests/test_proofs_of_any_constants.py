@@ -95,7 +95,11 @@ def test_a_domain_that_ends_at_the_largest_of_two_is_named_like_any_other(tmp_pa
         ("a parameter that begins below every constant", "a + c.n < 0", "a + c.n == 0"),
         ("a parameter that begins at none", "c.n == 1 and a < 0", "c.n == 2 and a < -1"),
         ("a field that begins below every constant", "s.x + c.n + 60 < 0", "s.x + c.n <= 0 and s.x < -4"),
-        ("elements of an array without an end that end at its constant", "s.x[0] > c.n + 2", "s.x[0] == c.n and c.n > 4"),
+        (
+            "elements of an array without an end that end at its constant",
+            "s.x[0] > c.n + 2",
+            "s.x[0] == c.n and c.n > 4",
+        ),
     ],
 )
 def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_path: Path) -> None:
@@ -116,14 +120,19 @@ def test_a_fold_inside_of_another_one_ends_at_what_decides(tmp_path: Path) -> No
 def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path: Path) -> None:
     machine, properties = load(HEAD + CASES["constants that do not go together"], tmp_path)
     found = asked(machine, properties, depth=6).proof
-    assert (found.findings[0].why, found.history.constants["n"] > 6 if found.history else None) == ("fails after 5 steps", True)
+    assert (found.findings[0].why, found.history.constants["n"] > 6 if found.history else None) == (
+        "fails after 5 steps",
+        True,
+    )
     pair = asked(machine, properties).proof.pair
     assert pair is not None
     assert pair.constants["n"] > 6
 
 
 @pytest.mark.parametrize("way", [{"depth": 4}, {"k": 5}], ids=str)
-def test_a_violation_is_told_where_the_model_goes_wrong_under_other_constants(way: dict[str, Any], tmp_path: Path) -> None:
+def test_a_violation_is_told_where_the_model_goes_wrong_under_other_constants(
+    way: dict[str, Any], tmp_path: Path
+) -> None:
     machine, properties = load(HEAD + CASES["an error under other constants than those that are given"], tmp_path)
     found = asked(machine, properties, **way).proof.findings[0]
     assert (found.verdict, found.why) == (Verdict.VIOLATED, "fails after 3 steps")

@@ -73,7 +73,9 @@ def test_each_property_is_decided_on_its_own_at_its_own_depth() -> None:
 
 
 def test_a_property_that_fails_at_once_does_not_hide_one_that_fails_later() -> None:
-    found = proved(machine(stumbles.count, start=stumbles.initial_with_one), stumbles.not_one, stumbles.not_two, depth=3)
+    found = proved(
+        machine(stumbles.count, start=stumbles.initial_with_one), stumbles.not_one, stumbles.not_two, depth=3
+    )
     assert [item.why for item in found.findings] == ["fails after 0 steps", "fails after 1 step"]
 
 
@@ -163,7 +165,9 @@ PROPERTIES = (seven, not_550, calm, far)
 
 @pytest.mark.parametrize("most", [5, 600], ids=str)
 def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
-    made, properties = load_model(RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3"), tmp_path)
+    made, properties = load_model(
+        RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3"), tmp_path
+    )
     found = asked(Protocol(made, properties), only=["seven", "calm"], reach=20, workers=1, cache=False).proof
     assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
     assert found.of("calm").verdict is Verdict.UNDETERMINED
@@ -183,7 +187,8 @@ def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> No
     found = asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
     assert found.verdict is Verdict.UNDETERMINED
     assert (
-        found.reachable == "it is none of the 591 reachable states under these constants, so this step violates nothing there"
+        found.reachable
+        == "it is none of the 591 reachable states under these constants, so this step violates nothing there"
     )
 
 
@@ -193,7 +198,13 @@ def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_suc
     made, properties = load_model(text.replace("s.y == 3", f"s.y == 3 and c.n > {least}"), tmp_path)
     constants = {"n": 1}
     found = asked(
-        Protocol(made, properties), only=["calm"], constants=constants, unbounded=["n"], reach=20, workers=1, cache=False
+        Protocol(made, properties),
+        only=["calm"],
+        constants=constants,
+        unbounded=["n"],
+        reach=20,
+        workers=1,
+        cache=False,
     )
     assert found.verdict is Verdict.UNDETERMINED
     assert ("with n=2 the model goes wrong after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
@@ -217,7 +228,8 @@ def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None
     found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], reach=20, workers=1, cache=False)
     assert found.verdict is Verdict.UNDETERMINED
     assert (
-        "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001" in found.reachable
+        "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001"
+        in found.reachable
     )
     made, properties = load_model(text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200"), tmp_path)
     with pytest.raises(DomainError, match=r"stay: State.x: 800 is out of its domain"):
@@ -227,7 +239,8 @@ def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None
 @pytest.mark.parametrize("way", [{}, {"depth": 2}, {"k": 2}], ids=str)
 def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: dict[str, Any], tmp_path: Path) -> None:
     text = RISING.replace(
-        '@action()\ndef initial(s, c):\n    """0."""', "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x"
+        '@action()\ndef initial(s, c):\n    """0."""',
+        "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x",
     )
     small = text.replace("    s.x = x", "    require(x >= 3999999999999)\n    s.x = x - 3999999999449")
     made, properties = load_model(small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
@@ -253,11 +266,16 @@ def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused
 
 
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
-    text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace("s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0")
+    text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace(
+        "s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0"
+    )
     made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)
     found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], workers=1, cache=False)
     assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
-    assert found.reachable == "go breaks the induction only where it leaves a bound on the way that has any value in the proof"
+    assert (
+        found.reachable
+        == "go breaks the induction only where it leaves a bound on the way that has any value in the proof"
+    )
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -320,7 +338,8 @@ def test_the_length_of_one_of_two_bags_is_that_of_the_one_that_is_meant(way: dic
 def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
     with pytest.raises(
-        ModelError, match="this loop goes through a bag in order, and --unbounded made something in its messages endless"
+        ModelError,
+        match="this loop goes through a bag in order, and --unbounded made something in its messages endless",
     ):
         proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
 
@@ -384,6 +403,8 @@ def test_a_state_that_normalizing_mends_is_no_violation() -> None:
     found = proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, depth=4)
     assert found.verdict is Verdict.NOT_FOUND
     assert (
-        proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, stumbles.grows).of("grows").verdict
+        proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, stumbles.grows)
+        .of("grows")
+        .verdict
         is Verdict.PROVED
     )

@@ -23,6 +23,7 @@ from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.cache_folder import keep
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
+from fencepost.explorers.program.subset import check
 from fencepost.explorers.symbolic import asking, cache
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
@@ -34,7 +35,6 @@ from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language import Range, action, always
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.subset import check
 
 from tests.commands import data_of, fencepost
 from tests.machines import comforts, oddments, shift_register
@@ -50,7 +50,9 @@ FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are
 def register(*names: str, puts: int = 0, **settings: Any) -> Proof:
     machine = shift_register.MACHINE
     known = {item.name: item for item in shift_register.PROPERTIES}
-    return prove(machine, machine.set_constants({"puts": puts}), tuple(known[name] for name in names), Settings(**settings))
+    return prove(
+        machine, machine.set_constants({"puts": puts}), tuple(known[name] for name in names), Settings(**settings)
+    )
 
 
 def test_a_conjunction_is_inductive_where_its_parts_are_not() -> None:
@@ -89,8 +91,13 @@ def there_are_few_moves(s: shift_register.State, c: shift_register.C) -> bool:
 def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None:
     machine = shift_register.MACHINE
     ask = (there_are_few_moves,)
-    assert prove(machine, machine.set_constants({}), ask, Settings(lifted={"most": None})).verdict is Verdict.UNDETERMINED
-    assert prove(machine, machine.set_constants({"most": 6}), ask, Settings(lifted={"most": None})).verdict is Verdict.VIOLATED
+    assert (
+        prove(machine, machine.set_constants({}), ask, Settings(lifted={"most": None})).verdict is Verdict.UNDETERMINED
+    )
+    assert (
+        prove(machine, machine.set_constants({"most": 6}), ask, Settings(lifted={"most": None})).verdict
+        is Verdict.VIOLATED
+    )
 
 
 def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_semantics_takes() -> None:
@@ -106,7 +113,9 @@ def test_constants_may_have_any_value() -> None:
 
 
 def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
-    done = fencepost(*KIP320, *FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--json")
+    done = fencepost(
+        *KIP320, *FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--json"
+    )
     assert done.exit_code == 0, done.output
     data = data_of(done)
     assert data["unbounded"] == {"max_leader_epoch": "any", "max_records": "any"}
@@ -139,7 +148,9 @@ def test_the_exhaustive_engine_says_whether_the_first_state_can_be_reached() -> 
 
 def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) -> None:
     file = tmp_path / "run.trace"
-    done = fencepost("prove", REGISTER, "--set", "puts=1", "--property", "first-is-empty", "--depth", "3", "--trace", str(file))
+    done = fencepost(
+        "prove", REGISTER, "--set", "puts=1", "--property", "first-is-empty", "--depth", "3", "--trace", str(file)
+    )
     assert done.exit_code == 1
     done = fencepost("replay", str(file), "--model", REGISTER)
     assert (done.exit_code, done.stdout.strip()) == (
@@ -292,7 +303,9 @@ def first_is_even(s: shift_register.State, c: shift_register.C) -> bool:
 
 def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
     machine = shift_register.MACHINE
-    assert prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings()).verdict is Verdict.UNDETERMINED
+    assert (
+        prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings()).verdict is Verdict.UNDETERMINED
+    )
     with pytest.raises(ModelError) as caught:
         prove(machine, machine.set_constants({}), (first_is_even,), Settings(lifted={"most": None}))
     message = str(caught.value)
@@ -518,7 +531,9 @@ def test_candidates_for_lemmas_have_names_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_they_are(tmp_path: Path, k: int) -> None:
+def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_they_are(
+    tmp_path: Path, k: int
+) -> None:
     file = tmp_path / "up.py"
     file.write_text(
         """

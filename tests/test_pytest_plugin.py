@@ -71,16 +71,16 @@ def test_pytest_takes_nothing_but_the_plugin_for_what_it_may_rewrite() -> None:
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     code = (
-        "import sys, pytest; before = set(sys.modules); import fencepost.testing.pytest_plugin; "
+        "import sys, pytest; before = set(sys.modules); import fencepost.testing.plugin; "
         "print(*sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 (our own code)
-    assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.pytest_plugin"]
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.plugin"]
 
 
 def test_the_plugin_leaves_the_hook_for_exceptions_alone() -> None:
-    code = "import sys, fencepost.testing.pytest_plugin; print(sys.excepthook is sys.__excepthook__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 (our own code)
+    code = "import sys, fencepost.testing.plugin; print(sys.excepthook is sys.__excepthook__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "True\n"
 
 
@@ -109,7 +109,10 @@ def test_the_summary_and_the_reports_are_the_same_under_xdist(suite: pytest.Pyte
     found = JUnitXml.fromfile(str(file))
     assert (found.tests or sum(item.tests for item in found)) == 3
     cases = {case.name: case for suites in found for case in suites}
-    told = {name: {item.get("name"): item.get("value") for item in case._elem.iter("property")} for name, case in cases.items()}
+    told = {
+        name: {item.get("name"): item.get("value") for item in case._elem.iter("property")}
+        for name, case in cases.items()
+    }
     assert told["test_mailbox"]["fencepost"].startswith("mailbox clients=1")
     [failure] = cases["test_careless"].result
     assert "requests-run-once is violated" in failure.text
@@ -194,9 +197,13 @@ def test_the_native_engine_finds_the_same(suite: pytest.Pytester) -> None:
 
 
 def test_check_needs_no_pytest() -> None:
-    result = check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=3)
+    result = check(
+        lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=3
+    )
     assert result.verdict == "violated"
-    with pytest.raises(ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"):
+    with pytest.raises(
+        ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"
+    ):
         check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3})
     with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
         check(
@@ -232,7 +239,11 @@ def test_constants_are_numbers_booleans_and_words_and_protocols_have_names() -> 
         ((3,), {}, "check() was given the int 3: write a machine, the name of a protocol, or the path of its file."),
         (("kip320",), {"replicas": 9}, "constant 'replicas' was given 9, which is out of range"),
         (("kip320",), {"replica": 2}, "protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'?"),
-        (("kip320",), {"violated": ("weak-is",)}, "protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'?"),
+        (
+            ("kip320",),
+            {"violated": ("weak-is",)},
+            "protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'?",
+        ),
         (("kip320",), {"search": Search("fast")}, "there is no engine 'fast'."),
         (("none.py",), {}, "there is no file none.py"),
     ],

@@ -13,7 +13,7 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants import quorum, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
-from fencepost.pages.delays import SLOW, shares
+from fencepost.site.pages.delays import SLOW, shares
 
 from tests.archive import archived, evidence_on, fired_in, lengths_of_archived
 from tests.search import Search
@@ -68,7 +68,10 @@ def test_every_property_is_violated_by_some_run() -> None:
 
 def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
     reached = {
-        name for run in RUNS if not run.violated and not run.properties for name in names("sometimes") - set(run.unreached)
+        name
+        for run in RUNS
+        if not run.violated and not run.properties
+        for name in names("sometimes") - set(run.unreached)
     }
     assert reached == names("sometimes")
 

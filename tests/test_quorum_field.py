@@ -52,7 +52,9 @@ def seen(machine: Machine, constants: dict[str, int]) -> tuple[Any, ...]:
     return states, search.found.depth, search.found.violated, search.found.reached
 
 
-@pytest.mark.parametrize("constants", [{"crashes": 0, "fences": 0, "shrinks": 0}, {"crashes": 0, "fences": 1, "elections": 1}])
+@pytest.mark.parametrize(
+    "constants", [{"crashes": 0, "fences": 0, "shrinks": 0}, {"crashes": 0, "fences": 1, "elections": 1}]
+)
 def test_data_replication_is_the_same_for_every_value_of_the_field(constants: dict[str, int]) -> None:
     assert seen(MACHINE, constants) == seen(with_field(heeds=False), constants)
 

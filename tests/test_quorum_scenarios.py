@@ -34,7 +34,9 @@ class Story:
     def can(self, action: str, *arguments: int) -> list[Any]:
         """Return the transitions of this action with these arguments."""
         found = [item for item in self.plain._fire(MACHINE.action(action), self.key) if item.step.args == arguments]
-        assert all(name.replace("-", "_") == action.replace("-", "_") for name in {item.step.action.name for item in found})
+        assert all(
+            name.replace("-", "_") == action.replace("-", "_") for name in {item.step.action.name for item in found}
+        )
         return found
 
     def do(self, action: str, *arguments: int) -> Story:
@@ -65,7 +67,9 @@ def connected(**constants: int) -> Story:
 @pytest.mark.parametrize("voters", [2, 3, 4, 5])
 def test_the_high_watermark_is_the_median_of_the_voters_log_ends_rounded_down(voters: int) -> None:
     """Kafka sorts the log ends in descending order and takes the one at index V / 2."""
-    plain = Interpreter(MACHINE, MACHINE.set_constants({"nodes": 5, "voters": voters, "max_epoch": 1, "max_records": 2}))
+    plain = Interpreter(
+        MACHINE, MACHINE.set_constants({"nodes": 5, "voters": voters, "max_epoch": 1, "max_records": 2})
+    )
     for ends in product((NONE, 0, 1, 2), repeat=voters - 1):
         state = plain.schema.restore(plain.initial_states()[0])
         state.node[0].end = 2
@@ -169,7 +173,9 @@ def test_a_replica_that_reports_is_answered_again_when_its_answer_was_lost() -> 
 def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
     """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits nothing."""
     for beyond, expected in ((1, NONE), (0, 1)):
-        plain = Interpreter(MACHINE, MACHINE.set_constants({"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond}))
+        plain = Interpreter(
+            MACHINE, MACHINE.set_constants({"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond})
+        )
         state = plain.schema.restore(plain.initial_states()[0])
         node = state.node[0]
         node.epoch, node.epoch_start, node.end = 2, 1, 2

@@ -15,18 +15,19 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import interpreter, records
 from fencepost.model.language.errors import DomainError
 from fencepost.model.language.trees import module_of
-from fencepost.testing.random_machines import Choices, machine_text, machines, numbered
-from fencepost.testing.random_machines.choices import shrink
 from hypothesis import HealthCheck, given, settings
 
+from tests.random_machines import machines
 from tests.random_machines.case import Case, either
+from tests.random_machines.choices import shrink
 from tests.random_machines.constructs import accepting, lines_of_the_checker, typed_constructs, typed_constructs_of
+from tests.random_machines.drawing import Choices, machine_text, numbered
 from tests.random_machines.engines import compare_typed, load, with_folder
 from tests.random_machines.run import KINDS, kind_of, look_at, run, summary
 from tests.typed import Machinery, row_of
 
 if TYPE_CHECKING:
-    from fencepost.model.language.ir import nodes
+    from fencepost.explorers.program.ir import nodes
 
 TOGETHER = (11, 49, 14, 131, 221, 63, 114, 9, 168)
 """Machines that have every construct between them: `python -m tests.random_machines cover` finds such."""
@@ -71,7 +72,9 @@ def test_every_runtime_error_is_of_a_known_kind() -> None:
         ast.unparse(node.exc.args[0])
         for module in (records, interpreter)
         for node in ast.walk(module_of(Path(module.__file__).read_text("utf-8")))
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == "DomainError"
+        if isinstance(node, ast.Raise)
+        and isinstance(node.exc, ast.Call)
+        and ast.unparse(node.exc.func) == "DomainError"
     }
     texts = [text for text in raised if not any(re.search(pattern, text) for pattern in KINDS.values())]
     of_python = "str(error) or NO_ROOM"
@@ -138,9 +141,9 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
 
 
 def test_a_number_is_the_same_machine_in_every_process() -> None:
-    ask = "from fencepost.testing.random_machines import numbered; print([numbered(seed) for seed in range(40)])"
+    ask = "from tests.random_machines.drawing import numbered; print([numbered(seed) for seed in range(40)])"
     said = {
-        subprocess.run(  # noqa: S603 (our own code)
+        subprocess.run(
             [sys.executable, "-c", ask], capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}
         ).stdout
         for seed in "12"

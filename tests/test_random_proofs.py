@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 import z3
 from fencepost.api.proving import prove
+from fencepost.explorers.program.ir.nodes import BinaryOp
 from fencepost.explorers.symbolic import expressions, terms
 from fencepost.explorers.symbolic.places import _is_quantified
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError
-from fencepost.model.language.ir.nodes import BinaryOp
-from fencepost.testing.random_machines import numbered
 
 from tests.random_machines.case import Case
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import compare_symbolic, load, with_folder
 from tests.random_machines.proofs import proof
 from tests.written import HEAD

@@ -43,7 +43,8 @@ def test_the_smallest_run_finds_what_is_pinned() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "elected"), [(Rule.LONGEST_LOG, {0}), (Rule.LATEST_EPOCH, {1, 2}), (Rule.KIP_966, {2}), (Rule.KNOWN_FIRST, {1})]
+    ("rule", "elected"),
+    [(Rule.LONGEST_LOG, {0}), (Rule.LATEST_EPOCH, {1, 2}), (Rule.KIP_966, {2}), (Rule.KNOWN_FIRST, {1})],
 )
 def test_rules_prefer_logs_as_they_say(rule: Rule, elected: set[int]) -> None:
     """Broker 0 has three records of epoch 0, broker 1 one of epoch 1, broker 2 two up to epoch 1; broker 1 was eligible last."""
@@ -55,5 +56,7 @@ def test_rules_prefer_logs_as_they_say(rule: Rule, elected: set[int]) -> None:
             s.replica[broker].log[offset].record = offset + 1
             s.replica[broker].log[offset].epoch = epoch
         s.replica[broker].end = len(epochs)
-    taken = [item.step for item in plain.transitions(plain.schema.key(s)) if item.step.action.name == "controller_recovers"]
+    taken = [
+        item.step for item in plain.transitions(plain.schema.key(s)) if item.step.action.name == "controller_recovers"
+    ]
     assert {step.args[0] for step in taken} == elected

@@ -23,7 +23,7 @@ FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
 
 def run(*command: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a command, which must succeed."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment or None)  # noqa: S603
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment or None)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
@@ -109,7 +109,9 @@ def test_what_is_built_works_in_an_empty_environment(kind: str, built: Path, tmp
     run(str(python), "-m", "pip", "install", "--quiet", str(package), folder=tmp_path)
     command = str(tmp_path / "home" / "bin" / "fencepost")
     assert PROJECT["project"]["version"] in run(command, "--version", folder=tmp_path).stdout
-    checked = json.loads(run(command, "check", "kip320", "--set", "replicas=2", "--json", "--quiet", folder=tmp_path).stdout)
+    checked = json.loads(
+        run(command, "check", "kip320", "--set", "replicas=2", "--json", "--quiet", folder=tmp_path).stdout
+    )
     assert (checked["verdict"], checked["distinct"]) == ("holds", 5973)
     (told,) = json.loads(run(command, "vacuity", "kip320", "--json", folder=tmp_path).stdout)["protocols"]
     assert told["bases"] == ["3/2/2/2"]

@@ -164,14 +164,17 @@ def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
             continue
         constant, _, value = item.setting.partition("=")
         values = {**trace.constants.values, constant: trace.constants.declared()[constant].parse(value)}
-        other = type(trace)(**{**vars(trace), "constants": trace.protocol.machine.set_constants(values), "initial": None})
+        other = type(trace)(
+            **{**vars(trace), "constants": trace.protocol.machine.set_constants(values), "initial": None}
+        )
         with pytest.raises(ValueError, match=r"cannot happen|is not violated at the end"):
             follow(other)
 
 
 def test_settings_that_change_nothing_are_no_remedies() -> None:
     settings = [
-        item.setting for item in preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)
+        item.setting
+        for item in preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)
     ]
     assert "elr=true" not in settings
     assert not [item for item in settings if item.startswith(("crashes=", "fences=", "brokers=", "max_"))]
@@ -215,7 +218,11 @@ def test_the_controllers_card_shows_its_present_state_and_a_brokers_what_it_know
 
 
 def test_pages_of_other_machines_are_whole_too() -> None:
-    for trace in (mailbox_trace("everyone-is-done", clients=2), mailbox_trace(None, clients=1), lamps_trace(title="<b> & '\"")):
+    for trace in (
+        mailbox_trace("everyone-is-done", clients=2),
+        mailbox_trace(None, clients=1),
+        lamps_trace(title="<b> & '\""),
+    ):
         page = Page(render("html", follow(trace)))
         assert trace.title in page.text
         assert trace.finding in page.text

@@ -67,7 +67,11 @@ def test_states_are_written_value_by_value() -> None:
     assert data["states"][0]["c::replicas"] == {"#bigint": "2"}
     last = data["states"][-1]
     assert last["mbt::actionTaken"] == "become-follower-and-truncate"
-    assert last["#meta"]["parameters"] == {"leader": {"#bigint": "0"}, "follower": {"#bigint": "1"}, "epoch": {"#bigint": "2"}}
+    assert last["#meta"]["parameters"] == {
+        "leader": {"#bigint": "0"},
+        "follower": {"#bigint": "1"},
+        "epoch": {"#bigint": "2"},
+    }
     assert last["quorum"] == {"leader": {"#bigint": "0"}, "isr": {"#set": [{"#bigint": "0"}, {"#bigint": "1"}]}}
     first, second = last["replica"]
     assert first["log"] == [{"id": {"#bigint": "0"}, "epoch": {"#bigint": "0"}}]

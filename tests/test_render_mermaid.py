@@ -9,7 +9,17 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
-from fencepost.counterexamples.render.story import FORGOTTEN, GONE, IN_FLIGHT, LOST, RECEIVED, Mail, Story, event_of, story
+from fencepost.counterexamples.render.story import (
+    FORGOTTEN,
+    GONE,
+    IN_FLIGHT,
+    LOST,
+    RECEIVED,
+    Mail,
+    Story,
+    event_of,
+    story,
+)
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -80,7 +90,9 @@ def test_the_delayed_request_of_kip_903_is_followed_from_the_leader_to_the_contr
 
 def test_what_a_step_changes_elsewhere_is_an_arrow_and_ghosts_are_nobodys() -> None:
     found = told(B09)
-    signals = [(event.number, item.sender.title, item.receiver.title) for event in found.events for item in event.signals]
+    signals = [
+        (event.number, item.sender.title, item.receiver.title) for event in found.events for item in event.signals
+    ]
     assert signals == [(1, "broker 1", "broker 0"), (4, "broker 1", "controller"), (5, "controller", "broker 0")]
     assert [change.name for change in found.events[6].changed[None]] == ["ghost_stale"]
 

@@ -11,7 +11,7 @@ from fencepost.api.evidence import of_kind
 from fencepost.api.standing import WORDS, standing_of
 from fencepost.api.targets import ask
 from fencepost.api.version_notes import version_notes
-from fencepost.figures.store import FOLDER
+from fencepost.invariants.figures.store import FOLDER
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.machine import MACHINE
@@ -19,7 +19,18 @@ from fencepost.model.language.errors import UsageError
 
 from tests.commands import data_of, fencepost
 
-SMALL = ["--set", "brokers=2", "--set", "max_leader_epoch=0", "--set", "crashes=0", "--set", "fences=0", "--set", "shrinks=0"]
+SMALL = [
+    "--set",
+    "brokers=2",
+    "--set",
+    "max_leader_epoch=0",
+    "--set",
+    "crashes=0",
+    "--set",
+    "fences=0",
+    "--set",
+    "shrinks=0",
+]
 PAGE = Path(__file__).parent.parent / "docs" / "losing-data.md"
 
 
@@ -44,7 +55,9 @@ def test_a_finding_counts_where_a_version_needs_its_repair() -> None:
 
 def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() -> None:
     notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *SMALL, "--json"))["notes"]
-    assert notes[0].startswith("2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses the log of")
+    assert notes[0].startswith(
+        "2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses the log of"
+    )
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` asks the same" in notes[3]
@@ -74,9 +87,13 @@ def test_the_page_says_in_short_what_the_figures_say() -> None:
     assert lost == {1: [item.name for item in MACHINE.versions if item.name != "kafka-3.5"], 2: []}
     assert not any(row["unknown"] for row in figures)
     assert all(any("crashes" not in item["faults"] for item in row["front"]) for row in figures if row["front"])
-    least = {row["setting"]["min_isr"]: row["least"] for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"]}
+    least = {
+        row["setting"]["min_isr"]: row["least"] for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"]
+    }
     assert None not in least.values()
-    assert "min ISR 1 they lost one in every release from 3.7 on, without any crash" in " ".join(PAGE.read_text().split())
+    assert "min ISR 1 they lost one in every release from 3.7 on, without any crash" in " ".join(
+        PAGE.read_text().split()
+    )
 
 
 def test_every_version_says_which_source_its_verdict_rests_on() -> None:
@@ -117,7 +134,9 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         "classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
     )
     assert words["G-S4"].text == "kept by Kafka as read"
-    assert words["G-S7"].text.startswith("kept by Kafka as read; broken before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on ")
+    assert words["G-S7"].text.startswith(
+        "kept by Kafka as read; broken before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+    )
     for found in words.values():
         assert found.word in WORDS
         assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
@@ -128,7 +147,9 @@ def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     assert "broken by a conjecture that was not seen on real Kafka: HYP-7 (not seen on real Kafka)." in text
     known = {item["id"]: item for item in data_of(fencepost("guarantees", "--json"))["guarantees"]}
     assert known["K951-S3"]["standing"] == "conjecture"
-    assert known["K951-S3"]["findings"] == [{"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}]
+    assert known["K951-S3"]["findings"] == [
+        {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
+    ]
     [found] = known["G-S6b"]["findings"]
     assert (found["id"], found["repair"]) == ("HYP-10", "who loses its replica leaves the ELR")
     assert found["versions"][0] == "kafka-4.1"

@@ -9,7 +9,7 @@ import pytest
 from fencepost.api.evidence import of_kind
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.model.cluster.machine import MACHINE
-from fencepost.pages.tables import measured
+from fencepost.site.pages.tables import measured
 
 PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
 DOCS = Path(__file__).parent.parent / "docs"
@@ -27,12 +27,14 @@ def test_runs_and_switches_that_the_text_names_exist(name: str) -> None:
 
 
 def test_every_known_bug_has_a_row() -> None:
-    told = {line.split("|")[1].strip() for line in (DOCS / "bugs.md").read_text().splitlines() if line.startswith("| B")}
+    told = {
+        line.split("|")[1].strip() for line in (DOCS / "bugs.md").read_text().splitlines() if line.startswith("| B")
+    }
     assert {entry.id for entry in of_kind("bug")} == told
 
 
 def test_what_was_measured_is_what_is_pinned() -> None:
-    """If not: `python -m benchmarks.catalogue`."""
+    """If not: `python -m benchmarks.figures.catalogue`."""
     for name, found in measured().items():
         assert (found["distinct"], found["depth"]) == (BY_NAME[name].distinct, BY_NAME[name].depth)
     assert {run.name for run in RUNS if run.profile is not Profile.FULL} <= set(measured())

@@ -41,7 +41,9 @@ def configurations() -> dict[str, Run]:
 
 def each() -> list[ParameterSet]:
     """Return the names of the configurations; the large ones are marked."""
-    marks = {name: () if (run.distinct or 0) <= SHORT else (pytest.mark.long,) for name, run in configurations().items()}
+    marks = {
+        name: () if (run.distinct or 0) <= SHORT else (pytest.mark.long,) for name, run in configurations().items()
+    }
     return [pytest.param(name, marks=mark) for name, mark in marks.items()]
 
 

@@ -79,7 +79,9 @@ def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None
     """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
     ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
     assert ignored[0] == ignored[1] == ignored[2]
-    assert all(steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown"))
+    assert all(
+        steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown")
+    )
 
 
 def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:

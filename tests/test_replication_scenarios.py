@@ -239,7 +239,7 @@ def test_a_late_fetch_counts_while_the_cache_shows_its_broker_as_fenced_unless_t
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_a_broker_that_registers_before_it_is_fenced_leaves_the_isr_since_kafka_18106(leaves: bool) -> None:  # noqa: FBT001
+def test_a_broker_that_registers_before_it_is_fenced_leaves_the_isr_since_kafka_18106(leaves: bool) -> None:
     """ReplicationControlManager.handleBrokerShutdown; before it HYP-2."""
     sizes = {"brokers": 2, "max_records": 1, "crashes": 1, "fences": 0, "shrinks": 0, "loss": 2, "max_leader_epoch": 1}
     story = Story(**sizes, registration_leaves_isr=leaves)
@@ -264,13 +264,23 @@ def test_the_last_member_stays_in_the_isr_when_it_registers_and_leads_again_once
 
 def test_a_leader_that_restarts_in_its_epoch_starts_it_again_at_its_log_end() -> None:
     """Partition.makeLeader on a new Partition: an empty follower may not join, although the old high watermark is forgotten."""
-    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 1, "fences": 0, "shrinks": 0, "max_leader_epoch": 1}
+    sizes = {
+        "brokers": 2,
+        "max_records": 1,
+        "initial_isr": 1,
+        "crashes": 1,
+        "fences": 0,
+        "shrinks": 0,
+        "max_leader_epoch": 1,
+    }
     story = Story(**sizes, registration_leaves_isr=0, restart_high_watermark=2)
     story.do("leader-appends", leader=0)
     story.do("broker-crashes", broker=0, kept=1)
     story.do("broker-registers", broker=0)
     leader = story.state.replica[0]
-    assert (leader.end, leader.high_watermark, leader.epoch_start) == (1, 1, 1), "alone in the ISR it commits again at once"
+    assert (leader.end, leader.high_watermark, leader.epoch_start) == (1, 1, 1), (
+        "alone in the ISR it commits again at once"
+    )
     story.do("controller-unfences-broker", broker=0)
     story.do("leader-handles-fetch", leader=0, follower=1)
     assert not list(story.state.alter_partitions)
@@ -314,7 +324,9 @@ def test_a_reassignment_that_is_replaced_keeps_the_lists_that_the_new_one_leaves
     """ReplicationControlManager.changePartitionReassignment sets the lists of replicas to add and to remove only if they are not empty."""
     story = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
     everyone = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
-    assert not everyone.can("operator-reassigns-replicas", target=0b111), "nothing changes: broker 0 will still be removed"
+    assert not everyone.can("operator-reassigns-replicas", target=0b111), (
+        "nothing changes: broker 0 will still be removed"
+    )
     story.do("operator-reassigns-replicas", target=0b011)
     assert (newest(story.state).missing, story.state.adding, story.state.removing) == (0b100, 0, 0), "back, at once"
 
@@ -385,7 +397,15 @@ def test_a_broker_that_is_down_while_it_is_removed_finds_a_stray_log() -> None:
 
 def test_a_copy_of_an_answered_request_does_not_hold_up_the_next_one() -> None:
     """AlterPartitionManager waits for one answer, whichever copy it belongs to; the other copy may still be applied (HYP-8)."""
-    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 0, "fences": 1, "shrinks": 0, "max_leader_epoch": 1}
+    sizes = {
+        "brokers": 2,
+        "max_records": 1,
+        "initial_isr": 1,
+        "crashes": 0,
+        "fences": 1,
+        "shrinks": 0,
+        "max_leader_epoch": 1,
+    }
     story = Story(**sizes, resends=1, alter_partitions=3)
     story.do("leader-handles-fetch", leader=0, follower=1)
     story.do("leader-resends-request")

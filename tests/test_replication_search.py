@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.explorers.native.search import search
 from fencepost.explorers.plain import PlainSearch
+from fencepost.explorers.program.subset import check
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.constants import EpochSource
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,15 @@ TWO_BROKERS = {
         "max_leader_epoch": 0,
         "metadata_lag": 4,
     },
-    "move": {"brokers": 2, "crashes": 0, "fences": 0, "shrinks": 0, "elections": 1, "any_preferred": 1, "max_leader_epoch": 1},
+    "move": {
+        "brokers": 2,
+        "crashes": 0,
+        "fences": 0,
+        "shrinks": 0,
+        "elections": 1,
+        "any_preferred": 1,
+        "max_leader_epoch": 1,
+    },
 }
 
 
@@ -107,7 +115,13 @@ def test_with_broker_epochs_no_rebooted_replica_joins_too_early() -> None:
         ({"leader_broker_epoch_check": 0}, {"joining-replica-has-committed": 14}),
         ({"leader_broker_epoch_check": 0, "leader_eligibility_check": 0}, {"joining-replica-has-committed": 14}),
     ],
-    ids=["no-broker-epochs", "KAFKA-15221", "epoch-from-cache", "no-epoch-check-at-the-leader", "no-check-at-the-leader"],
+    ids=[
+        "no-broker-epochs",
+        "KAFKA-15221",
+        "epoch-from-cache",
+        "no-epoch-check-at-the-leader",
+        "no-check-at-the-leader",
+    ],
 )
 def test_each_part_of_kip_903_is_needed(switches: dict[str, int], expected: dict[str, int]) -> None:
     found = violated(explore({**KIP_903, **switches}))
@@ -116,7 +130,15 @@ def test_each_part_of_kip_903_is_needed(switches: dict[str, int], expected: dict
 
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
     """The loss itself, as the code is otherwise; 20 steps are what the KIP's story may take."""
-    sizes = {"brokers": 2, "max_records": 1, "initial_isr": 1, "crashes": 1, "fences": 1, "shrinks": 0, "max_leader_epoch": 2}
+    sizes = {
+        "brokers": 2,
+        "max_records": 1,
+        "initial_isr": 1,
+        "crashes": 1,
+        "fences": 1,
+        "shrinks": 0,
+        "max_leader_epoch": 2,
+    }
     result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
     assert violated(result)["joining-epoch-is-registered"] == 6
     assert violated(result)["leader-has-committed"] == 9
@@ -149,7 +171,9 @@ def test_a_request_that_must_be_refused_is_refused_by_an_action_unless_normalizi
 
 def test_a_broker_that_shuts_down_is_never_unfenced() -> None:
     """BrokerHeartbeatManager.calculateNextBrokerState: a fenced broker that wants to shut down may do so at once."""
-    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2, "initial_isr": 1, "crashes": 0, "clean_stops": 1}))
+    plain = Interpreter(
+        MACHINE, MACHINE.set_constants({"brokers": 2, "initial_isr": 1, "crashes": 0, "clean_stops": 1})
+    )
     state = after(plain, ("controller-begins-shutdown", (0,)), ("controller-fences-broker", (0,)))
     assert not list(plain._fire(MACHINE.action("controller-unfences-broker"), state))
     assert [item.step.args for item in plain._fire(MACHINE.action("broker-stops"), state)] == [(0,)]
@@ -157,7 +181,9 @@ def test_a_broker_that_shuts_down_is_never_unfenced() -> None:
 
 def test_a_broker_that_leads_nothing_may_shut_down_at_once_and_is_fenced() -> None:
     plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2, "crashes": 0, "clean_stops": 1}))
-    (stopped,) = [plain.schema.restore(item.after) for item in plain._fire(MACHINE.action("broker-stops"), after(plain))]
+    (stopped,) = [
+        plain.schema.restore(item.after) for item in plain._fire(MACHINE.action("broker-stops"), after(plain))
+    ]
     image = newest(stopped)
     assert (image.leader, image.isr, image.fenced, image.partition_epoch) == (0, 0b01, 0b10, 1)
     assert stopped.replica[1].life == Life.STOPPED

@@ -51,7 +51,11 @@ def test_a_domain_that_does_not_fit_a_number_is_refused(engine: str, tmp_path: P
 
 
 DECLARATIONS = [
-    ("Small], Size(C.n)]", "Small], Size(C.n - 4)]", "State.cells: its size is -1 under these constants: give it 0 or more."),
+    (
+        "Small], Size(C.n)]",
+        "Small], Size(C.n - 4)]",
+        "State.cells: its size is -1 under these constants: give it 0 or more.",
+    ),
     (
         "[Message], Size(3)",
         "[Message], Size(0 * C.n - 1)",

@@ -206,7 +206,11 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         ('"2 brokers", ', '"3 brokers", ', r"entry G-S7: there is no run of replication '3 brokers'"),
         ("runs.replication", "runs.replicating", r"there is no protocol 'replicating'"),
         ('"2 brokers", ', '"2 brokers: G-S99", ', r"entry G-S7: protocol 'replication' has no property 'G-S99'"),
-        ('by = "G-S1, G-S7"', 'by = "G-S1, G-S77"', r"entry B09: no protocol has a property 'G-S77', which stands under `by`"),
+        (
+            'by = "G-S1, G-S7"',
+            'by = "G-S1, G-S77"',
+            r"entry B09: no protocol has a property 'G-S77', which stands under `by`",
+        ),
         (": drops", "", r"run 'replication 2 brokers in the end' judges nothing of G-S7"),
         ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),

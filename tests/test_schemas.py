@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fencepost.conformance.driver import DriverError
-from fencepost.conformance.kafka import RELEASES
-from fencepost.conformance.schemas.checks import CHECKS
-from fencepost.conformance.schemas.classes import RAFT, Classes, jars_of
-from fencepost.conformance.schemas.measure import measured
-from fencepost.conformance.schemas.quorum_fetches import FIELD
-from fencepost.figures.store import load
 from fencepost.invariants.catalogue import entries, evidence, status
+from fencepost.invariants.figures.store import load
+from fencepost.kafka.driver.process import DriverError
+from fencepost.kafka.driver.releases import RELEASES
+from fencepost.kafka.schemas.checks import CHECKS
+from fencepost.kafka.schemas.classes import RAFT, Classes, jars_of
+from fencepost.kafka.schemas.measure import measured
+from fencepost.kafka.schemas.quorum_fetches import FIELD
 
 from tests.commands import fencepost
 from tests.kafkas import KAFKA, on_kafka
@@ -111,8 +111,12 @@ def test_a_release_that_does_otherwise_differs(entry: str, answers: dict[str, An
 def test_one_release_has_the_schemas_that_its_claims_are_about() -> None:
     with Classes(jars_of(KAFKA)) as kafka:
         asked = {name: CHECKS[name](kafka) for name in ("SEED-1166-17", "SEED-903-13", "SEED-392-59", "SEED-TOKEN-8")}
-        assert {name: str(seen.verdict) for name, seen in asked.items()} == {name: EXPECTED[name][KAFKA] for name in asked}
-        sent = kafka.trip("AlterPartitionRequestData", 2, topics=[{"partitions": [{"newIsrWithEpochs": [{"brokerId": 2}]}]}])
+        assert {name: str(seen.verdict) for name, seen in asked.items()} == {
+            name: EXPECTED[name][KAFKA] for name in asked
+        }
+        sent = kafka.trip(
+            "AlterPartitionRequestData", 2, topics=[{"partitions": [{"newIsrWithEpochs": [{"brokerId": 2}]}]}]
+        )
         assert sent.refused == "Attempted to write a non-default newIsrWithEpochs at version 2"
         with pytest.raises(DriverError, match=r"is not as the driver knows it: .*NoSuchData is not there"):
             kafka.fields("NoSuchData")

@@ -81,7 +81,7 @@ def test_a_search_that_ends_inside_a_level_says_how_deep_it_came(monkeypatch: py
 
 @pytest.mark.parametrize("compact", [False, True])
 @group("kip320", {"replicas": 2})
-def test_the_memory_of_a_search_is_that_of_its_states(compact: bool) -> None:  # noqa: FBT001
+def test_the_memory_of_a_search_is_that_of_its_states(compact: bool) -> None:
     result = ask("kip320", {"replicas": 2}, replace(ALONE, compact=compact, deadlock=False))
     assert 8 * result.distinct < result.store_bytes < 100 * result.distinct
 
@@ -111,7 +111,7 @@ def test_a_machine_without_an_initial_state_is_an_error() -> None:
 
 @pytest.mark.parametrize("compact", [False, True])
 @group("kip320", {"replicas": 2})
-def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: FBT001
+def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     machine, properties = MACHINES["kip320"]
     constants = machine.set_constants({"replicas": 2})
     kernels = compiled(machine, constants, properties)
@@ -159,7 +159,9 @@ def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> No
 @pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
 def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
     machine = replace(lottery.MACHINE, initial=lottery.draw, actions=(lottery.initial,))
-    with pytest.raises(UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"):
+    with pytest.raises(
+        UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"
+    ):
         search(machine, machine.set_constants({"last": 9_999_999_999}), lottery.PROPERTIES, ALONE)
 
 

@@ -149,7 +149,9 @@ def test_a_sentence_is_true(engine: str, case: Case) -> None:
     assert not ask(MACHINE.set_constants({"case": case, "want": wanted + 1})), "it does not happen at all"
 
 
-@pytest.mark.parametrize("case", sorted(set(WANTED) - {Case.A_HUGE_SHIFT_IS_AN_ERROR}), ids=lambda case: case.name.lower())
+@pytest.mark.parametrize(
+    "case", sorted(set(WANTED) - {Case.A_HUGE_SHIFT_IS_AN_ERROR}), ids=lambda case: case.name.lower()
+)
 def test_the_symbolic_engine_takes_the_same_steps(case: Case) -> None:
     others = {item.lower() for item in Case.__members__} - {case.name.lower()}
     alone = replace(MACHINE, actions=tuple(item for item in MACHINE.actions if item.name not in others))

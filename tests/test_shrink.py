@@ -15,13 +15,13 @@ from fencepost.counterexamples.replay import follow, write
 from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
+from fencepost.explorers.program.removal import find_guard
 from fencepost.explorers.verdict import Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.removal import find_guard
 
 from tests.commands import data_of, fencepost
 from tests.machines import dial, grid, lamps, mailbox, stairs
@@ -103,7 +103,9 @@ def test_planted_bugs_shrink_to_their_known_size(
     }
 
 
-@pytest.mark.parametrize("file", ["kip101-weak-isr", "kip279-strong-isr", "replication-b01-kip-101", "replication-b09-kip-903"])
+@pytest.mark.parametrize(
+    "file", ["kip101-weak-isr", "kip279-strong-isr", "replication-b01-kip-101", "replication-b09-kip-903"]
+)
 def test_a_shortest_trace_keeps_its_length(file: str) -> None:
     trace = read(ARCHIVE / f"{file}.trace").trace
     made = shrink(trace, LIMITS)
@@ -155,7 +157,9 @@ def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
 def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> None:
     steps = tuple(Step(dial.turn, (to,)) for to in (2, -1, -3))
     found = Protocol(dial.MACHINE, dial.PROPERTIES)
-    trace = Trace("Turned", found, dial.C(), dial.stays_near, steps, initial=None, source="a hand", why="Somebody turned it.")
+    trace = Trace(
+        "Turned", found, dial.C(), dial.stays_near, steps, initial=None, source="a hand", why="Somebody turned it."
+    )
     attempts = Attempts(trace, FOREVER)
     assert without(attempts, steps) == steps[2:]
     assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
@@ -232,7 +236,9 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     assert ShrinkResult(**vars(made)).summary.startswith(
         "It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
     )
-    assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith("Shortened from 5 to 2 states in 11.9 s. Lowered")
+    assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith(
+        "Shortened from 5 to 2 states in 11.9 s. Lowered"
+    )
 
 
 ONLY_AS_IT_IS = """
@@ -337,7 +343,14 @@ def three_steps(folder: Path) -> Trace:
     steps = tuple(Step(machine.actions[0], ()) for _ in range(3))
     found = Protocol(machine, properties)
     return Trace(
-        "Three", found, machine.set_constants({}), properties[0], steps, initial=None, source="a search", why="It goes on."
+        "Three",
+        found,
+        machine.set_constants({}),
+        properties[0],
+        steps,
+        initial=None,
+        source="a search",
+        why="It goes on.",
     )
 
 
@@ -471,7 +484,9 @@ PROPERTIES = (fine,)
 """
 
 
-def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine, properties = load(QUICK, tmp_path)
     steps = tuple(Step(machine.actions[0], ()) for _ in range(5))
     trace = Trace(

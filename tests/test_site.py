@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.api.crash_table import cells, outcome
+from fencepost.counterexamples.browser.links import read as read_link
+from fencepost.counterexamples.browser.session import Session
+from fencepost.counterexamples.browser.setting import set_up
+from fencepost.counterexamples.browser.stories import stories
+from fencepost.counterexamples.browser.view import VIOLATED
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explore.links import read as read_link
-from fencepost.explore.session import Session
-from fencepost.explore.setting import set_up
-from fencepost.explore.stories import stories
-from fencepost.explore.view import VIOLATED
+from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.removal import guards
-from fencepost.website.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
+from fencepost.site.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
 
 from tests.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 from tests.links import Page, broken, from_elsewhere
@@ -41,7 +41,14 @@ WIDTHS, SCHEMES = (390, 820, 1440), ("light", "dark")
 SCRIPTED = ("explore/index.html", "settings.html")
 """Pages on which what follows `#` is read by a script."""
 PAGES = (
-    *("index.html", "settings.html", "losing-data.html", "protocols/replication.html", "runs/replication.html", "traces.html"),
+    *(
+        "index.html",
+        "settings.html",
+        "losing-data.html",
+        "protocols/replication.html",
+        "runs/replication.html",
+        "traces.html",
+    ),
     *("guarantees/kip-903.html", "findings.html", "checks/replication.html", "traces/replication-b09-kip-903.html"),
 )
 
@@ -51,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built once in the processor time that it may take: others may use the machine."""
     if ready := os.environ.get("FENCEPOST_SITE"):
         return Path(ready)
-    from fencepost.website.build import build
+    from fencepost.site.build import build
 
     folder = tmp_path_factory.mktemp("built") / "site"
     begun = os.times()
@@ -77,7 +84,9 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
     assert list(from_elsewhere(site)) == []
     styles = [file.read_text("utf-8") for file in site.rglob("*.css")]
-    assert [found for text in styles for found in re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", text)] == []
+    assert [
+        found for text in styles for found in re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", text)
+    ] == []
 
 
 def test_everything_has_its_place(texts: dict[str, str]) -> None:
@@ -103,11 +112,18 @@ def test_every_trace_has_a_page_of_its_length_that_opens_in_the_explorer(texts: 
 
 def test_the_numbers_of_runs_are_those_that_are_pinned(texts: dict[str, str]) -> None:
     for run in runs():
-        row = texts[f"runs/{run.protocol}.html"].partition(f'id="{of_run(run).partition("#")[2]}"')[2].partition("</tr>")[0]
+        row = (
+            texts[f"runs/{run.protocol}.html"]
+            .partition(f'id="{of_run(run).partition("#")[2]}"')[2]
+            .partition("</tr>")[0]
+        )
         shown = [
-            html.unescape(re.sub(r"<[^>]*>", "", cell)).strip() for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+            html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+            for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
         ]
-        assert shown[1:3] == [f"{number:,}" if number is not None else "" for number in (run.distinct, run.depth)], run.name
+        assert shown[1:3] == [f"{number:,}" if number is not None else "" for number in (run.distinct, run.depth)], (
+            run.name
+        )
         assert all(f"{prop} {length}" in shown[3] for prop, length in run.violated.items()), run.name
 
 
@@ -119,7 +135,9 @@ def test_the_numbers_of_settings_are_those_of_the_fault_tables(texts: dict[str, 
         for point in cells(replicas):
             shown = point["setting"]
             elr, unclean = ("on" if shown[name] else "off" for name in ("elr", "unclean_election"))
-            section = "".join(pieces[number] for number in index[f"{replicas} {shown['min_isr']} all {elr} {unclean} 4.4"])
+            section = "".join(
+                pieces[number] for number in index[f"{replicas} {shown['min_isr']} all {elr} {unclean} 4.4"]
+            )
             assert f"an acknowledged record: {outcome(point)}.</strong>" in section
             assert f"{point['states']:,} states" in section
             assert all(f"{item['length'] - 1} steps" in section for item in point["front"])
@@ -137,7 +155,9 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
     wrong = {}
     for link in histories:
         found = json.loads(Session().answer(json.dumps({"ask": "open", "link": f"#{link}"})))
-        ends = [item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED]
+        ends = [
+            item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED
+        ]
         if found.get("error") or found["stopped"] or not ends:
             wrong[link] = found.get("error") or found["stopped"] or "nothing is violated in the end"
     for link in links - traces - told - histories:
@@ -191,7 +211,10 @@ def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, add
         assert page.locator("#choose-elr").input_value() == "off"
         assert page.locator("#choose-elr").is_disabled()
         assert "came with 4.0" in page.locator("#impossible").inner_text()
-        assert "had none of the findings below, an acknowledged record: can be lost with 1 crash." in outcome_shown.inner_text()
+        assert (
+            "had none of the findings below, an acknowledged record: can be lost with 1 crash."
+            in outcome_shown.inner_text()
+        )
         assert page.locator(".answer:visible h4").filter(has_text="HYP-2").count() == 1
         page.reload()
     page.select_option("#choose-kafka", "4.1")

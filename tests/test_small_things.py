@@ -78,8 +78,13 @@ def test_an_induction_that_breaks_says_what_that_means_and_what_is_next() -> Non
     found = fencepost("prove", LOCK, "--property", "one-holds", "--reach", "0s", "--no-cache")
     text = " ".join(found.stdout.split())
     assert "This state: no search looked for it, and it may be one that no behaviour reaches." in text
-    assert "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step." in text
-    assert "--property one-holds --strengthen` looks for such lemmas; or write what excludes it as an @always property" in text
+    assert (
+        "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step." in text
+    )
+    assert (
+        "--property one-holds --strengthen` looks for such lemmas; or write what excludes it as an @always property"
+        in text
+    )
 
 
 def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:
@@ -99,11 +104,14 @@ def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> N
     data = data_of(fencepost("check", "replication 2 brokers, one fence", "--engine", "plain", "--json"))
     [run] = [run for run in runs() if run.name == "replication 2 brokers, one fence"]
     assert (data["distinct"], data["depth"]) == (run.distinct, run.depth)
-    assert {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"} == dict(run.violated)
+    assert {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"} == dict(
+        run.violated
+    )
     wrong = fencepost("check", "replication 2 brokers, one fense")
     assert wrong.exit_code == 2
     assert (
-        "there is no run 'replication 2 brokers, one fense'. Did you mean 'replication 2 brokers, one fence'?" in wrong.stderr
+        "there is no run 'replication 2 brokers, one fense'. Did you mean 'replication 2 brokers, one fence'?"
+        in wrong.stderr
     )
     other = fencepost("check", "replication 2 brokers, one fence", "--set", "fences=2")
     assert "constant 'fences' was given two values, by --set fences=1 and by --set fences=2" in other.stderr

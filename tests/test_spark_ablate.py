@@ -54,7 +54,9 @@ def test_properties_and_limits_reach_the_executors() -> None:
     assert "the limit of 5 states was reached" in {row["why"] for row in there["rows"]}
 
 
-def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = matrix(PLANTED, "--workers", "1", "--checkpoint", str(tmp_path))
     for file in list(tmp_path.glob("enter-*")):
         file.unlink()
@@ -101,7 +103,9 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
     assert says in found.stderr
 
 
-def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from fencepost.api import remote_rows
 
     def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:

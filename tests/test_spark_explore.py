@@ -55,7 +55,9 @@ def context() -> Iterator[SparkContext]:
 def explored(
     context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 2, handover: int = 40, **options: Any
 ) -> Result:
-    return explored_from(context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options)
+    return explored_from(
+        context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options
+    )
 
 
 def explored_from(context: SparkContext, origin: Origin, partitions: int, handover: int, **options: Any) -> Result:
@@ -132,7 +134,9 @@ def is_small(s: State, c: C) -> bool:
 
 
 @pytest.mark.parametrize("handover", [1, 2])
-def test_a_violation_is_told_where_the_model_goes_wrong_later(context: SparkContext, handover: int, tmp_path: Path) -> None:
+def test_a_violation_is_told_where_the_model_goes_wrong_later(
+    context: SparkContext, handover: int, tmp_path: Path
+) -> None:
     origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), (), normalize=True)
     machine, properties = origin.machine(), origin.protocol().properties
     with pytest.raises(DomainError) as native:
@@ -174,7 +178,9 @@ def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext
 
 def test_a_search_that_spark_begins_at_the_first_level_finds_the_same(context: SparkContext) -> None:
     values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
-    alike(explored(context, "kip320", values, partitions=4, handover=1), explored(context, "kip320", values, handover=20))
+    alike(
+        explored(context, "kip320", values, partitions=4, handover=1), explored(context, "kip320", values, handover=20)
+    )
 
 
 def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) -> None:
@@ -184,7 +190,9 @@ def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) 
     assert found.verdict == "undetermined"
 
 
-def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(context: SparkContext, tmp_path: Path) -> None:
+def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
+    context: SparkContext, tmp_path: Path
+) -> None:
     kept = tmp_path / "kept"
     found = explored(context, "kip320", {"replicas": 2}, max_states=1, checkpoint=str(kept))
     assert not found.complete
@@ -316,7 +324,9 @@ def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monk
 
 
 @pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])
-def test_a_damaged_block_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path, name: str) -> None:
+def test_a_damaged_block_is_refused_by_its_name(
+    context: SparkContext, stopped: Path, tmp_path: Path, name: str
+) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     path = tmp_path / "kept" / name
     text = bytearray(path.read_bytes())
@@ -398,10 +408,13 @@ def test_blocks_stay_in_the_folder_of_the_checkpoint(context: SparkContext, stop
         resumed(context, tmp_path / "kept")
 
 
-def test_only_blocks_of_the_level_that_was_cut_short_are_removed(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
+    context: SparkContext, stopped: Path, tmp_path: Path
+) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     mine = [
-        tmp_path / "kept" / name for name in ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
+        tmp_path / "kept" / name
+        for name in ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
     ]
     for file in mine:
         file.parent.mkdir(parents=True, exist_ok=True)

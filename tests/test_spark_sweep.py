@@ -294,7 +294,9 @@ MACHINE = Machine("m", "M.", State, C, initial, (go,))
 '''
 
 
-def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(sql: SparkSession, tmp_path: Path) -> None:
+def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
+    sql: SparkSession, tmp_path: Path
+) -> None:
     def of(text: str, *names: str) -> Sweep:
         origin = Origin("m", text, (("n", 1),), names, normalize=True)
         return Sweep(((cell_of({"n": 1}), origin),), 0, 5, ())
@@ -304,7 +306,9 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
     sweeping.run(sql, of(BEGINS, "one"), 20, folder)
     sweeping.prepare(folder, of(BEGINS, "one"), resume=True)
     for other in (("two",), ("one", "two"), ()):
-        with pytest.raises(UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"):
+        with pytest.raises(
+            UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"
+        ):
             sweeping.prepare(folder, of(BEGINS, *other), resume=True)
     with pytest.raises(UsageError, match="are of another model than now"):
         sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
@@ -397,7 +401,13 @@ def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope: str, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"grid": {"n": [2, 4, 7]}, "walks": 40, "depth": 9, "output": tmp_path / "walks", "shrinks": False}
+    asked: dict[str, Any] = {
+        "grid": {"n": [2, 4, 7]},
+        "walks": 40,
+        "depth": 9,
+        "output": tmp_path / "walks",
+        "shrinks": False,
+    }
     for resume in (False, True):
         found = f.sweep(slope, **asked, resume=resume)
         assert (str(found.verdict), found.complete) == ("violated", False)
@@ -431,7 +441,9 @@ def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(s
     assert error.value.__notes__ == ['This is walk 0 of cell {"n":7,"none":0,"three":3}.']
 
 
-def test_a_job_that_fails_leaves_what_was_walked_before(slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_fails_leaves_what_was_walked_before(
+    slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     walked = sweeping._round
 
     def failing(*given: Any) -> None:
@@ -521,7 +533,9 @@ def test_a_full_temporary_folder_is_told_before_java_is_started() -> None:
 
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"):
+    with pytest.raises(
+        UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"
+    ):
         look_for_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"

@@ -92,7 +92,9 @@ def test_the_property_that_is_violated_first_is_named() -> None:
     assert driver.path(caught.value).length == 4
 
 
-def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
     assert Driver(walker, FIXED).width.itemsize == 1
     monkeypatch.setattr("fencepost.explorers.stateful.BYTE", walker.kernels.source.most_successors - 1)
@@ -107,7 +109,9 @@ def test_a_machine_is_tested_in_one_line_and_its_failure_is_a_trace(tmp_path: Pa
     with pytest.raises(AssertionError) as caught:
         test()
     file = tmp_path / "lamps-some-lamp-is-dark.trace"
-    assert f"some-lamp-is-dark is violated after these steps, which are in {file}:\n  1 switch-to lamps=" in str(caught.value)
+    assert f"some-lamp-is-dark is violated after these steps, which are in {file}:\n  1 switch-to lamps=" in str(
+        caught.value
+    )
     assert replay(file, lambda _: Protocol(lamps.MACHINE, lamps.PROPERTIES)).path.length == 2
     assert test.__name__ == "test_lamps"
 
@@ -122,7 +126,11 @@ def test_plain_rules_find_what_schedules_find() -> None:
     from hypothesis.stateful import run_state_machine_as_test
 
     few = settings(
-        max_examples=200, derandomize=True, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=200,
+        derandomize=True,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
     for machine, constants, properties in (
         (lamps.MACHINE, lamps.C(), (lamps.some_lamp_is_dark,)),

@@ -14,7 +14,16 @@ from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
-from fencepost.pages import finding_faults, histories, kips, matrices, stale, tolerance, vacuity, versions
+from fencepost.site.pages import (
+    finding_faults,
+    histories,
+    kips,
+    matrices,
+    stale,
+    tolerance,
+    vacuity,
+    versions,
+)
 
 from tests.built_pages import built_once  # noqa: F401 (a fixture)
 from tests.commands import data_of, fencepost
@@ -59,7 +68,15 @@ def test_nothing_is_said_to_be_suspicious_where_only_some_rows_were_asked_for() 
 
 def test_a_guard_with_a_needed_part_is_not_idle() -> None:
     rows = [
-        {"row": "go 1", "kind": "guard", "action": "go", "number": 1, "part": 0, "purpose": "nothing-broke", "cells": {}},
+        {
+            "row": "go 1",
+            "kind": "guard",
+            "action": "go",
+            "number": 1,
+            "part": 0,
+            "purpose": "nothing-broke",
+            "cells": {},
+        },
         {"row": "go 1a", "kind": "guard", "action": "go", "number": 1, "part": 1, "purpose": "needed", "cells": {}},
     ]
     found = suspicions({"rows": rows, "properties": [], "asked": [], "actions": []})
@@ -134,7 +151,9 @@ def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch:
 
 
 @pytest.mark.usefixtures("built_once")
-def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_stale_figures_are_named_with_their_model_and_fail_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
     monkeypatch.setattr(versions, "stale", lambda: False)
@@ -144,9 +163,9 @@ def test_stale_figures_are_named_with_their_model_and_fail_nothing(monkeypatch: 
     assert found.exit_code == 0
     first, second = (line for line in found.stdout.splitlines() if "proofs.json" not in line)
     mark = matrices.measured()["kip320"]["mark"]
-    assert first.startswith(f"stale: figures/matrices/kip320.json: measured with model {mark}, which is ")
-    assert "`python -m benchmarks.matrices kip320`" in first
-    assert "`python -m benchmarks.matrices --faults 3`" in second
+    assert first.startswith(f"stale: invariants/figures/matrices/kip320.json: measured with model {mark}, which is ")
+    assert "`python -m benchmarks.figures.matrices kip320`" in first
+    assert "`python -m benchmarks.figures.matrices --faults 3`" in second
 
 
 @pytest.mark.usefixtures("built_once")
@@ -158,7 +177,9 @@ def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.Mo
     known = {"kip320": {"mark": "", "bases": [{**base, "rows": [{**row, "steps": row["steps"][1:]}]}]}}
     monkeypatch.setattr(stale.matrices, "measured", lambda: known)
     (line,) = stale.refuted()
-    assert line.startswith(f"refuted: figures/matrices/kip320.json: {row['row']} is said to be needed, and its history fails: ")
+    assert line.startswith(
+        f"refuted: invariants/figures/matrices/kip320.json: {row['row']} is said to be needed, and its history fails: "
+    )
 
 
 # -- the checks of each KIP
@@ -173,7 +194,12 @@ def test_every_check_of_a_kip_is_shown_necessary_or_has_a_reason() -> None:
 
 
 def test_every_check_of_a_kip_is_a_row_of_a_matrix() -> None:
-    rows = {(name, row["row"]) for name, data in matrices.measured().items() for base in data["bases"] for row in base["rows"]}
+    rows = {
+        (name, row["row"])
+        for name, data in matrices.measured().items()
+        for base in data["bases"]
+        for row in base["rows"]
+    }
     assert {(name, row) for items in kips.ADDED.values() for name, row, _ in items} <= rows
 
 
@@ -200,19 +226,25 @@ def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant() -> None:
 
 
 @pytest.mark.usefixtures("built_once")
-def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     before = vacuity.vacuous()
     monkeypatch.setattr(vacuity, "seen_to_fail", set)
     assert len(vacuity.vacuous()) > len(before)
     found = fencepost("guarantees", "--check", str(tmp_path))
     assert found.exit_code == 1
-    assert "vacuous: KIP903-S4 holds, and nothing shows that it can fail: add a variant that violates it" in found.stdout
+    assert (
+        "vacuous: KIP903-S4 holds, and nothing shows that it can fail: add a variant that violates it" in found.stdout
+    )
 
 
 def test_a_property_of_one_protocol_is_no_evidence_for_one_of_another() -> None:
     families = {name: vacuity.family_of(name) for name in PROTOCOLS}
     assert families["kip101"] == families["kip320"] == "lineage"
-    assert len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
+    assert (
+        len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
+    )
 
 
 @pytest.mark.parametrize("name", list(matrices.BASES))

@@ -84,7 +84,9 @@ PLANTED: dict[str, tuple[str, str, Callable[..., Any]]] = {
 
 
 @pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
-def test_a_planted_difference_is_caught(planted: tuple[str, str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_difference_is_caught(
+    planted: tuple[str, str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, function, wrong = planted
     right = getattr(terms, function)
     for table in (expressions._COMPARISONS, expressions._OPERATORS, expressions._SHORTCUTS):
@@ -103,7 +105,9 @@ FAULTS = [item for item in faulty.Fault if item not in OUTSIDE_OF_ACTIONS]
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda item: item.name.lower())
 @pytest.mark.parametrize("solve", [False, True], ids=["folded", "solved"])
-def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dropped(fault: faulty.Fault, solve: bool) -> None:  # noqa: FBT001
+def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dropped(
+    fault: faulty.Fault, solve: bool
+) -> None:
     symbols = Symbols(faulty.MACHINE, {"fault": fault})
     (first,) = symbols.compare(symbols.plain.initial_states()[0], solve=solve)
     (second,) = symbols.compare(first, solve=solve)

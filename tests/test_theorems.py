@@ -22,8 +22,8 @@ from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
 from fencepost.model.language import always
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum.leader import is_behind
-from fencepost.pages import stale
-from fencepost.pages.proofs import measured_proofs
+from fencepost.site.pages import stale
+from fencepost.site.pages.proofs import measured_proofs
 
 from tests.commands import data_of, fencepost
 
@@ -112,7 +112,9 @@ def test_predicates_over_epochs_without_a_bound_mean_what_they_mean_with_one() -
             for item in lemmas:
                 holds = plain.holds(item, changed)
                 solver = z3.Solver()
-                solver.add(boolean(value), boolean(negate(system.holds(item, state)) if holds else system.holds(item, state)))
+                solver.add(
+                    boolean(value), boolean(negate(system.holds(item, state)) if holds else system.holds(item, state))
+                )
                 assert solver.check() == z3.unsat, (item.name, changed)
 
 
@@ -141,9 +143,11 @@ def test_a_proof_of_another_question_is_stale(monkeypatch: pytest.MonkeyPatch) -
     known = measured_proofs()
     before = "".join(stale.stale_proofs())
     name = next(item.name for item in THEOREMS if item.name not in before)
-    monkeypatch.setattr(stale, "measured_proofs", lambda: {**known, name: {**known[name], "digest": "of another model"}})
+    monkeypatch.setattr(
+        stale, "measured_proofs", lambda: {**known, name: {**known[name], "digest": "of another model"}}
+    )
     (line,) = stale.stale_proofs()
-    assert line.startswith("stale: figures/proofs.json: ")
+    assert line.startswith("stale: invariants/figures/proofs.json: ")
     assert name in line
 
 
@@ -183,10 +187,13 @@ def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, i
     high_watermark = {0: leader, follower: own}
     solver = z3.Solver()
     solver.add(
-        boolean(system.typed(state)), boolean(equal(system.lifting.values["max_records"], item.unbounded["max_records"]))
+        boolean(system.typed(state)),
+        boolean(equal(system.lifting.values["max_records"], item.unbounded["max_records"])),
     )
     solver.add(boolean(equal(nodes[follower].parts["leader"].value, 0)))
-    solver.add(*(boolean(equal(nodes[node].parts["high_watermark"].value, value)) for node, value in high_watermark.items()))
+    solver.add(
+        *(boolean(equal(nodes[node].parts["high_watermark"].value, value)) for node, value in high_watermark.items())
+    )
     assert solver.check() == z3.sat
     asked = boolean(system.holds(questions[follower - 1], state))
     assert solver.check(asked) == (z3.sat if behind else z3.unsat)

@@ -105,7 +105,9 @@ def test_a_search_that_goes_on_changes_over_to_code_that_was_optimized_meanwhile
 
 
 @pytest.mark.usefixtures("cold")
-def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_search_goes_on_with_the_code_that_it_has_if_the_other_process_is_lost(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     def kill(_: object) -> None:
         if tiers._optimizer._running is not None:
             tiers._optimizer._running[1]._process.kill()
@@ -160,4 +162,6 @@ def test_an_unknown_tier_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(NAMED, "fast")
     done = fencepost(*KIP320)
     assert done.exit_code == 2
-    assert done.stderr == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, swap.\n"
+    assert (
+        done.stderr == "fencepost: FENCEPOST_TIER is 'fast', which is not a tier. Tiers are: cheap, optimized, swap.\n"
+    )

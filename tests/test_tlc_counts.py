@@ -85,7 +85,10 @@ ORACLE = [
 
 @pytest.mark.parametrize(
     "sizes",
-    [pytest.param(item, id="/".join(map(str, item)), marks=pytest.mark.xdist_group(f"kip320-{item[0]}")) for item in ORACLE],
+    [
+        pytest.param(item, id="/".join(map(str, item)), marks=pytest.mark.xdist_group(f"kip320-{item[0]}"))
+        for item in ORACLE
+    ],
 )
 def test_the_native_engine_finds_what_a_search_by_hand_finds(sizes: tuple[int, int, int, int]) -> None:
     names = ("replicas", "log_size", "max_records", "max_leader_epoch")
@@ -93,7 +96,9 @@ def test_the_native_engine_finds_what_a_search_by_hand_finds(sizes: tuple[int, i
     constants = kip320.machine.set_constants(dict(zip(names, sizes, strict=True)))
     result = search(kip320.machine, constants, kip320.properties, Options(workers=1))
     expected = handwritten.search(*sizes)
-    holds = {name: result.of(name).verdict is Verdict.HOLDS for name in ("weak-isr", "strong-isr", "leader-in-isr-or-none")}
+    holds = {
+        name: result.of(name).verdict is Verdict.HOLDS for name in ("weak-isr", "strong-isr", "leader-in-isr-or-none")
+    }
     assert (result.distinct, result.generated, result.depth) == (expected.distinct, expected.generated, expected.depth)
     assert holds == {
         "weak-isr": expected.weak_isr_holds,

@@ -79,7 +79,7 @@ def test_a_client_accepts_by_token(
     stored_token: int,
     rejects_late: int,
     refuses_untokened: int,
-    accepted: bool,  # noqa: FBT001 (a column)
+    accepted: bool,
 ) -> None:
     assert store.is_accepted(token, stored_token, rejects_late, refuses_untokened) is accepted
 

@@ -114,7 +114,9 @@ def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_tex
     with pytest.raises(UsageError, match=re.escape(f".: the file cannot be read: Is a directory. {ADVICE}")):
         read(".")
     here.write_bytes(b"format: 1\n\xff\xfe")
-    with pytest.raises(UsageError, match=re.escape(f"x.trace:2: this is not UTF-8 text, so it is not a trace. {A_TRACE}")):
+    with pytest.raises(
+        UsageError, match=re.escape(f"x.trace:2: this is not UTF-8 text, so it is not a trace. {A_TRACE}")
+    ):
         read(here)
 
 
@@ -316,4 +318,6 @@ def test_replay_refuses_a_witness_that_is_not_reached_and_a_deadlock_that_is_non
     assert "but witness 'favourite-is-lit' is not reached at the end." in message(
         here, lamps_trace(lamps.favourite_is_lit).head()
     )
-    assert "but some action is enabled in the last state, so this is not a deadlock." in message(here, lamps_trace(None).head())
+    assert "but some action is enabled in the last state, so this is not a deadlock." in message(
+        here, lamps_trace(None).head()
+    )

@@ -64,7 +64,9 @@ def test_archived_trace_is_as_fencepost_writes_it(file: Path) -> None:
 
 TRACES = {
     "several initial states, sets and flags": lamps_trace,
-    "a version, and a switch that is as in that version": lambda: lamps_trace(constants=lamps.C(stuck=1), version="sticky"),
+    "a version, and a switch that is as in that version": lambda: lamps_trace(
+        constants=lamps.C(stuck=1), version="sticky"
+    ),
     "a switch that is not as usual": lambda: lamps_trace(constants=lamps.C(stuck=1)),
     "a step property": lambda: lamps_trace(lamps.lit_lamps_stay, (0b110, 1), (0b010, 1)),
     "a witness": lambda: lamps_trace(lamps.favourite_is_lit, (0b110, 1), initial=(2, 0)),
@@ -73,7 +75,9 @@ TRACES = {
     ),
     "a deadlock": lambda: lamps_trace(None, *[(0b001, 1)] * 4),
     "messages": lambda: mailbox_trace("requests-run-once", deduplicate=0, clients=2),
-    "messages, not normalized": lambda: mailbox_trace("requests-run-once", deduplicate=0, normalize=False, resend=2, resends=1),
+    "messages, not normalized": lambda: mailbox_trace(
+        "requests-run-once", deduplicate=0, normalize=False, resend=2, resends=1
+    ),
     "a witness with messages": lambda: mailbox_trace("everyone-is-done", clients=1),
 }
 
@@ -125,7 +129,9 @@ def test_trace_that_does_not_replay_is_a_mismatch_and_is_not_written(here: Path)
 
 def test_format_is_header_actions_and_states(here: Path) -> None:
     why = "Somebody lit them all. " * 6
-    write(here, lamps_trace(lamps.some_lamp_is_dark, (0b101, 0), (0b111, 1), constants=lamps.C(stuck=1), why=why.strip()))
+    write(
+        here, lamps_trace(lamps.some_lamp_is_dark, (0b101, 0), (0b111, 1), constants=lamps.C(stuck=1), why=why.strip())
+    )
     assert here.read_text() == (
         "format: 1\n"
         "title: All lit\n"

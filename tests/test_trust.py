@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 VAULT = str(ROOT / "tests/machines/vault.py")
-ROOMS = ("api", "cli", "counterexamples", "explore", "explorers", "invariants", "model", "pages", "testing")
+ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"].values()
 RUNS = {
     "loads",
     "load",
@@ -50,9 +51,9 @@ KNOWN = {
     "api/targets.py": "a model file that the user names",
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
-    "explore/page.py": "a package of ours, by one of a few names",
-    "explore/refusals.py": "the text of a guard, which is a model's",
-    "explore/serving.py": "a package of ours, by one of a few names",
+    "counterexamples/browser/page.py": "a package of ours, by one of a few names",
+    "counterexamples/browser/refusals.py": "the text of a guard, which is a model's",
+    "counterexamples/browser/serving.py": "a package of ours, by one of a few names",
     "explorers/native/llvm/aside.py": "what our own process sends",
     "explorers/native/llvm/libraries.py": "an object of the cache",
     "explorers/spark/explore.py": "what our own tasks send",
@@ -61,7 +62,7 @@ KNOWN = {
     "explorers/symbolic/cache.py": "a proof of the cache",
     "explorers/symbolic/templates.py": "text that was just written",
     "model/language/records.py": "text that was just written, of names that are identifiers",
-    "model/language/removal.py": "the text of an action, which is a model's",
+    "explorers/program/removal.py": "the text of an action, which is a model's",
     "model/language/trees.py": "a tree of a text that a model has",
 }
 """Every module that runs, unpickles or imports what it read, and what that is."""
@@ -165,7 +166,7 @@ def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> Non
 def test_hostile_input_is_taken_or_refused() -> None:
     """In a process of its own, whose memory is that of the readers alone."""
     command = [sys.executable, "-m", "tests.hostile", "--count", "70", "--seconds", "20"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 (our own program)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["inputs"] == 70
 
@@ -251,7 +252,25 @@ def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:
 
 
 PAYLOADS = [
-    *("-1", "none", "{0,1,2}", "{", "}", "{99}", "[]", "=", "==", "----", "loop:", "yes", "1_000", "+1", "0x10", "007", "1e9"),
+    *(
+        "-1",
+        "none",
+        "{0,1,2}",
+        "{",
+        "}",
+        "{99}",
+        "[]",
+        "=",
+        "==",
+        "----",
+        "loop:",
+        "yes",
+        "1_000",
+        "+1",
+        "0x10",
+        "007",
+        "1e9",
+    ),
     *(
         "\x00",
         "\x1b[31m",
@@ -352,7 +371,8 @@ PROPERTIES = (fine,)
 def test_guards_on_one_line_are_counted_apart_on_every_engine(tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(SAME_LINE, encoding="utf-8")
     found = [
-        data_of(fencepost("check", str(tmp_path / "model.py"), "--engine", name, "--json")) for name in ("plain", "native")
+        data_of(fencepost("check", str(tmp_path / "model.py"), "--engine", name, "--json"))
+        for name in ("plain", "native")
     ]
     assert found[0]["guards"] == found[1]["guards"]
     assert {item["condition"]: item["refused"] for item in found[0]["guards"]} == {

@@ -6,17 +6,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.explorers.program.ir import Compute, Guarded, Over, nest, nodes, text, translate
+from fencepost.explorers.program.ir.nodes import Failure
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.ir import Compute, Guarded, Over, nest, nodes, text, translate
-from fencepost.model.language.ir.nodes import Failure
-from fencepost.model.language.ir.walk import inside
-from fencepost.model.language.removal import guards
 
 from tests.compared import Comparison
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
 
 if TYPE_CHECKING:
-    from fencepost.model.language.ir import Function, Program
+    from fencepost.explorers.program.ir import Function, Program
 
 OWN = [
     "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox", "maze", "planted",

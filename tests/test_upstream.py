@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from fencepost.conformance.clusters.kit import Kit, kit
-from fencepost.conformance.kafka import brought, tool
-from fencepost.conformance.moved import adapted, classes_in
-from fencepost.conformance.upstream import TEMPLATE, kafka_test
 from fencepost.counterexamples.replay import replay
 from fencepost.explorers.cache_folder import cache_folder
+from fencepost.kafka.clusters.kit import Kit, kit
+from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
+from fencepost.kafka.driver.moved import adapted, classes_in
+from fencepost.kafka.driver.releases import brought, tool
 
 from tests.commands import fencepost
 from tests.kafkas import on_kafka
@@ -103,7 +103,9 @@ def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) ->
 
 def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path) -> None:
     target = tmp_path / "ReElectedLeaderTest.java"
-    found = fencepost("show", str(ARCHIVE / "replication-hyp-1.trace"), "--format", "kafka-test", "--output", str(target))
+    found = fencepost(
+        "show", str(ARCHIVE / "replication-hyp-1.trace"), "--format", "kafka-test", "--output", str(target)
+    )
     assert found.exit_code == 0, found.stderr
     assert "public class ReElectedLeaderTest {" in target.read_text()
 
@@ -117,13 +119,15 @@ def test_an_option_for_releases_is_for_this_format_only() -> None:
 def run_on(release: Kit, text: str, folder: Path) -> str:
     """Compile a test against a release, run it, and return what JUnit says."""
     junit = brought(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
-    package, name = (re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)"))
+    package, name = (
+        re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)")
+    )
     folder.mkdir()
     source = folder / f"{name}.java"
     source.write_text(text)
     jars = [str(release.jars / "*"), str(junit / "*")]
     command = [tool("javac"), "-nowarn", "-Xlint:none", "-cp", os.pathsep.join(jars), "-d", str(folder), str(source)]
-    compiled = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
     assert compiled.returncode == 0, compiled.stderr
     first = [str(release.first)] if release.first else []
     path = os.pathsep.join([*first, str(folder), *jars])
@@ -139,7 +143,7 @@ def run_on(release: Kit, text: str, folder: Path) -> str:
         "--details",
         "tree",
     ]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout  # noqa: S603 (our own command)
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 @pytest.mark.long

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.counterexamples.browser.setting import of_trace
+from fencepost.counterexamples.browser.view import refusals
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import FORMATS, render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
-from fencepost.explore.setting import of_trace
-from fencepost.explore.view import refusals
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import always, bits
 from fencepost.model.language.interpreter import Step
@@ -53,7 +53,12 @@ def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file
     ("name", "values", "condition", "operands"),
     [
         ("kip101-weak-isr", "leader=0, member=1, offset=0", "offset < b.end", "0 < 0"),
-        ("replication-b09-kip-903", "broker=1", "m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])", ""),
+        (
+            "replication-b09-kip-903",
+            "broker=1",
+            "m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])",
+            "",
+        ),
         ("replication-b01-kip-101", "leader=1, offset=0", "offset < r.end", "0 < 0"),
         (
             "replication-b02-kip-279",
@@ -64,7 +69,9 @@ def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file
         ("replication-hyp-2", "", "s.ghost_stale & newest(s).isr == 0", "2 == 0"),
     ],
 )
-def test_the_culprit_is_named_in_the_words_of_the_property(name: str, values: str, condition: str, operands: str) -> None:
+def test_the_culprit_is_named_in_the_words_of_the_property(
+    name: str, values: str, condition: str, operands: str
+) -> None:
     found = of_file(f"{name}.trace")
     assert (str(found), found.condition, found.operands) == (values, condition, operands)
 

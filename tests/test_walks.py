@@ -50,8 +50,12 @@ FAIR = 45.0
 def walker(name: str, **values: int) -> Walker:
     """Return what walks a machine."""
     found = SMALL.get(name)
-    machine, properties = (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
-    return Walker(machine, machine.set_constants(values), tuple(item for item in properties if not item.kind.over_behaviours))
+    machine, properties = (
+        (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
+    )
+    return Walker(
+        machine, machine.set_constants(values), tuple(item for item in properties if not item.kind.over_behaviours)
+    )
 
 
 def decided_by(w: Walker, way: list[Key]) -> list[int]:
@@ -108,7 +112,9 @@ def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
         assert w.layout.decode(made.finals[number]) == way[-1]
         assert made.decided[number].tolist() == decided_by(w, way)
         assert fired.sum() == made.fired[number].sum()
-        assert made.ends[number] == (End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH)
+        assert made.ends[number] == (
+            End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH
+        )
 
 
 def test_a_walk_depends_on_its_seed_and_number_only() -> None:
@@ -130,7 +136,7 @@ def test_walks_are_what_a_plain_call_with_the_same_arguments_gives() -> None:
 
 
 @pytest.mark.parametrize("stop", [False, True])
-def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:  # noqa: FBT001
+def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:
     w = walker("kip101")
     found = [sample(w, Plan(walks=3_000, workers=workers, stop_on_violation=stop)) for workers in (1, 2, 5)]
     assert fixed(found[0]) == fixed(found[1]) == fixed(found[2])
@@ -146,7 +152,9 @@ def test_all_enabled_steps_are_equally_likely() -> None:
     after = finals["lit"] + 8 * finals["noise"]
     assert squares(np.bincount(after, minlength=16), [1 / 16] * 16) < FAIR
     # of favourites 0 and 1 there are two initial states each, and of the last one
-    assert squares(np.bincount(w.states(w.walk(0, 16_000, seed=4, depth=0).finals)["favourite"]), [0.4, 0.4, 0.2]) < FAIR
+    assert (
+        squares(np.bincount(w.states(w.walk(0, 16_000, seed=4, depth=0).finals)["favourite"]), [0.4, 0.4, 0.2]) < FAIR
+    )
 
 
 def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
@@ -227,7 +235,11 @@ def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
     followed = w.follow(np.array([[0, 0, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 2, 1]]))
     assert followed.steps.tolist() == [1, 3, 4]
     assert followed.ends.tolist() == [End.DEPTH, End.STOPPED, End.STOPPED]
-    assert w.states(followed.finals)["x"].tolist() == [1, 3, 1]  # the fourth step down is the only one left, to the right
+    assert w.states(followed.finals)["x"].tolist() == [
+        1,
+        3,
+        1,
+    ]  # the fourth step down is the only one left, to the right
     assert followed.decided[:, 0].tolist() == [-1, -1, 4]
 
 
@@ -247,7 +259,9 @@ def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
 
 def test_walks_never_say_that_something_holds() -> None:
     found = sample(walker("kip320", replicas=2), Plan(walks=200))
-    assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {Verdict.NOT_FOUND}
+    assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {
+        Verdict.NOT_FOUND
+    }
     assert found.verdict is Verdict.NOT_FOUND
     assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
 
@@ -393,7 +407,9 @@ def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeyp
                 sample(w, replace(plan, workers=workers))
         else:
             found.append(sample(w, replace(plan, workers=workers)))
-    assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(found)
+    assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(
+        found
+    )
     assert len({fixed(item).steps for item in found}) == (1 if failing else 0)
 
 
@@ -445,7 +461,7 @@ MACHINE = Machine("m", "M.", State, C, initial, (go, bad))
 
 @pytest.mark.parametrize("stop", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool, tmp_path: Path) -> None:
     machine, properties = load(GOES_WRONG, tmp_path)
     w = Walker(machine, machine.set_constants({}), properties)
     told = []
@@ -454,7 +470,13 @@ def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int,
             sample(w, Plan(walks=20, depth=8, seed=seed, workers=workers, stop_on_violation=stop))
         told.append(fixed(caught.value.found))
     found = told[0]
-    assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (told[1], Verdict.VIOLATED, LEFT, 20, 20)
+    assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (
+        told[1],
+        Verdict.VIOLATED,
+        LEFT,
+        20,
+        20,
+    )
     one, two, low = found.properties
     assert (one.walks + two.walks, low.walks) == (20, 0)
     assert one.walks > 0 < two.walks
@@ -484,16 +506,24 @@ def test_walks_that_are_too_long_are_refused() -> None:
 def test_hashes_are_counted_to_a_few_per_cent_however_many_they_are(count: int) -> None:
     draw = np.random.default_rng(1)
     sketch = np.zeros(REGISTERS, np.uint8)
-    np.maximum.at(sketch, draw.integers(0, REGISTERS, count), np.minimum(draw.geometric(0.5, count), 255).astype(np.uint8))
+    np.maximum.at(
+        sketch, draw.integers(0, REGISTERS, count), np.minimum(draw.geometric(0.5, count), 255).astype(np.uint8)
+    )
     assert abs(estimate(sketch) - count) < 0.05 * count
 
 
 def test_a_sample_that_was_not_begun_has_nothing() -> None:
     w = walker("mailbox")
     found = nothing(w.machine, w.constants, w.properties, Plan(walks=5), "there was no time")
-    assert (found.walks, found.steps, found.seconds, found.stuck, found.longest, found.most_faults, found.deepest_log) == (
-        0,
-    ) * 7
+    assert (
+        found.walks,
+        found.steps,
+        found.seconds,
+        found.stuck,
+        found.longest,
+        found.most_faults,
+        found.deepest_log,
+    ) == (0,) * 7
     assert (found.distinct, set(found.fired.values()), found.why_stopped) == (0, {0}, "there was no time")
     assert found.verdict is Verdict.NOT_FOUND
 
@@ -592,7 +622,9 @@ PROPERTIES = (is_small,)
 def test_where_there_are_no_logs_the_longest_has_no_record(tmp_path: Path) -> None:
     machine, properties = load(NO_LOGS, tmp_path)
     for logs, longest in ((0, 0), (2, 2)):
-        found = sample(Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1))
+        found = sample(
+            Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1)
+        )
         assert (found.walks, found.verdict, found.deepest_log) == (20, Verdict.NOT_FOUND, longest)
 
 

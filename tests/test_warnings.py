@@ -8,9 +8,9 @@ import pytest
 from fencepost.api.checking import check
 from fencepost.api.targets import load_protocol
 from fencepost.api.warned import of_text
+from fencepost.explorers.program.ir import translate
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first
-from fencepost.model.language.ir import translate
 
 from tests.commands import data_of, fencepost
 from tests.machines import mailbox
@@ -140,7 +140,8 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
 def test_a_model_without_a_witness_is_warned_of() -> None:
     found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
     kinds = [
-        [item.kind for item in check(mailbox.MACHINE, some, engine="plain").warnings] for some in (found, mailbox.PROPERTIES)
+        [item.kind for item in check(mailbox.MACHINE, some, engine="plain").warnings]
+        for some in (found, mailbox.PROPERTIES)
     ]
     assert kinds == [["no-witness"], []]
 
@@ -198,7 +199,9 @@ def test_strict_is_not_for_runs_of_the_catalogue() -> None:
 def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp_path: Path) -> None:
     file = tmp_path / "lock.py"
     text = Path(first.__file__).read_text()
-    file.write_text(text.replace("@action(client=Client)\ndef client_asks", "@action(client=MaybeClient)\ndef client_asks"))
+    file.write_text(
+        text.replace("@action(client=Client)\ndef client_asks", "@action(client=MaybeClient)\ndef client_asks")
+    )
     [warning] = [item for item in check(file, engine="plain").warnings if item.kind == "none-never-tried"]
     assert warning.about == "client-asks"
     assert warning.text.startswith(

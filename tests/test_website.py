@@ -13,15 +13,15 @@ from fencepost.api.advice_words import change_of, groups, headline, released_of
 from fencepost.api.advising import advise
 from fencepost.api.crash_table import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.model.language.removal import guards
-from fencepost.pages.matrices import best_of, measured
-from fencepost.website import crosslinks, prose, protocols, runs, settings, storytelling, traces
-from fencepost.website.build import build
-from fencepost.website.evidence import details, with_evidence
-from fencepost.website.navigation import GROUPS
-from fencepost.website.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
+from fencepost.site import crosslinks, prose, protocols, runs, settings, storytelling, traces
+from fencepost.site.build import build
+from fencepost.site.evidence import details, with_evidence
+from fencepost.site.navigation import GROUPS
+from fencepost.site.pages.matrices import best_of, measured
+from fencepost.site.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
 
 from tests.commands import fencepost
 
@@ -38,7 +38,9 @@ def kip320() -> str:
     return "\n".join(protocols.page(protocol("kip320")))
 
 
-def test_a_protocol_has_every_action_with_its_sentence_and_every_guard_with_what_was_found_without_it(kip320: str) -> None:
+def test_a_protocol_has_every_action_with_its_sentence_and_every_guard_with_what_was_found_without_it(
+    kip320: str,
+) -> None:
     machine = protocol("kip320").machine
     for item in machine.actions:
         assert f"### {item.label}\n\n{item.sentence}\n" in kip320
@@ -110,7 +112,9 @@ def answers(chosen: str) -> dict[str, str]:
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_settings_have_every_cell_of_the_fault_table(chosen: str, answers: dict[str, str], replicas: int) -> None:
     for point in cells(replicas):
-        setting = {name: value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()}
+        setting = {
+            name: value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()
+        }
         section = answers[f"{replicas} {setting['min_isr']} all {setting['elr']} {setting['unclean_election']} 4.4"]
         assert f"an acknowledged record: {outcome(point)}.</strong>" in section
         assert f"{point['states']:,} states" in section
@@ -143,7 +147,9 @@ def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[
         lines = [*headline(data), released_of(data), *(": ".join(change_of(item)) for item in data["changes"])]
         shown = html.unescape(re.sub(r"<[^>]*>", "", text))
         assert [line for line in lines if line not in shown] == [], key
-        assert re.findall(r"<h4><a[^>]*>(.*?)</a>", text) == [item["id"] for _, items in groups(data) for item in items], key
+        assert re.findall(r"<h4><a[^>]*>(.*?)</a>", text) == [
+            item["id"] for _, items in groups(data) for item in items
+        ], key
         assert text.count("<li><code>") == len(data["changes"]), key
 
 
@@ -222,7 +228,7 @@ def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pyte
         tell(f"1 of {workers}: the explorer")
         (folder / "index.html").write_text("x")
 
-    monkeypatch.setattr("fencepost.website.build.build", built)
+    monkeypatch.setattr("fencepost.site.build.build", built)
     done = fencepost("site", "--output", str(tmp_path))
     assert done.stderr == "fencepost: 1 of 2: the explorer\n"
     assert re.search(r"1 page, 0\.0 MB, in [\d.]+ s$", done.stdout.strip())
@@ -255,7 +261,11 @@ def test_an_entry_says_how_many_verdicts_its_runs_give_and_why() -> None:
 
 def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
     found = prose.pages(DOCS)
-    inside = {place: re.findall(r"\[[\w/-]+\.md\]\(", text) for place, text in found.items() if not place.startswith("source/")}
+    inside = {
+        place: re.findall(r"\[[\w/-]+\.md\]\(", text)
+        for place, text in found.items()
+        if not place.startswith("source/")
+    }
     assert {place: texts for place, texts in inside.items() if texts} == {}
 
 
@@ -268,7 +278,9 @@ def test_the_menu_names_pages_that_are_there() -> None:
 # -- refusals
 
 
-def test_without_the_generator_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_the_generator_one_sentence_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     done = fencepost("site", "--output", str(tmp_path / "site"))
     assert done.exit_code == 2
@@ -277,7 +289,7 @@ def test_without_the_generator_one_sentence_says_what_to_install(monkeypatch: py
 
 
 def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fencepost.website.build.look_for_generator", lambda: None)
+    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
     (tmp_path / "thesis.tex").write_text("mine")
     done = fencepost("site", "--output", str(tmp_path), "--docs", str(DOCS))
     assert done.exit_code == 2
@@ -286,6 +298,6 @@ def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_folder_without_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fencepost.website.build.look_for_generator", lambda: None)
+    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
     with pytest.raises(ValueError, match="has no pages of Fencepost"):
         build(tmp_path / "site", tmp_path)

@@ -25,7 +25,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.figures.store import load, save
+from fencepost.invariants.figures.store import load, save
 
 from tests import long_work
 from tests.kills import answered
@@ -140,7 +140,10 @@ def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[di
     last = folder / "last.json"
     os.waitpid(long_work.begun(kind, folder / "kept", last), 0)
     pairs = [*zip(outs, statuses, strict=True), (last, 0)]
-    return [json.loads(out.read_text()) if out.exists() else {"broke": f"no answer, status {status}"} for out, status in pairs]
+    return [
+        json.loads(out.read_text()) if out.exists() else {"broke": f"no answer, status {status}"}
+        for out, status in pairs
+    ]
 
 
 def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
@@ -180,14 +183,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=480)
     parser.add_argument("--seconds", type=float, default=1200)
-    parser.add_argument("--more", type=int, default=30, help="of them, tries of work that needs Java: Spark, Kafka's classes")
-    parser.add_argument("--write", action="store_true", help="write what was seen to figures/trust.json")
+    parser.add_argument(
+        "--more", type=int, default=30, help="of them, tries of work that needs Java: Spark, Kafka's classes"
+    )
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS))
+        found = run(
+            given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS)
+        )
         if given.more:
             more = run(given.seed, given.more, given.seconds, Path(folder) / "trouble", list(long_work.MORE))
-            both = {name: dict(Counter(item) + Counter(more["troubles"][name])) for name, item in found["troubles"].items()}
+            both = {
+                name: dict(Counter(item) + Counter(more["troubles"][name])) for name, item in found["troubles"].items()
+            }
             found = {name: found[name] + more[name] for name in ("tried", "failures")} | {"troubles": both}
     print("\n".join(found["failures"]))  # noqa: T201 (what it is for)
     found["failures"] = len(found["failures"])

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.program.ir import Compute, Guarded, Over, nest, nodes, translate
+from fencepost.explorers.program.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.ir import Compute, Guarded, Over, nest, nodes, translate
-from fencepost.model.language.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.explorers.program.ir import Action, Function, Program
     from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.ir import Action, Function, Program
     from fencepost.model.language.records import FieldType, Key, Record
 
 
@@ -85,7 +85,9 @@ def row_of(record: type[Record], key: Key, path: Path) -> Row:
     """Return a record with this content."""
     given = zip(fields(record), key, strict=True)
     return Row(
-        record, path, {name: _made(f"{record.__name__}.{name}", kind, item, _below(path, name)) for (name, kind), item in given}
+        record,
+        path,
+        {name: _made(f"{record.__name__}.{name}", kind, item, _below(path, name)) for (name, kind), item in given},
     )
 
 
@@ -499,7 +501,9 @@ class Typed:
         function = self.program.functions[action.function]
         state = row_of(self.machine.state, before, ("p0", ""))
         try:
-            return self.watched(step, function, state, lambda: self.call(function, [state, *self.arguments(action, step.args)]))
+            return self.watched(
+                step, function, state, lambda: self.call(function, [state, *self.arguments(action, step.args)])
+            )
         except DisabledError:
             return None
 
@@ -569,7 +573,9 @@ class Typed:
                     self.noted(function, lambda item=item: self.machinery.statement(frame, item))  # type: ignore[misc]
         except DomainError as error:
             raise type(error)(f"{self.plain.show(step)}: {error}") from error
-        raw, after = self.watched(step, function, state, lambda: self.machinery.block(frame, function.body[action.prefix :]))
+        raw, after = self.watched(
+            step, function, state, lambda: self.machinery.block(frame, function.body[action.prefix :])
+        )
         found.steps.append((step, raw, after))
 
     def nested(self, before: Key) -> Seen:

@@ -22,7 +22,9 @@ def sarif(data: AuditData) -> str:
     unread = [{"level": "error", "message": {"text": note["text"]}} for note in data["notes"] if note["unread"]]
     run = {
         "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
-        "invocations": [{"executionSuccessful": not unread, **({"toolExecutionNotifications": unread} if unread else {})}],
+        "invocations": [
+            {"executionSuccessful": not unread, **({"toolExecutionNotifications": unread} if unread else {})}
+        ],
         "results": [_result(item, places[item["sort"]]) for item in data["findings"]],
         "columnKind": "unicodeCodePoints",
     }

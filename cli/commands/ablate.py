@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
-@click.option("--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'.")
+@click.option(
+    "--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'."
+)
 @click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @workers_option("Rows at a time")
 @click.option("--budget", type=Time(), metavar="TIME", help="End each row after this time, such as 30s.")
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
 )
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
 @click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g.")
+@click.option(
+    "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
+)
 @output_options
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
@@ -68,7 +72,10 @@ def ablate(**given: Any) -> Exit:
     from fencepost.api.ablating import ablate as ablated
 
     question = Target.taken(given).question(given["properties"])
-    cluster, page = _cluster(given["master"], given["conf"], given["workers"]), Path(given["html"]) if given["html"] else None
+    cluster, page = (
+        _cluster(given["master"], given["conf"], given["workers"]),
+        Path(given["html"]) if given["html"] else None,
+    )
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
@@ -119,7 +126,9 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int | None) -> Cl
             raise UsageError("--conf was given without Spark: add --master, such as --master 'local[4]'.")
         return None
     if workers:
-        raise UsageError("--workers does not go with --master: Spark explores as many rows at a time as it has processors.")
+        raise UsageError(
+            "--workers does not go with --master: Spark explores as many rows at a time as it has processors."
+        )
     from fencepost.explorers.spark.session import look_for_java
 
     look_for_java()

@@ -18,11 +18,17 @@ ON_OFF = click.Choice(["on", "off"])
 @click.command()
 @click.option("--replicas", type=click.IntRange(1), metavar="N", help="Replication factor.  [default: 3]")
 @click.option("--min-isr", type=click.IntRange(1), metavar="N", help="min.insync.replicas.  [default: 1]")
-@click.option("--kafka", default="", metavar="VERSION", help="The release, such as 4.1.  [default: the newest that was read]")
-@click.option("--acks", type=click.Choice(["all", "1", "0"]), default="all", show_default=True, help="What producers wait for.")
+@click.option(
+    "--kafka", default="", metavar="VERSION", help="The release, such as 4.1.  [default: the newest that was read]"
+)
+@click.option(
+    "--acks", type=click.Choice(["all", "1", "0"]), default="all", show_default=True, help="What producers wait for."
+)
 @click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
 @click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster.")
+@click.option(
+    "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
+)
 @click.option("--topic", metavar="NAME", help="The topic whose settings are read.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
 @click.option("--trace", type=Writable(), metavar="FILE", help="Write the shortest history that loses a record there.")
@@ -83,10 +89,12 @@ def _read(given: dict[str, Any]) -> dict[str, str] | None:
 
 def _write(file: Path, data: Any) -> None:
     """Write the shortest history of the table's cell as a trace."""
-    from fencepost.pages.histories import history_of_faults
+    from fencepost.site.pages.histories import history_of_faults
 
     crashes = data["crashes"]
     if crashes is None or not crashes["front"]:
-        raise UsageError("--trace was given, and no history that loses a record is known at these settings: leave it out.")
+        raise UsageError(
+            "--trace was given, and no history that loses a record is known at these settings: leave it out."
+        )
     made = history_of_faults({"protocol": "replication", "property": crashes["property"]}, crashes, crashes["front"][0])
     write_text(file, made.text)

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.audit.findings import SEVERITIES
 from fencepost.cli.commands.options import Time, Writable, cluster_of, output_options, spark_options
 from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
+from fencepost.kafka.audit.findings import SEVERITIES
 
 
 @click.command()

@@ -39,7 +39,11 @@ class Tally:
         """Failed if anything found differs from what was expected; undetermined if something is missing."""
         if any(item["complete"] and not item["as_expected"] for item in self.done):
             return Exit.FAILED
-        return Exit.AS_EXPECTED if all(item["as_expected"] for item in self.done) and not self.waiting else Exit.UNDETERMINED
+        return (
+            Exit.AS_EXPECTED
+            if all(item["as_expected"] for item in self.done) and not self.waiting
+            else Exit.UNDETERMINED
+        )
 
 
 def run_catalogue(request: Request) -> Exit:
@@ -107,10 +111,14 @@ def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
         protocol(name)
     order = list(Profile)
     found = tuple(
-        run for run in runs() if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
+        run
+        for run in runs()
+        if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
     )
     if not found:
-        raise UsageError(f"profile {profile} has no run of {', '.join(names)}: write --profile {order[-1]}, or leave it out.")
+        raise UsageError(
+            f"profile {profile} has no run of {', '.join(names)}: write --profile {order[-1]}, or leave it out."
+        )
     return found
 
 

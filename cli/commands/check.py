@@ -45,7 +45,9 @@ _VERDICTS = ", ".join(Verdict)
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
-@click.option("--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}.")
+@click.option(
+    "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
+)
 @workers_option()
 @spark_options
 @click.option(
@@ -86,14 +88,21 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
 @normalize_option
-@click.option("--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}.")
-@click.option("--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files.")
+@click.option(
+    "--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}."
+)
+@click.option(
+    "--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files."
+)
 @click.option("--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it.")
 @click.option("--resume", is_flag=True, help="Continue from the checkpoint.")
 @click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
 @click.option(
-    "--trace", type=Writable(), metavar="FILE", help="Write the first violation's trace there, or that of the worst case."
+    "--trace",
+    type=Writable(),
+    metavar="FILE",
+    help="Write the first violation's trace there, or that of the worst case.",
 )
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")

@@ -18,12 +18,12 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.conformance.binding import Binding
-    from fencepost.conformance.changes import Changes
-    from fencepost.conformance.clients.report import ClientReport
-    from fencepost.conformance.kafka import Release
-    from fencepost.conformance.noticed import Noticed
-    from fencepost.conformance.report import Report
+    from fencepost.kafka.clients.report import ClientReport
+    from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.conform.changes import Changes
+    from fencepost.kafka.conform.noticed import Noticed
+    from fencepost.kafka.conform.report import Report
+    from fencepost.kafka.driver.releases import Release
     from fencepost.model.language import Constants
     from rich.console import Console
 
@@ -47,14 +47,24 @@ SHOWN = 8
 @constants_options
 @click.option("--trace", "files", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @click.option(
-    "--story", "stories", multiple=True, metavar="NAME", help="Play a story of docs/clients.md to the client (repeatable)."
+    "--story",
+    "stories",
+    multiple=True,
+    metavar="NAME",
+    help="Play a story of docs/clients.md to the client (repeatable).",
 )
-@click.option("--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph.")
+@click.option(
+    "--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph."
+)
 @click.option("--depth", type=click.IntRange(1), metavar="N", help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
-@click.option("--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?")
+@click.option(
+    "--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?"
+)
 @click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
-@click.option("--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone.")
+@click.option(
+    "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
+)
 @click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
 @workers_option("Processes that run Kafka's classes")
@@ -74,15 +84,17 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
     release), 3 the time was over before the end. With --client: 0 every rule is kept, 1 one is broken each time that its
     history is played, 3 one is broken now and then, or a client could not be run.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.conformance.binding import binding
-    from fencepost.conformance.conform import write_differences
-    from fencepost.conformance.kafka import release
+    from fencepost.kafka.conform.binding import binding
+    from fencepost.kafka.conform.histories import write_differences
+    from fencepost.kafka.driver.releases import release
 
     folder = Path(given["output"]) if given["output"] else None
     if given["clients"]:
         return _clients(protocol, kafka, jars, folder, given)
     if given["stories"]:
-        raise UsageError("--story was given without --client: stories are played to real clients, such as --client java.")
+        raise UsageError(
+            "--story was given without --client: stories are played to real clients, such as --client java."
+        )
     bound = binding(protocol)
     if folder is not None:
         make_sure_folder(folder)
@@ -108,8 +120,8 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
 
 def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | None, given: dict[str, Any]) -> Exit:
     """Play histories with real clients, and show which rule each of them breaks."""
-    from fencepost.conformance.clients.history import DEPTH, PROTOCOL
-    from fencepost.conformance.clients.report import Request, conform_clients
+    from fencepost.kafka.clients.history import DEPTH, PROTOCOL
+    from fencepost.kafka.clients.report import Request, conform_clients
 
     if protocol != PROTOCOL:
         raise UsageError(f"--client is for `{PROTOCOL}`, and {protocol!r} was given: real clients play its histories.")
@@ -139,8 +151,8 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
 
 
 def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
-    from fencepost.conformance.conform import DEPTH, Request, conform_trace
-    from fencepost.conformance.conform import conform as execute
+    from fencepost.kafka.conform.histories import DEPTH, Request, conform_trace
+    from fencepost.kafka.conform.histories import conform as execute
 
     if given["files"]:
         return [conform_trace(bound, found, Path(file)) for file in given["files"]]
@@ -158,14 +170,20 @@ def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given:
 
 def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Try what the model without one of its checks allows, or what it refuses, and show what Kafka did."""
-    from fencepost.conformance.conform import conform_tries
+    from fencepost.kafka.conform.histories import conform_tries
 
     if given["files"] or given["walks"] or given["settings"] or given["with_"] or given["without"]:
         raise UsageError(
             "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, --with and --without."
         )
     report = conform_tries(
-        bound, found, given["version"] or found.model, given["refusals"] or 0, given["seed"], tell, ablate=given["ablate"]
+        bound,
+        found,
+        given["version"] or found.model,
+        given["refusals"] or 0,
+        given["seed"],
+        tell,
+        ablate=given["ablate"],
     )
     if given["json"]:
         print_json(report.data())
@@ -176,8 +194,8 @@ def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: d
 
 def _changes(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Compare what comes of every change of the partition, and show where the two differ."""
-    from fencepost.conformance.changes import conform_changes
-    from fencepost.conformance.report import PROTOCOL
+    from fencepost.kafka.conform.changes import conform_changes
+    from fencepost.kafka.conform.report import PROTOCOL
 
     if bound.protocol != PROTOCOL:
         raise UsageError(f"--changes is for `{PROTOCOL}`: it asks Kafka's PartitionChangeBuilder.")
@@ -201,7 +219,9 @@ def _constants(bound: Binding, model: str, given: dict[str, Any]) -> Constants:
     asked = (*given["settings"], *given["with_"], *given["without"])
     named = {text.partition("=")[0].strip().replace("-", "_") for text in asked}
     usual = tuple(f"{name}={value}" for name, value in small.items() if name not in named)
-    target = Target(bound.protocol, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"])
+    target = Target(
+        bound.protocol, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"]
+    )
     return target.question().constants
 
 
@@ -227,9 +247,13 @@ def _print(console: Console, report: Report) -> None:
     if report.finding:
         console.print(f"  {report.finding}")
     for item in data["set_aside"]:
-        console.print(f"  {counted(item['histories'], 'history', 'histories')} set aside: {item['why']}", soft_wrap=True)
+        console.print(
+            f"  {counted(item['histories'], 'history', 'histories')} set aside: {item['why']}", soft_wrap=True
+        )
     for kind, found in report.outcome.differences.items():
-        console.print(styled(f"  after {found.action} ({counted(report.outcome.times[kind], 'history', 'histories')})", "bold"))
+        console.print(
+            styled(f"  after {found.action} ({counted(report.outcome.times[kind], 'history', 'histories')})", "bold")
+        )
         for name, model, kafka in found.rows[:SHOWN]:
             console.print(f"    {name}: {model} in the model, {kafka} in Kafka", soft_wrap=True)
         if kind in report.traces:
@@ -238,11 +262,13 @@ def _print(console: Console, report: Report) -> None:
 
 def _print_clients(console: Console, reports: list[ClientReport]) -> None:
     """Print a table, rule by client: histories that broke a rule of those in which it could be broken."""
-    from fencepost.conformance.clients.rules import NAMES
+    from fencepost.kafka.clients.rules import NAMES
 
     for report in reports:
         outcome = report.outcome
-        console.print(styled(f"{outcome.client.title if outcome else report.asked}: {report.verdict}", COLOURS[report.verdict]))
+        console.print(
+            styled(f"{outcome.client.title if outcome else report.asked}: {report.verdict}", COLOURS[report.verdict])
+        )
         if outcome is None:
             console.print(f"  {report.missing}", soft_wrap=True)
             continue
@@ -261,7 +287,9 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
                 console.print(f"    {name:<30} {broken}{outcome.exercised_in[name]:,}")
         for rule, found in outcome.failures.items():
             shown = max(found, key=lambda item: item.is_steady)
-            console.print(f"  {rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})", soft_wrap=True)
+            console.print(
+                f"  {rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})", soft_wrap=True
+            )
             if rule in report.traces:
                 console.print(f"    {report.traces[rule]}", soft_wrap=True)
 

@@ -6,7 +6,14 @@ from typing import Any
 
 import click
 from fencepost.api.differing import MOST_PAIRS
-from fencepost.cli.commands.options import Size, Target, constants_options, normalize_option, output_options, workers_option
+from fencepost.cli.commands.options import (
+    Size,
+    Target,
+    constants_options,
+    normalize_option,
+    output_options,
+    workers_option,
+)
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.diff import print_diff
@@ -17,7 +24,9 @@ from fencepost.model.language.errors import UsageError
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--a", "one", default="", metavar="VARIANT", help="How side A differs; the protocol as it is if not given.")
+@click.option(
+    "--a", "one", default="", metavar="VARIANT", help="How side A differs; the protocol as it is if not given."
+)
 @click.option("--b", "other", default="", metavar="VARIANT", help="How side B differs.")
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."

@@ -30,7 +30,7 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT
     \b
     Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.explore.serving import HOST, address, prepared, server
+    from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 
     wanted = address(what)
     with ExitStack() as held:

@@ -27,15 +27,24 @@ from fencepost.model.language.errors import UsageError
 @constants_options
 @click.option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
 @click.option(
-    "--kind", "kinds", multiple=True, metavar="NAME", help="Count this kind of fault; all that can happen if none is named."
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="NAME",
+    help="Count this kind of fault; all that can happen if none is named.",
 )
 @click.option("--cost", "costs", multiple=True, metavar="KIND=N", help="Cost of a fault of this kind.  [default: 1]")
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined.")
+@click.option(
+    "--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined."
+)
 @workers_option()
 @click.option("--budget", type=Time(), metavar="TIME", help="End each search after this time.")
 @click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each search after so many states.")
 @click.option(
-    "--memory", type=Size(), metavar="SIZE", help="End a search before its states need more memory than this, such as 8G."
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="End a search before its states need more memory than this, such as 8G.",
 )
 @click.option(
     "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."

@@ -19,8 +19,12 @@ FORMATS = ("dot", "graphml")
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--property", "prop", metavar="NAME", help="Mark the states that violate it, or where it begins and ends.")
-@click.option("--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}.")
+@click.option(
+    "--property", "prop", metavar="NAME", help="Mark the states that violate it, or where it begins and ends."
+)
+@click.option(
+    "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
+)
 @click.option(
     "--max-states", type=click.IntRange(1), default=MOST, show_default=True, metavar="N", help="Refuse a larger graph."
 )
@@ -37,7 +41,9 @@ def graph(prop: str | None, form: str, max_states: int, output: str | None, **gi
     Exit status: 0 it was written, 2 bad input, or there are more states than --max-states.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     if form not in FORMATS:
-        raise UsageError(f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}.")
+        raise UsageError(
+            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."
+        )
     question, file = Target.taken(given).question((prop,) if prop else ()), Path(output) if output else None
     made = graph_of(question, max_states, normalize=given["normalize"], marked=bool(prop))
     text = dot(made) if form == "dot" else graphml(made)

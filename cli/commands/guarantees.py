@@ -37,7 +37,9 @@ def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: 
     asked = {"IDs": bool(names), "--json": as_json, "--write": write is not None, "--check": check is not None}
     given = [name for name, is_given in asked.items() if is_given]
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} were given together, and each is an action of its own: write one of them.")
+        raise UsageError(
+            f"{' and '.join(given)} were given together, and each is an action of its own: write one of them."
+        )
     if names:
         for entry in [entry_of(name) for name in names]:
             print_entry(results(), entry)
@@ -68,7 +70,7 @@ def entry_of(name: str) -> Entry:
 
 
 def _write(folder: Path) -> Exit:
-    from fencepost.pages.build import pages
+    from fencepost.site.pages.build import pages
 
     made = pages(folder)
     make_sure_folder(folder)
@@ -81,9 +83,9 @@ def _write(folder: Path) -> Exit:
 
 def _check(folder: Path) -> Exit:
     """Compare the pages with what would be written, and verdicts with the models; figures that are only stale are named."""
-    from fencepost.pages.build import left_over, pages
-    from fencepost.pages.stale import refuted, stale
-    from fencepost.pages.vacuity import UNBREAKABLE, vacuous
+    from fencepost.site.pages.build import left_over, pages
+    from fencepost.site.pages.stale import refuted, stale
+    from fencepost.site.pages.vacuity import UNBREAKABLE, vacuous
 
     made = pages(folder)
     differing = [name for name, text in made.items() if _read(folder / name) != text]

@@ -114,7 +114,9 @@ normalize_option = click.option(
 )
 spark_options = _together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
-    click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."),
+    click.option(
+        "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
+    ),
 )
 output_options = _together(
     click.option("--json", is_flag=True, help="Print JSON."),
@@ -124,7 +126,9 @@ output_options = _together(
 
 def workers_option(what: str = "Threads") -> Callable[[Any], Any]:
     """Return the option for how much works at a time."""
-    return click.option("--workers", type=click.IntRange(1, 1024), metavar="N", help=f"{what}; all processors if not given.")
+    return click.option(
+        "--workers", type=click.IntRange(1, 1024), metavar="N", help=f"{what}; all processors if not given."
+    )
 
 
 @dataclass(frozen=True)
@@ -173,7 +177,9 @@ def command_line(*words: str) -> str:
     return shlex.join(["fencepost", *words])
 
 
-def cluster_of(master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None) -> Cluster:
+def cluster_of(
+    master: str | None, conf: Sequence[str], partitions: int | None = None, handover: int | None = None
+) -> Cluster:
     """Return where Spark runs."""
     from fencepost.explorers.spark.session import HANDOVER, Cluster
 

@@ -9,8 +9,8 @@ from fencepost.api.files import write_text
 from fencepost.api.pins import Figures, pinned, with_figures
 from fencepost.api.quantities import counted
 from fencepost.cli.status import Exit
-from fencepost.figures import store
 from fencepost.invariants.catalogue import file_of, runs
+from fencepost.invariants.figures import store
 from fencepost.invariants.reached import NAME, with_reached
 
 if TYPE_CHECKING:
@@ -37,12 +37,16 @@ def write_pins(done: Sequence[RunData], *, to_stderr: bool) -> Exit:
     )
     if reached != store.load(NAME):
         store.save(NAME, reached)
-        click.echo(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before you keep it.", err=to_stderr)
+        click.echo(
+            f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before you keep it.", err=to_stderr
+        )
     for file, figures in changed.items():
         write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
         click.echo(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before you keep it.", err=to_stderr)
     for item in left:
-        why = "has other verdicts than it expects, and those are edited by hand" if item["complete"] else "did not finish"
+        why = (
+            "has other verdicts than it expects, and those are edited by hand" if item["complete"] else "did not finish"
+        )
         click.echo(f"not pinned: {item['run']} {why}.", err=to_stderr)
     if any(item["complete"] for item in left):
         return Exit.FAILED

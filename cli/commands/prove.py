@@ -18,7 +18,9 @@ from fencepost.explorers.verdict import Verdict
 
 @click.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together.")
+@click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together."
+)
 @constants_options
 @click.option(
     "--unbounded",
@@ -32,12 +34,17 @@ from fencepost.explorers.verdict import Verdict
     is_flag=True,
     help="Let loops that --unbounded makes endless write any value, instead of refusing them.",
 )
-@click.option("--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps.")
+@click.option(
+    "--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps."
+)
 @click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: check every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
 @click.option(
-    "--workers", type=click.IntRange(1, 256), metavar="N", help="Processes; as many as there are processors if not given."
+    "--workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes; as many as there are processors if not given.",
 )
 @click.option("--strengthen", is_flag=True, help="Look for lemmas that make the properties inductive.")
 @click.option(
@@ -47,7 +54,9 @@ from fencepost.explorers.verdict import Verdict
     metavar="TIME",
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
-@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}.")
+@click.option(
+    "--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}."
+)
 @click.option(
     "--trace", type=Writable(), metavar="FILE", help="Write what breaks the induction there, or the run that violates."
 )

@@ -57,7 +57,10 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     if len(files) > 1:
         good = ends.count(Exit.AS_EXPECTED)
         console.print(
-            styled(f"{good} of {counted(len(files), 'trace')} replayed.", "bold green" if good == len(files) else "bold red")
+            styled(
+                f"{good} of {counted(len(files), 'trace')} replayed.",
+                "bold green" if good == len(files) else "bold red",
+            )
         )
     return worst_exit(ends)
 
@@ -72,7 +75,9 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option("--output", type=Writable(programs=True), metavar="FILE", help="Write it to this file instead of printing it.")
+@click.option(
+    "--output", type=Writable(programs=True), metavar="FILE", help="Write it to this file instead of printing it."
+)
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
 def show(file: str, form: str, output: str | None, model: str | None, kafka: str | None) -> Exit:
@@ -133,8 +138,8 @@ def _seen_from(written: Path | None, model: str) -> str:
 
 
 def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:
-    from fencepost.conformance.kafka import located
-    from fencepost.conformance.upstream import kafka_test
+    from fencepost.kafka.conform.upstream import kafka_test
+    from fencepost.kafka.driver.releases import located
 
     release = located(kafka)[:2] if kafka else None
     return kafka_test(trace, written.stem if written and written.suffix == ".java" else "", release)

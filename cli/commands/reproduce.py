@@ -18,8 +18,8 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.conformance.clusters.reproduce import Report
-    from fencepost.conformance.clusters.story import Line
+    from fencepost.kafka.clusters.reproduce import Report
+    from fencepost.kafka.clusters.story import Line
 
 COLOURS = {"kept": "bold green", "lost": "bold red", "out": "bold red", "undetermined": "bold yellow"}
 
@@ -31,10 +31,14 @@ COLOURS = {"kept": "bold green", "lost": "bold red", "out": "bold red", "undeter
 @click.option("--control", is_flag=True, help="Leave out what the finding needs; nothing must be lost then.")
 @click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; nothing must be lost then.")
 @click.option(
-    "--expect", type=click.Choice(["lost", "out", "kept"]), help="Expect this verdict, whatever is known of the release."
+    "--expect",
+    type=click.Choice(["lost", "out", "kept"]),
+    help="Expect this verdict, whatever is known of the release.",
 )
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
-@click.option("--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]")
+@click.option(
+    "--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]"
+)
 @click.option("--output", metavar="DIR", help="Keep the logs and settings of all nodes there.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
@@ -49,20 +53,26 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or no Java, no Maven, a port
     that is taken), 3 the story could not be brought to its end in time.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.conformance.clusters.kit import kit
-    from fencepost.conformance.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, scenario_named
-    from fencepost.conformance.clusters.reproduce import reproduce as play
+    from fencepost.kafka.clusters.kit import kit
+    from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, scenario_named
+    from fencepost.kafka.clusters.reproduce import reproduce as play
 
     if name is None:
         if given["json"]:
             print_json(
-                {"findings": [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]}
+                {
+                    "findings": [
+                        {"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS
+                    ]
+                }
             )
         else:
             print_rows(results(), [(found.name, found.title) for found in SCENARIOS])
         return Exit.AS_EXPECTED
     if given["control"] and given["repaired"]:
-        raise UsageError("--control and --repaired exclude each other: a control has nothing to repair. Write one of them.")
+        raise UsageError(
+            "--control and --repaired exclude each other: a control has nothing to repair. Write one of them."
+        )
     keep = Path(given["output"]) if given["output"] else None
     if keep is not None:
         make_sure_folder(keep)
@@ -95,7 +105,9 @@ def _hear(*, to_stderr: bool, quiet: bool) -> Any:
 def _print(report: Report, expected: str) -> None:
     data = report.data()
     with_ = " (control)" if report.asked.control else " (repaired)" if report.asked.repaired else ""
-    results().print(styled(f"{data['finding']} on Kafka {data['kafka']}{with_}: {data['verdict']}", COLOURS[data["verdict"]]))
+    results().print(
+        styled(f"{data['finding']} on Kafka {data['kafka']}{with_}: {data['verdict']}", COLOURS[data["verdict"]])
+    )
     if data["verdict"] != expected:
         results().print(f"  expected: {expected}")
 

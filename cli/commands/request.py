@@ -86,10 +86,21 @@ class Request:
         cluster = self._look_at_spark()
         self._look_at_pin()
         if self.resume and not self.checkpoint:
-            raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
+            raise UsageError(
+                "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume."
+            )
         if self.checkpoint and "://" not in self.checkpoint:
             make_sure_folder(Path(self.checkpoint))
-        names = ("compact", "normalize", "stop_on_violation", "deadlock", "max_depth", "max_states", "checkpoint", "resume")
+        names = (
+            "compact",
+            "normalize",
+            "stop_on_violation",
+            "deadlock",
+            "max_depth",
+            "max_states",
+            "checkpoint",
+            "resume",
+        )
         return {
             **{name: getattr(self, name) for name in names},
             "workers": self.workers or 0,
@@ -121,11 +132,18 @@ class Request:
                 "--pin was given for a check of its own, and only runs of the catalogue have figures: add --profile ci."
             )
         if self.pin and not self.normalize:
-            raise UsageError("--pin was given with --no-normalize, with which there are other states: leave one of them out.")
+            raise UsageError(
+                "--pin was given with --no-normalize, with which there are other states: leave one of them out."
+            )
 
     def _look_at_spark(self) -> Cluster | None:
         """Return where Spark runs; raise UsageError for options that its engine does not have, and for its own with another engine."""
-        own = {"--master": self.master, "--conf": self.conf, "--partitions": self.partitions, "--handover": self.handover}
+        own = {
+            "--master": self.master,
+            "--conf": self.conf,
+            "--partitions": self.partitions,
+            "--handover": self.handover,
+        }
         if self.engine != "spark":
             for name, value in own.items():
                 if value:
@@ -154,7 +172,9 @@ class Request:
         """Return the command that asks the same of one property alone."""
         target = Target(question.file or question.name, self.settings, self.version, self.with_, self.without)
         words = ["check", *target.words, *(["--engine", self.engine] if self.engine != "native" else [])]
-        words += [option for option, given in (("--compact", self.compact), ("--no-normalize", not self.normalize)) if given]
+        words += [
+            option for option, given in (("--compact", self.compact), ("--no-normalize", not self.normalize)) if given
+        ]
         return command_line(*words, "--property", prop)
 
     def look_at_catalogue(self) -> Profile:

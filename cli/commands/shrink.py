@@ -22,10 +22,19 @@ BUDGET, MEMORY = "60s", "2G"
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option(
-    "--trace", "output", type=Writable(), metavar="FILE", help="Write the shortened trace there; FILE itself may be given."
+    "--trace",
+    "output",
+    type=Writable(),
+    metavar="FILE",
+    help="Write the shortened trace there; FILE itself may be given.",
 )
 @click.option(
-    "--budget", type=Time(), default=BUDGET, show_default=True, metavar="TIME", help="Time limit, compilation not counted."
+    "--budget",
+    type=Time(),
+    default=BUDGET,
+    show_default=True,
+    metavar="TIME",
+    help="Time limit, compilation not counted.",
 )
 @click.option(
     "--memory",

@@ -39,9 +39,16 @@ _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
 @click.option("--walks", type=click.IntRange(1), default=WALKS, show_default=True, metavar="N", help="Walks.")
 @click.option(
-    "--depth", type=click.IntRange(1, 1_000_000), default=DEPTH, show_default=True, metavar="N", help="Maximum steps of a walk."
+    "--depth",
+    type=click.IntRange(1, 1_000_000),
+    default=DEPTH,
+    show_default=True,
+    metavar="N",
+    help="Maximum steps of a walk.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks."
+)
 @click.option(
     "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
 )
@@ -93,7 +100,9 @@ def _command_for(target: Target, given: dict[str, Any], prop: str) -> str:
     words += [word for value in given["weights"] for word in ("--weight", value)]
     for name, usual in (("walks", WALKS), ("depth", DEPTH), ("seed", 0)):
         words += [f"--{name}", str(given[name])] if given[name] != usual else []
-    words += [f"--no-{name}" for name, on in (("normalize", given["normalize"]), ("shrink", given["shrinks"])) if not on]
+    words += [
+        f"--no-{name}" for name, on in (("normalize", given["normalize"]), ("shrink", given["shrinks"])) if not on
+    ]
     return command_line(*words, "--property", prop)
 
 
@@ -109,5 +118,7 @@ def weight_of(text: str) -> tuple[str, int]:
     """Return the action and the weight that `ACTION=W` means."""
     name, mark, value = text.partition("=")
     if not (mark and name and value.isascii() and value.isdigit()):
-        raise UsageError(f"--weight was given {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3.")
+        raise UsageError(
+            f"--weight was given {text!r}: write ACTION=W with a whole number, such as --weight leader-write=3."
+        )
     return name, int(value)

@@ -11,8 +11,12 @@ from fencepost.cli.status import Exit
 
 
 @click.command()
-@click.option("--output", required=True, metavar="DIR", help="Build it there: a new or empty folder, or a site to be replaced.")
-@click.option("--docs", default="docs", show_default=True, metavar="DIR", help="The prose: the folder of a clone of Fencepost.")
+@click.option(
+    "--output", required=True, metavar="DIR", help="Build it there: a new or empty folder, or a site to be replaced."
+)
+@click.option(
+    "--docs", default="docs", show_default=True, metavar="DIR", help="The prose: the folder of a clone of Fencepost."
+)
 @click.option(
     "--workers", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Processes that draw traces."
 )
@@ -23,7 +27,7 @@ def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:  # noqa: FB
     It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the
     documentation, and an explorer that runs the models in the browser.
     """
-    from fencepost.website.build import build
+    from fencepost.site.build import build
 
     folder = Path(output)
     begun = time.monotonic()

@@ -28,24 +28,41 @@ from fencepost.cli.views.display import Display
 
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
-@click.option("--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined.")
+@click.option(
+    "--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined."
+)
 @constants_options
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
-@click.option("--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell.")
 @click.option(
-    "--depth", type=click.IntRange(1, 1_000_000), default=100, show_default=True, metavar="N", help="Maximum steps of a walk."
+    "--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell."
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks.")
+@click.option(
+    "--depth",
+    type=click.IntRange(1, 1_000_000),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Maximum steps of a walk.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks."
+)
 @click.option(
     "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
 )
-@click.option("--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see.")
+@click.option(
+    "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see."
+)
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
 @spark_options
 @click.option("--budget", type=Time(), metavar="TIME", help="Start no further round after this time, such as 10m.")
 @normalize_option
-@click.option("--expect", type=Expected(), metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated.")
-@click.option("--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell.")
+@click.option(
+    "--expect", type=Expected(), metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated."
+)
+@click.option(
+    "--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell."
+)
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
 @click.option("--html", type=Writable(), metavar="FILE", help="Write the report there, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")

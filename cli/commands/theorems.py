@@ -87,7 +87,10 @@ def print_row(row: dict[str, Any]) -> None:
     kept = ", kept from before" if row["cached"] else ""
     console.print(
         Text.assemble(
-            (row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), f"  {show_seconds(row['seconds'])}{kept}"
+            (row["name"], "bold"),
+            "  ",
+            verdict_text(Verdict(row["verdict"])),
+            f"  {show_seconds(row['seconds'])}{kept}",
         )
     )
     print_lines(console, styled(row["says"], "dim"), indent=2)

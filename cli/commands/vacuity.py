@@ -17,21 +17,23 @@ from fencepost.api.targets import make_sure_file
 from fencepost.cli.commands.options import Target, command_line
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.removal import guards
-from fencepost.pages.histories import history
-from fencepost.pages.matrices import best_of, measured, stale
-from fencepost.pages.vacuity import TELLS, report
+from fencepost.site.pages.histories import history
+from fencepost.site.pages.matrices import best_of, measured, stale
+from fencepost.site.pages.vacuity import TELLS, report
 
 if TYPE_CHECKING:
-    from fencepost.pages.matrices import Found
+    from fencepost.site.pages.matrices import Found
     from rich.console import Console
 
 
 @click.command()
 @click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
-@click.option("--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off.")
+@click.option(
+    "--row", metavar="GUARD", help="Show what was measured without this guard, or with a setting such as elr=off."
+)
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
@@ -67,7 +69,9 @@ def vacuity(
     if row is not None:
         return show_row(names, row, trace, as_json=as_json)
     if trace:
-        raise UsageError("--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE.")
+        raise UsageError(
+            "--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE."
+        )
     reports = [report(protocol(name)) for name in names or PROTOCOLS]
     old = [name for name in stale() if name in (names or PROTOCOLS)]
     if as_json:
@@ -84,7 +88,9 @@ def vacuity(
 
 def refuse_constants(names: tuple[str, ...], given: dict[str, Any]) -> None:
     """Raise UsageError for constants, which other commands take: here everything was measured at some before."""
-    target = Target(names[0] if names else "PROTOCOL", given["settings"], given["version"], given["with_"], given["without"])
+    target = Target(
+        names[0] if names else "PROTOCOL", given["settings"], given["version"], given["with_"], given["without"]
+    )
     if len(target.words) > 1:
         raise UsageError(
             f"vacuity was given {' '.join(target.words[1:])}, and it searches nothing: it reports what was measured, at the constants that it "

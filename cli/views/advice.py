@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import UNCHANGED, broken_by, change_of, groups, headline, lines_of, release_of, released_of
+from fencepost.api.advice_words import (
+    UNCHANGED,
+    broken_by,
+    change_of,
+    groups,
+    headline,
+    lines_of,
+    release_of,
+    released_of,
+)
 from fencepost.api.advising import notes
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 

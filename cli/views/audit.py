@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.quantities import counted
-from fencepost.audit.words import clock, when
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
+from fencepost.kafka.audit.words import clock, when
 
 if TYPE_CHECKING:
     from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditStep, AuditTrace
@@ -47,7 +47,9 @@ def print_audit(console: Console, data: AuditData) -> None:
         console.print()
         _overview(console, data)
     for sort in data["sorts"]:
-        of_it = [item for item in data["findings"] if (item["sort"], item["severity"]) == (sort["sort"], sort["severity"])]
+        of_it = [
+            item for item in data["findings"] if (item["sort"], item["severity"]) == (sort["sort"], sort["severity"])
+        ]
         if of_it:
             console.print()
             _sort(console, data, of_it)
@@ -89,9 +91,15 @@ def headline(data: AuditData) -> str:
 def looked_at(data: AuditData) -> str:
     """Say what was read and followed."""
     names = [item["path"] for item in data["inputs"]]
-    files = ", ".join(names[:FILES]) + (f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else "")
+    files = ", ".join(names[:FILES]) + (
+        f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else ""
+    )
     reach = "" if data["first"] is None else f", offsets {data['first']:,} to {data['last']:,}"
-    times = "" if data["began"] is None or data["until"] is None else f", {when(data['began'])} to {when(data['until'])} UTC"
+    times = (
+        ""
+        if data["began"] is None or data["until"] is None
+        else f", {when(data['began'])} to {when(data['until'])} UTC"
+    )
     return (
         f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
         f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
@@ -109,8 +117,12 @@ def ranked(data: AuditData) -> list[str]:
         f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} in {counted(int(str(row['partitions'])), 'partition')})"
         for row in data["by_topic"]
     )
-    brokers = ", ".join(f"broker {row['broker']} ({counted(int(str(row['count'])), 'finding')})" for row in data["by_broker"])
-    return [f"Most findings by topic: {topics}."] * bool(topics) + [f"Most findings by broker: {brokers}."] * bool(brokers)
+    brokers = ", ".join(
+        f"broker {row['broker']} ({counted(int(str(row['count'])), 'finding')})" for row in data["by_broker"]
+    )
+    return [f"Most findings by topic: {topics}."] * bool(topics) + [f"Most findings by broker: {brokers}."] * bool(
+        brokers
+    )
 
 
 def _style(data: AuditData) -> str:
@@ -133,7 +145,14 @@ def _overview(console: Console, data: AuditData) -> None:
     ]
     if data["unjudged"]:
         rows.append(
-            ("unknown", "not judged, see the second line", f"{data['unjudged']:,}", f"{data['unjudged_partitions']:,}", "", "")
+            (
+                "unknown",
+                "not judged, see the second line",
+                f"{data['unjudged']:,}",
+                f"{data['unjudged_partitions']:,}",
+                "",
+                "",
+            )
         )
     print_rows(console, rows, indent=2)
 
@@ -187,7 +206,9 @@ def lines_of(history: AuditHistory) -> list[dict[str, Any]]:
             told = f"({counted(history['left_out'], 'change')} before this one not shown) {told}"
         while gaps and gaps[0][0] < step["offset"]:
             made.append(_gap(step, *gaps.pop(0)))
-        made.append({"time": step["time"], "offset": step["offset"], "state": _state(step), "told": told, "marked": True})
+        made.append(
+            {"time": step["time"], "offset": step["offset"], "state": _state(step), "told": told, "marked": True}
+        )
         before = step
     assert before is not None
     made += [_gap({**before, "time": history["end"]["time"]}, *gap) for gap in gaps]
@@ -237,7 +258,9 @@ def told_of(before: AuditStep | None, step: AuditStep) -> str:
             under_way = step["adding"] or step["removing"]
             cancelled = not under_way and not set(before["adding"]) & set(step["replicas"])
             doing = f"adding {listed(step['adding'])}, removing {listed(step['removing'])}" if under_way else ""
-            told.append(f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}")
+            told.append(
+                f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}"
+            )
         left = [broker for broker in before["isr"] if broker not in step["isr"]]
         joined = [broker for broker in step["isr"] if broker not in before["isr"]]
         told += [f"{listed(left)} left the ISR{_reason(left, step['why'])}"] if left else []
@@ -266,12 +289,8 @@ def listed(brokers: list[int]) -> str:
 def _trace(console: Console, trace: AuditTrace) -> None:
     """Say what became of a history in the model."""
     console.print(heading(f"{trace['partition']} in the model"))
-    told = (
-        f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of {trace['version']}"
-    )
-    searched = (
-        f"with what brokers did in between, found by search, {trace['states']} states ({trace['searched']:,} were looked at)"
-    )
+    told = f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of {trace['version']}"
+    searched = f"with what brokers did in between, found by search, {trace['states']} states ({trace['searched']:,} were looked at)"
     print_lines(console, f"{told}: {trace['recorded']} states of the controller, {searched}.", indent=2)
     if trace["left_out"]:
         print_lines(console, f"What was before is left out: {trace['left_out']}.", indent=2)
@@ -281,7 +300,9 @@ def _trace(console: Console, trace: AuditTrace) -> None:
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
     print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
     steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
-    print_hanging(console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are supposed.", ""))
+    print_hanging(
+        console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are supposed.", "")
+    )
     if trace["broken"]:
         told = "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in between is supposed. On it:"
         print_lines(console, told, indent=2)
@@ -303,7 +324,9 @@ def _rest(console: Console, data: AuditData) -> None:
             f"files disagree about {data['disagreements']['count']:,} offsets, the first {data['disagreements']['offset']:,}: the newer epoch counts"
         )
     if data["unjudged"]:
-        lines.append(f"{counted(data['unjudged'], 'change')} of partitions whose state before is in no file: not judged")
+        lines.append(
+            f"{counted(data['unjudged'], 'change')} of partitions whose state before is in no file: not judged"
+        )
     if lines:
         console.print()
         console.print(heading("The log itself"))

@@ -5,9 +5,20 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from fencepost.audit.findings import SEVERITIES
-from fencepost.audit.words import moment, when
-from fencepost.cli.views.audit import EACH, KINDS, LEGEND, LIMITS, VERDICTS, headline, lines_of, looked_at, named, ranked
+from fencepost.cli.views.audit import (
+    EACH,
+    KINDS,
+    LEGEND,
+    LIMITS,
+    VERDICTS,
+    headline,
+    lines_of,
+    looked_at,
+    named,
+    ranked,
+)
+from fencepost.kafka.audit.findings import SEVERITIES
+from fencepost.kafka.audit.words import moment, when
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,7 +79,11 @@ def timeline(data: AuditData) -> str:
         found = [item for item in data["findings"] if item["severity"] == severity and named(item) in shown]
         if not found:
             continue
-        style = {"color": COLOURS[severity], "size": 11, "symbol": "diamond" if severity in SEVERITIES[:2] else "circle"}
+        style = {
+            "color": COLOURS[severity],
+            "size": 11,
+            "symbol": "diamond" if severity in SEVERITIES[:2] else "circle",
+        }
         marks = go.Scatter(
             x=[_time(item["time"]) for item in found],
             y=[named(item) for item in found],
@@ -89,7 +104,9 @@ def timeline(data: AuditData) -> str:
         yaxis={"autorange": "reversed", "automargin": True, "fixedrange": False},
         template="plotly_white",
     )
-    return str(figure.to_html(full_html=False, include_plotlyjs="inline", config={"scrollZoom": True, "displaylogo": False}))
+    return str(
+        figure.to_html(full_html=False, include_plotlyjs="inline", config={"scrollZoom": True, "displaylogo": False})
+    )
 
 
 def _lasting(found: list[AuditFinding], severity: str) -> Any:
@@ -103,7 +120,9 @@ def _lasting(found: list[AuditFinding], severity: str) -> Any:
             along += [_time(item["time"]), _time(item["time"] + item["lasted"]), None]
             names += [named(item), named(item), None]
     line = {"color": COLOURS[severity], "width": 5}
-    return go.Scatter(x=along, y=names, mode="lines", line=line, legendgroup=severity, showlegend=False, hoverinfo="skip")
+    return go.Scatter(
+        x=along, y=names, mode="lines", line=line, legendgroup=severity, showlegend=False, hoverinfo="skip"
+    )
 
 
 def _histories(data: AuditData) -> list[dict[str, Any]]:

@@ -23,7 +23,9 @@ def print_diff(console: Console, data: DiffData) -> None:
     growth = b["distinct"] / a["distinct"] if a["distinct"] else 0
     print_lines(console, styled(f"B has {growth:.2f} times the states of A.", "dim"))
     for constant in data["constants"]:
-        print_lines(console, f"{constant['name']}: {str(constant['a']).lower()} in A, {str(constant['b']).lower()} in B")
+        print_lines(
+            console, f"{constant['name']}: {str(constant['a']).lower()} in A, {str(constant['b']).lower()} in B"
+        )
     _print_actions(console, data["actions"])
     for item in data["compared"]:
         console.print()
@@ -56,7 +58,11 @@ def _print_actions(console: Console, actions: ActionsData) -> None:
 def _print_compared(console: Console, item: ComparedData) -> None:
     from rich.text import Text
 
-    verdict = {True: ("no difference", "bold green"), False: ("different", "bold red"), None: ("undetermined", "bold yellow")}
+    verdict = {
+        True: ("no difference", "bold green"),
+        False: ("different", "bold red"),
+        None: ("undetermined", "bold yellow"),
+    }
     print_lines(console, Text.assemble(heading(item["title"]), ": ", verdict[item["same"]]))
     print_lines(console, styled(", ".join(item["looked_at"]), "dim"))
     seen = item["seen"]
@@ -65,7 +71,10 @@ def _print_compared(console: Console, item: ComparedData) -> None:
         print_lines(console, styled(f"Behaviours were not compared to the end: {item['why']}.", "yellow"))
     for only, words in (
         (item["state"], "the first state that looks like none of the other side"),
-        (item["behaviour"], "the shortest behaviour that only this side has, though each of its states can be seen in both"),
+        (
+            item["behaviour"],
+            "the shortest behaviour that only this side has, though each of its states can be seen in both",
+        ),
     ):
         if only:
             _print_only(console, only, words)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import GUARANTEES, KINDS, answer_of, cases_of, classes_of, constants_of, of_kind, trace_of_case
+from fencepost.api.evidence import (
+    GUARANTEES,
+    KINDS,
+    answer_of,
+    cases_of,
+    classes_of,
+    constants_of,
+    of_kind,
+    trace_of_case,
+)
 from fencepost.api.standing import standing_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
@@ -32,9 +41,13 @@ def print_settled(console: Console) -> None:
             if rows:
                 print_rows(console, rows, indent=2)
             console.print()
-    print_rows(console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)])
+    print_rows(
+        console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)]
+    )
     console.print()
-    print_lines(console, styled("`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", "dim"))
+    print_lines(
+        console, styled("`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", "dim")
+    )
 
 
 def print_entry(console: Console, entry: Entry) -> None:
@@ -48,9 +61,13 @@ def print_entry(console: Console, entry: Entry) -> None:
         run = case.run
         console.print()
         print_rows(console, [(styled(run.name, "bold"), case.prop, _expected(case))], indent=2)
-        print_lines(console, " ".join(f"{name}={str(value).lower()}" for name, value in constants_of(run).items()), indent=4)
+        print_lines(
+            console, " ".join(f"{name}={str(value).lower()}" for name, value in constants_of(run).items()), indent=4
+        )
         reach = (
-            f"{run.distinct:,} states, depth {run.depth}, profile {run.profile}" if run.distinct else f"profile {run.profile}"
+            f"{run.distinct:,} states, depth {run.depth}, profile {run.profile}"
+            if run.distinct
+            else f"profile {run.profile}"
         )
         print_lines(console, styled(reach, "dim"), indent=4)
         if case.expect == "holds" and (found := reached_by(run)) is not None:

@@ -21,7 +21,9 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
     console.print(heading("bounds raised"), soft_wrap=True)
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
-        changed = f"{'; ' if item.why_not else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
+        changed = (
+            f"{'; ' if item.why_not else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
+        )
         end = f"unfinished after {found}: {item.why_not}{changed}" if item.why_not else f"{found}{changed}"
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
     if not growth.steps:
@@ -38,7 +40,10 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
     for item in growth.stable:
         if item.changes is not None:
             constant, value, verdict = item.changes
-            yield item.name, styled(f"{item.verdict} up to {_shown(item.up_to)}; {verdict} with {constant}={value}", "yellow")
+            yield (
+                item.name,
+                styled(f"{item.verdict} up to {_shown(item.up_to)}; {verdict} with {constant}={value}", "yellow"),
+            )
     if growth.settled:
         yield "settled", f"not reached any more: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
     if growth.open:

@@ -22,9 +22,13 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         print_lines(console, styled(f"constants: {defaults}", "dim"), indent=2)
         print_lines(console, styled(f"properties: {', '.join(prop.name for prop in item.properties)}", "dim"), indent=2)
         if item.machine.versions:
-            print_lines(console, styled(f"versions: {', '.join(v.name for v in item.machine.versions)}", "dim"), indent=2)
+            print_lines(
+                console, styled(f"versions: {', '.join(v.name for v in item.machine.versions)}", "dim"), indent=2
+            )
     console.print()
-    print_lines(console, "`fencepost list PROTOCOL` says what each of these means; `fencepost check PROTOCOL` checks it.")
+    print_lines(
+        console, "`fencepost list PROTOCOL` says what each of these means; `fencepost check PROTOCOL` checks it."
+    )
 
 
 def print_one(console: Console, item: Protocol) -> None:

@@ -42,11 +42,14 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
             )
     eventual = eventual_of(data)
     for name in eventual["violated"]:
-        print_lines(console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red"))
+        print_lines(
+            console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red")
+        )
     for name in eventual["asked"]:
         if name not in {*eventual["holding"], *eventual["violated"]}:
             print_lines(
-                console, styled(f"{name} is undetermined in the whole protocol, so no row says anything of it.", "yellow")
+                console,
+                styled(f"{name} is undetermined in the whole protocol, so no row says anything of it.", "yellow"),
             )
     for purpose, meaning in meaning_for(data).items():
         rows = [row for row in data["rows"] if row["purpose"] == purpose]

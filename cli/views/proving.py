@@ -37,7 +37,9 @@ def print_report(
         indent=2,
     )
     if proof.why_stopped:
-        print_lines(console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow"))
+        print_lines(
+            console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow")
+        )
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
     if report.lemmas:

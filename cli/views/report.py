@@ -56,7 +56,9 @@ def print_page(
     print_verdict(console, result, expected)
     print_properties(console, result, legend=not quiet)
     console.print()
-    print_rows(console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))])
+    print_rows(
+        console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))]
+    )
     if result.growth is not None:
         print_growth(console, result.growth, result.bounds_unshared)
     if coverage:
@@ -113,7 +115,11 @@ def _size(trace: Counterexample) -> str:
     if path.loop is None:
         of_behaviours = prop is not None and prop.kind.over_behaviours
         return f"{'a trace of' if of_behaviours else 'the shortest trace has'} {counted(path.length, 'state')}"
-    end = "at whose end everything may stop" if path.loop == path.length - 1 else f"a loop from the {_nth(path.loop + 1)} on"
+    end = (
+        "at whose end everything may stop"
+        if path.loop == path.length - 1
+        else f"a loop from the {_nth(path.loop + 1)} on"
+    )
     return f"a trace of {counted(path.length, 'state')}, {end}"
 
 
@@ -239,7 +245,10 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         )
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
-        yield "ends", f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}"
+        yield (
+            "ends",
+            f"{counted(result.deadlocks, 'state')} without a successor, normal where budgets are used up{hint}",
+        )
     yield from _bounds(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead:
@@ -267,7 +276,11 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
             ", ".join(f"{item.constant}=0" for item in off) + ": steps of this kind were possible, and none was taken",
         )
     if beyond:
-        told = beyond_bounds(beyond, result.bounds_unshared) if result.complete else f"{', '.join(beyond.values())}: so far"
+        told = (
+            beyond_bounds(beyond, result.bounds_unshared)
+            if result.complete
+            else f"{', '.join(beyond.values())}: so far"
+        )
         yield "not reached", told
 
 

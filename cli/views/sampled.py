@@ -107,5 +107,6 @@ def _others(console: Console, sample: SimulateResult, command: Callable[[str], s
     for item in waiting:
         name, length = item.result.name, item.path.length if item.path else 0
         console.print(
-            f"{name} is violated: {counted(length, 'state')} in walk {item.walk}: `{command(name)}` shows it", soft_wrap=True
+            f"{name} is violated: {counted(length, 'state')} in walk {item.walk}: `{command(name)}` shows it",
+            soft_wrap=True,
         )

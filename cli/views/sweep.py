@@ -30,7 +30,9 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     for cell in unsafe:
         for item in cell["violations"]:
             short = (
-                f", shortened to {item['shortened']}{'' if item['is_shortest'] else ' at least'}" if "shortened" in item else ""
+                f", shortened to {item['shortened']}{'' if item['is_shortest'] else ' at least'}"
+                if "shortened" in item
+                else ""
             )
             file = f": {item['trace']}" if item.get("trace") else ""
             print_lines(
@@ -43,7 +45,11 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
         print_bare(console, _coverage(data))
     never = sorted(
         set.intersection(
-            *({item["name"] for item in cell["actions"] if not item["fired"]} for cell in data["cells"] if cell["walks"])
+            *(
+                {item["name"] for item in cell["actions"] if not item["fired"]}
+                for cell in data["cells"]
+                if cell["walks"]
+            )
         )
     )
     if never:
@@ -58,7 +64,11 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     )
     if not data["complete"]:
         rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
-        told = data["why_stopped"] if data["why_stopped"].startswith(WRONG) else f"ended early: {data['why_stopped']}{rest}"
+        told = (
+            data["why_stopped"]
+            if data["why_stopped"].startswith(WRONG)
+            else f"ended early: {data['why_stopped']}{rest}"
+        )
         print_lines(console, styled(told, "yellow"))
     print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
 

@@ -77,7 +77,10 @@ def _square(cell: SweptCellData | None, why: str) -> Square:
     title = "\n".join(
         [
             f"{cell['walks']:,} walks",
-            *(f"{item['property']}: {item['walks']:,} walks, shortest {item['length']} states" for item in cell["violations"]),
+            *(
+                f"{item['property']}: {item['walks']:,} walks, shortest {item['length']} states"
+                for item in cell["violations"]
+            ),
         ]
     )
     if not cell["violations"]:

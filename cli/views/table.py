@@ -88,14 +88,20 @@ class RunTable:
             head = f"{counted(len(done) + len(waiting), 'run')}: {len(good)} as expected, {missed}."
             self.console.print(styled(head, "bold red" if bad else "bold yellow"))
         if bad:
-            print_lines(self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs.")
+            print_lines(
+                self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
+            )
         if why_stopped:
             self.console.print(styled(f"Stopped: {why_stopped}.", "yellow"))
         distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
-        print_lines(self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim"))
+        print_lines(
+            self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim")
+        )
         print_lines(
             self.console,
-            styled("`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"),
+            styled(
+                "`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"
+            ),
         )
 
 

@@ -68,7 +68,9 @@ class Drawing:
 def drawing(history: Story) -> Drawing:
     """Return the diagram of a history."""
     lanes = [lane.title for lane in history.parties.lanes]
-    if not lanes or any(item is None for item in (*(e.actor for e in history.events), *(f.sender for f in history.flights))):
+    if not lanes or any(
+        item is None for item in (*(e.actor for e in history.events), *(f.sender for f in history.flights))
+    ):
         lanes.append(ELSEWHERE)
     made = _Drawing(history, len(lanes))
     return Drawing(
@@ -124,7 +126,10 @@ class _Drawing:
         to = self.x(flight.receiver) if flight.fate == RECEIVED else x + LANE * 0.35
         if flight.fate == IN_FLIGHT:
             end_y -= ROW // 2
-        where = {RECEIVED: f"received in step {last}", FORGOTTEN: f"dropped in step {last}: it can no longer be observed"}
+        where = {
+            RECEIVED: f"received in step {last}",
+            FORGOTTEN: f"dropped in step {last}: it can no longer be observed",
+        }
         title = f"{flight.name} {flight.text}: sent in step {flight.sent}, {where.get(flight.fate, flight.fate)}"
         kind = flight.fate.replace(" ", "-")
         if abs(to - x) < 1:  # from a party to itself: around its lane

@@ -45,7 +45,9 @@ def render(made: Replay, _model: str = "") -> str:
         **({} if loop is None else {"loop": loop}),
         "states": [
             {"#meta": meta, **(constants if number == 0 else {}), **record_as_itf(record, state), ACTION: taken}
-            for number, (state, (meta, taken)) in enumerate(zip(made.path.states[:kept], _taken(made, plain), strict=False))
+            for number, (state, (meta, taken)) in enumerate(
+                zip(made.path.states[:kept], _taken(made, plain), strict=False)
+            )
         ],
     }
     return _text(data)
@@ -55,7 +57,9 @@ def _text(data: dict[str, Any]) -> str:
     """Return JSON with one state a line."""
     states = ",\n  ".join(json.dumps(state, ensure_ascii=False) for state in data["states"])
     head = "".join(
-        f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n" for name, value in data.items() if name != "states"
+        f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)},\n"
+        for name, value in data.items()
+        if name != "states"
     )
     return f'{{\n{head} "states": [\n  {states}\n ]\n}}\n'
 
@@ -81,14 +85,19 @@ def _taken(made: Replay, plain: Interpreter) -> Iterator[tuple[dict[str, Any], s
     """Yield for each state what led to it: its number with the parameters, and the name of the action."""
     yield {"index": 0}, "initial"
     for number, step in enumerate(made.path.steps, 1):
-        yield {"index": number, "step": plain.show(step), "parameters": dict(_parameters(plain, step))}, step.action.label
+        yield (
+            {"index": number, "step": plain.show(step), "parameters": dict(_parameters(plain, step))},
+            step.action.label,
+        )
 
 
 def _parameters(plain: Interpreter, step: Step) -> Iterator[tuple[str, Any]]:
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         yield (
             name,
-            record_as_itf(plain.message_class(domain), value) if isinstance(domain, InFlight) else _scalar(domain, value),
+            record_as_itf(plain.message_class(domain), value)
+            if isinstance(domain, InFlight)
+            else _scalar(domain, value),
         )
 
 
@@ -117,7 +126,9 @@ def _value(field: FieldType, value: Any) -> Any:
         case ArrayOf():
             return [_value(field.element, item) for item in value]
         case BagOf():
-            return {"#map": [[record_as_itf(field.record, item), _number(count)] for item, count in Counter(value).items()]}
+            return {
+                "#map": [[record_as_itf(field.record, item), _number(count)] for item, count in Counter(value).items()]
+            }
 
 
 def _scalar(domain: Domain, value: int) -> Any:

@@ -74,7 +74,10 @@ def _event(event: Event) -> Iterator[str]:
     for signal in event.signals:
         if signal.receiver == actor:
             yield f"{_id(signal.sender)}-->>{_id(actor)}: {_text(signal.text or f'read in step {event.number}')}"
-    notes = [f"{event.number} {event.step.action.label} {event.brief}".rstrip(), *_changed(event.changed.get(actor, ()), actor)]
+    notes = [
+        f"{event.number} {event.step.action.label} {event.brief}".rstrip(),
+        *_changed(event.changed.get(actor, ()), actor),
+    ]
     notes += [f"sends {flight.name} {flight.text}" for flight in event.sends]
     if actor is not None:
         notes += _changed(event.changed.get(None, ()), None)

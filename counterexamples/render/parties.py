@@ -89,7 +89,9 @@ class Parties:
         """Return the party that the cast means: a party, a parameter, a field of the message, or what a path of a state holds."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
-        return named.get(text) or titles.get(text) or (self._at(text, step, state) if "." in text or "[" in text else None)
+        return (
+            named.get(text) or titles.get(text) or (self._at(text, step, state) if "." in text or "[" in text else None)
+        )
 
     def _at(self, path: str, step: Step, key: Key) -> Lane | None:
         """Return the party that a path such as `call[client].node` names; an index is a parameter or a field of the state."""
@@ -101,7 +103,9 @@ class Parties:
             name, _, index = part.rstrip("]").partition("[")
             kind = dict(fields(record)).get(name)
             if kind is None or (index and index not in known and not hasattr(state, index)):
-                raise ModelError(f"Cast: {path!r} of action {step.action.label!r} has no place {part!r} in {record.__name__}.")
+                raise ModelError(
+                    f"Cast: {path!r} of action {step.action.label!r} has no place {part!r} in {record.__name__}."
+                )
             value = getattr(value, name)
             if index and isinstance(kind, ArrayOf):
                 value, kind = value[known[index] if index in known else getattr(state, index)], kind.element

@@ -21,7 +21,17 @@ if TYPE_CHECKING:
 
 MANY = 10
 """Fields that a card shows in full; of more, those that tell how far a replica is, and those that changed."""
-VITAL = ("life", "leader", "leader_epoch", "isr", "high_watermark", "partition_epoch", "fenced", "stopping", "broker_epoch")
+VITAL = (
+    "life",
+    "leader",
+    "leader_epoch",
+    "isr",
+    "high_watermark",
+    "partition_epoch",
+    "fenced",
+    "stopping",
+    "broker_epoch",
+)
 KNOWN = ("leader", "leader_epoch")
 """What a card tells of what a party knows."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
@@ -75,7 +85,10 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
     """Return a state as cards, lane by lane, compared with the one before."""
     record, current = found.plain.machine.state, found.plain.machine.cast.current
     was, now = parts(record, before), parts(record, after)
-    old_rows, new_rows = {part.label: part for part in was if part.label}, {part.label: part for part in now if part.label}
+    old_rows, new_rows = (
+        {part.label: part for part in was if part.label},
+        {part.label: part for part in now if part.label},
+    )
     made: dict[Lane | None, Card] = {lane: Card(lane) for lane in found.lanes}
     made[None] = Card(None)
     for old, new in zip(was, now, strict=True):
@@ -92,7 +105,9 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
             for one, other in zip(*seen, strict=True):
                 _value(made[found.of_field(new.label, "")], one, other, f"its {other.name}", shown=True)
     for array, pointer in current.items():
-        old_row, new_row = (rows[f"{array}[{_own(state, pointer)}]"] for rows, state in ((old_rows, was), (new_rows, now)))
+        old_row, new_row = (
+            rows[f"{array}[{_own(state, pointer)}]"] for rows, state in ((old_rows, was), (new_rows, now))
+        )
         _row(made[found.of_field(new_row.label, "")], old_row._replace(label=array), new_row._replace(label=array))
     return [card for card in made.values() if card.values or card.logs]
 

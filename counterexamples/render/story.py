@@ -156,7 +156,12 @@ def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[
         yield Signal(actor, pupil, f"told in step {event.number}")
     for name, domain in event.step.action.params:
         other = None if isinstance(domain, InFlight) else named.get(name)
-        if other is not None and other not in (actor, teacher, pupil) and other not in event.changed and actor != found.owner:
+        if (
+            other is not None
+            and other not in (actor, teacher, pupil)
+            and other not in event.changed
+            and actor != found.owner
+        ):
             yield Signal(other, actor, "")
 
 
@@ -198,7 +203,9 @@ class Mail:
     def __init__(self, found: Parties, start: Key) -> None:
         state = found.plain.machine.state
         self.parties = found
-        self.bags = [way for place, (name, kind) in enumerate(fields(state)) for way in _ways(name, kind, (place,), start)]
+        self.bags = [
+            way for place, (name, kind) in enumerate(fields(state)) for way in _ways(name, kind, (place,), start)
+        ]
         self.flights: list[Flight] = []
         self.counts = Counter[type[Record]]()
         for way in self.bags:

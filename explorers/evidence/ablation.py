@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
+from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError
-from fencepost.model.language.removal import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +80,12 @@ class Ablation:
     """
 
     def __init__(
-        self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options, kernels: Kernels
+        self,
+        machine: Machine,
+        constants: Constants,
+        properties: tuple[Property, ...],
+        options: Options,
+        kernels: Kernels,
     ) -> None:
         self.machine, self.constants, self.kernels, self.options = machine, constants, kernels, options
         self.all_properties = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -127,7 +132,9 @@ class Ablation:
         return tuple(item.name for item in sorted(found, key=lambda item: item.path.length if item.path else 0))
 
     def _without(self, guard: Guard) -> Outcome:
-        search = MaskedSearch(self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard)
+        search = MaskedSearch(
+            self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard
+        )
         try:
             return self._compared(guard, search, self._run(search))
         except DomainError as error:
@@ -179,7 +186,9 @@ class Ablation:
         reason = self.machine.refuse(constants) if self.machine.refuse else None
         if reason:
             return Outcome(setting, Purpose.REFUSED, why=reason)
-        search = MaskedSearch(self.machine, constants, self.properties, self._options(), kernels=self._kernels_for(constants))
+        search = MaskedSearch(
+            self.machine, constants, self.properties, self._options(), kernels=self._kernels_for(constants)
+        )
         try:
             result = self._run(search)
         except DomainError as error:

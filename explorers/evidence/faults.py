@@ -105,7 +105,11 @@ def _why_not(machine: Machine, name: str, ends: Mapping[str, Linear]) -> str:
     instead = f"Give its budget a constant of its own, such as Range(0, C.{name})"
     end = ends[name]
     text = end.source()[1:-1]
-    if end.offset or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items()) or len(end.terms) > 1:
+    if (
+        end.offset
+        or any(factor != 1 or isinstance(term, Extreme) for term, factor in end.terms.items())
+        or len(end.terms) > 1
+    ):
         return f"its budget ends at {text}, which is not a constant alone. {instead}"
     shared = [other for other in ends if other != name and ends[other].names & end.names]
     if shared:

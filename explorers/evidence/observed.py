@@ -11,9 +11,9 @@ from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.program.ir import translate
 from fencepost.explorers.walk.measures import budgets
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.ir import translate
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 
 if TYPE_CHECKING:
@@ -31,7 +31,9 @@ OWN = ("budget",)
 def everything(state: type[Record]) -> tuple[str, ...]:
     """Return the fields that a protocol keeps: all but budgets and the ghosts of properties."""
     left = {".".join(path) for path in budgets(state)}
-    return tuple(path for path in _leaves(state) if path not in left and not any(_is_aside(name) for name in path.split(".")))
+    return tuple(
+        path for path in _leaves(state) if path not in left and not any(_is_aside(name) for name in path.split("."))
+    )
 
 
 def leaves_of(state: type[Record]) -> tuple[str, ...]:
@@ -61,7 +63,9 @@ def choose_fields(state: type[Record], named: tuple[str, ...]) -> tuple[str, ...
         under = [path for path in leaves if path == wanted or path.startswith(f"{wanted}.")]
         if not under:
             known = sorted({path[:end] for path in leaves for end in _ends(path)})
-            raise UsageError(f"the state has no field {name!r}.{nearest(wanted, known)} Fields are: {', '.join(known)}.")
+            raise UsageError(
+                f"the state has no field {name!r}.{nearest(wanted, known)} Fields are: {', '.join(known)}."
+            )
         found += under
     return tuple(dict.fromkeys(found))
 

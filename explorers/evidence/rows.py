@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.removal import Guard, guards
+from fencepost.explorers.program.removal import Guard, guards
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

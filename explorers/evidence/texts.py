@@ -7,7 +7,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.removal import guards
+from fencepost.explorers.program.removal import guards
 from fencepost.model.language.trees import definition_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ def texts_of(a: Machine, b: Machine) -> Texts:
         if item.only_a or item.only_b or item.effect:
             changed.append(item)
     return Texts(
-        tuple(name for name in mine if name not in others), tuple(name for name in others if name not in mine), tuple(changed)
+        tuple(name for name in mine if name not in others),
+        tuple(name for name in others if name not in mine),
+        tuple(changed),
     )
 
 

@@ -103,7 +103,13 @@ class _Analysis:
     """One question to one graph."""
 
     def __init__(
-        self, rows: Rows, terms: Terms, marks: Array, begins: Array, depth: Callable[[Array], Array], pause: Callable[[], None]
+        self,
+        rows: Rows,
+        terms: Terms,
+        marks: Array,
+        begins: Array,
+        depth: Callable[[Array], Array],
+        pause: Callable[[], None],
     ) -> None:
         self.rows, self.terms, self.marks, self.depth, self.pause = rows, terms, marks, depth, pause
         self.edges = (rows.offsets, rows.targets, rows.classes, terms.allowed.view(np.uint8))
@@ -155,7 +161,16 @@ class _Analysis:
         while len(nodes):
             found = calls.components(self.edges, nodes, self.group, component, order)
             left = calls.promises(
-                self.edges, self.terms.masks, nodes, component, self.group, self.enabled, self.terms.strong, found, fair, first
+                self.edges,
+                self.terms.masks,
+                nodes,
+                component,
+                self.group,
+                self.enabled,
+                self.terms.strong,
+                found,
+                fair,
+                first,
             )
             nodes, first = nodes[:left], first + found
             self.pause()

@@ -26,7 +26,9 @@ def graph_kernels() -> dict[str, Kernel]:
     return found.kernels()
 
 
-def intern(codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int) -> tuple[int, int]:
+def intern(
+    codes: Array, done: int, out: Array, keys: Array, numbers: Array, known: Array, count: int
+) -> tuple[int, int]:
     """Number codes from place `done` on, `count` being known; return how many are known, and how many were numbered."""
     counts = np.array([count, done], np.int64)
     graph_kernels()["intern"](codes, done, out, keys, numbers, known, counts)
@@ -97,19 +99,31 @@ def stems(edges: Edges, inside: Array, begins: Array, depth: Array, distance: Ar
 
 
 def walk(
-    edges: Edges, part: Array, start: int, goal: int, masks: Array, enabled: Array, pending: Array, weak: Array, via: Array
+    edges: Edges,
+    part: Array,
+    start: int,
+    goal: int,
+    masks: Array,
+    enabled: Array,
+    pending: Array,
+    weak: Array,
+    via: Array,
 ) -> int:
     """Return the last of the fewest edges that lead to `goal` or keep a pending promise, -1 if there are none."""
     queue = np.empty(len(part), np.int32)
     return int(graph_kernels()["walk"](*edges, part, start, goal, masks, enabled, pending, weak, via, queue))
 
 
-def spin(edges: Edges, nodes: Array, component: Array, inside: Array, costs: Array, by_edge: Array, distance: Array) -> int:
+def spin(
+    edges: Edges, nodes: Array, component: Array, inside: Array, costs: Array, by_edge: Array, distance: Array
+) -> int:
     """Return the nearest edge with a cost inside a component, -1 if there is none."""
     return int(graph_kernels()["spin"](*edges, nodes, component, inside, costs, by_edge, distance))
 
 
-def dearest(edges: Edges, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array, worst: Array) -> None:
+def dearest(
+    edges: Edges, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array, worst: Array
+) -> None:
     """Write what the most expensive path from each component costs."""
     graph_kernels()["dearest"](*edges, marks, nodes, component, costs, by_edge, worst)
 

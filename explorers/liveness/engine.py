@@ -68,7 +68,9 @@ class Engine:
                 raise
         made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
         seconds = time.perf_counter() - self.began
-        return replace(made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds))
+        return replace(
+            made, complete=not why, why_stopped=why, seconds=max(result.seconds, seconds - self.compile_seconds)
+        )
 
     @staticmethod
     def unknown(prop: Property) -> PropertyResult:

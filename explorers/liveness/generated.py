@@ -17,8 +17,8 @@ from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.program.ir import translate
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.ir import translate
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Watching
@@ -78,7 +78,12 @@ def prepare(
 
 
 def compiled(
-    machine: Machine, constants: Constants, properties: tuple[Property, ...], *, normalize: bool, searched: float = math.inf
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    *,
+    normalize: bool,
+    searched: float = math.inf,
 ) -> Compiled:
     """Return what judging these properties needs, from the cache or compiled now; `searched`: seconds that the search took."""
     began = time.perf_counter()

@@ -65,7 +65,9 @@ class Graph:
                 for number, piece in enumerate(taken):
                     self._append(number, *piece)
         if self._edges != len(self.targets):
-            raise MismatchError(f"the search took {len(self.targets)} steps, its graph has {self._edges}. Please report this.")
+            raise MismatchError(
+                f"the search took {len(self.targets)} steps, its graph has {self._edges}. Please report this."
+            )
         self.codes = self.codes[: self._known].copy()
         return Rows(self.offsets, self.targets, self.classes)
 
@@ -100,7 +102,9 @@ class Graph:
         self.offsets[state + 1 : state + 1 + len(degrees)] = edge + np.cumsum(degrees)
         found = self._found[batch, :count]
         if count and found.min() < 0:
-            raise MismatchError("a state of the finished search has a successor that the search never saw. Please report this.")
+            raise MismatchError(
+                "a state of the finished search has a successor that the search never saw. Please report this."
+            )
         numbers = np.empty(count, np.int32)
         done = 0
         while done < count:
@@ -118,7 +122,13 @@ class Graph:
         """Make a table for the codes that are known."""
         self._keys, self._numbers = np.full(2 * len(self.codes), -1, np.int64), np.zeros(2 * len(self.codes), np.int32)
         calls.intern(
-            self.codes[: self._known], 0, np.empty(self._known, np.int32), self._keys, self._numbers, self.codes.copy(), 0
+            self.codes[: self._known],
+            0,
+            np.empty(self._known, np.int32),
+            self._keys,
+            self._numbers,
+            self.codes.copy(),
+            0,
         )
 
     def _worker(self) -> Worker:

@@ -76,7 +76,9 @@ class Way:
 class Reference:
     """One property, one combination of its parameters."""
 
-    def __init__(self, plain: Interpreter, graph: Graph, starts: list[Key], prop: Property, args: tuple[int, ...]) -> None:
+    def __init__(
+        self, plain: Interpreter, graph: Graph, starts: list[Key], prop: Property, args: tuple[int, ...]
+    ) -> None:
         self.plain, self.graph, self.starts, self.prop, self.args = plain, graph, starts, prop, args
         about = prop.behaviour
         self.happens = {key for key in graph if plain.says(prop, about.then, key, args)}
@@ -120,7 +122,9 @@ class Reference:
         spin = min(self.spins(), key=len, default=None)
         if spin is not None:
             near = min(len(way.stem) for way in self.spins())
-            return Finding(self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous, near)
+            return Finding(
+                self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous, near
+            )
         worst = self.extreme(max)
         most = max((worst[key] for key in self.region.begins), default=0)
         path = self.path(self.dearest(worst, most), Reach.BOUNDED, most) if self.region.begins else None
@@ -140,7 +144,9 @@ class Reference:
         waiting = [set(part) for part in nx.strongly_connected_components(self.region.graph())]
         while waiting:
             part = waiting.pop()
-            happen = {item for key in part for edge in self.region.edges[key] if edge.after in part for item in edge.promises}
+            happen = {
+                item for key in part for edge in self.region.edges[key] if edge.after in part for item in edge.promises
+            }
             enabled = [self.region.enabled[key] for key in part]
             broken = {item for item in frozenset().union(*enabled) - happen if self.strong[item[0]]}
             if broken:
@@ -175,7 +181,8 @@ class Reference:
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
         """Say whether a step to a state keeps one of these promises: it is part of it, or a weak one is not enabled there."""
         return any(
-            item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key]) for item in left
+            item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
+            for item in left
         )
 
     def walk(self, part: set[Key], start: Key, wanted: Callable[[Key, Edge], bool]) -> tuple[list[Edge], Key]:
@@ -202,7 +209,11 @@ class Reference:
             for key in part:
                 for edge in self.region.edges[key]:
                     if edge.cost and edge.after in part:
-                        back = [] if edge.after == key else self.walk(part, edge.after, lambda at, _, key=key: at == key)[0]  # type: ignore[misc]
+                        back = (
+                            []
+                            if edge.after == key
+                            else self.walk(part, edge.after, lambda at, _, key=key: at == key)[0]
+                        )  # type: ignore[misc]
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
@@ -268,4 +279,6 @@ class Reference:
 
 def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -> PropertyResult:
     """Return the verdict on a leads-to or at-most property, given all reachable states and steps."""
-    return summary(prop, plain.constants, [Reference(plain, graph, starts, prop, args).run() for args in plain.arguments(prop)])
+    return summary(
+        prop, plain.constants, [Reference(plain, graph, starts, prop, args).run() for args in plain.arguments(prop)]
+    )

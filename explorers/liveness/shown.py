@@ -64,7 +64,9 @@ def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
 def of_which(plain: Interpreter, fair: Fairness, values: tuple[Any, ...]) -> str:
     """Return the values of `each` as they read in a trace: `leader=1, m.kind=vote`."""
     pairs = zip(fair.each, values, strict=True)
-    return ", ".join(f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs)
+    return ", ".join(
+        f"{item}={plain.show_argument(_domain_with(plain, fair, item, value), value)}" for item, value in pairs
+    )
 
 
 def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> Domain | InFlight:
@@ -95,7 +97,8 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     """Return what a history shows of a leads-to or at-most property, or as text why it shows nothing against it."""
     about = prop.behaviour
     whens = [
-        number == 0 if about.when is None else plain.says(prop, about.when, key, args) for number, key in enumerate(path.states)
+        number == 0 if about.when is None else plain.says(prop, about.when, key, args)
+        for number, key in enumerate(path.states)
     ]
     thens = [plain.says(prop, about.then, key, args) for key in path.states]
     gone = {item.name for item in about.without}
@@ -107,7 +110,9 @@ def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path)
     if path.loop is not None and path.states[path.loop] != path.states[last]:
         return "its loop does not close: the last state differs from the one at which the loop begins"
     first = max(
-        [number + 1 for number in left_out] + [number + 1 for number in range(last + (not costs_end)) if thens[number]] + [0]
+        [number + 1 for number in left_out]
+        + [number + 1 for number in range(last + (not costs_end)) if thens[number]]
+        + [0]
     )
     begin = next((number for number in range(first, last + 1) if whens[number]), None)
     if begin is None:
@@ -140,7 +145,9 @@ def _unfair(plain: Interpreter, prop: Property, path: Path, loop: int) -> str:
         if fair.strong or all((number, values) in found for found in enabled):
             which = of_which(plain, fair, values)
             often = "again and again" if fair.strong else "all the time"
-            return f"the loop is not fair: `{fair}`{f' ({which})' if which else ''} is enabled {often} and never happens"
+            return (
+                f"the loop is not fair: `{fair}`{f' ({which})' if which else ''} is enabled {often} and never happens"
+            )
     return ""
 
 
@@ -157,7 +164,9 @@ def retrace(plain: Interpreter, start: Key, steps: Iterable[Step], loop: int | N
     return Path(start, taken, tuple(states), loop)
 
 
-def confirmed(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None) -> Path:
+def confirmed(
+    plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path, reach: Reach, cost: int | None
+) -> Path:
     """Return a path that shows what an engine says; raise MismatchError if it does not."""
     found = shown(plain, prop, args, path)
     if isinstance(found, str):

@@ -52,7 +52,9 @@ def summary(prop: Property, constants: Constants, findings: list[Finding]) -> Pr
     values = {name: value for (name, _), value in zip(prop.behaviour.params, chosen.args, strict=False)}
     if prop.kind is Kind.LEADS_TO:
         verdict = Verdict.HOLDS if chosen.reach is Reach.BOUNDED else Verdict.VIOLATED
-        return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, note=note, vacuous=vacuous)
+        return PropertyResult(
+            prop.name, prop.kind, verdict, chosen.path, chosen.args, values, note=note, vacuous=vacuous
+        )
     about = prop.behaviour
     bound = None if about.bound is None else about.bound.value(constants.values)
     kept = chosen.worst is not None and (bound is None or chosen.worst <= bound)
@@ -62,7 +64,9 @@ def summary(prop: Property, constants: Constants, findings: list[Finding]) -> Pr
     return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, cost, note, vacuous)
 
 
-def with_behaviours(result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]) -> Result:
+def with_behaviours(
+    result: Result, properties: tuple[Property, ...], judge: Callable[[Property], PropertyResult]
+) -> Result:
     """Return the result with the properties of whole behaviours judged too, in the order in which they were asked for.
 
     They are judged on the graph of all states, so where the search did not finish nothing is known of them.

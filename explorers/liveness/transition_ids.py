@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory, Value
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language import ir
+    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nodes import Slot
     from fencepost.model.language.actions import Property
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.interpreter import Step
-    from fencepost.model.language.ir.nodes import Slot
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Record
 
@@ -101,7 +101,11 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
     first: dict[str, int] = {}
     total = 0
     wanted = {
-        (item.name, name) for prop in properties for fair in prop.behaviour.fair for item in fair.actions for name in fair.each
+        (item.name, name)
+        for prop in properties
+        for fair in prop.behaviour.fair
+        for item in fair.actions
+        for name in fair.each
     }
     for item in machine.actions:
         found: list[Part] = []
@@ -110,10 +114,14 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
                 record = dict(fields(machine.state))[domain.bag]
                 assert isinstance(record, BagOf)
                 names = {
-                    each.partition(".")[2] for action, each in wanted if action == item.name and each.partition(".")[0] == name
+                    each.partition(".")[2]
+                    for action, each in wanted
+                    if action == item.name and each.partition(".")[0] == name
                 }
                 found += [
-                    part for part in _leaves(name, record.record, layout) if "" in names or part.text.split(".")[1] in names
+                    part
+                    for part in _leaves(name, record.record, layout)
+                    if "" in names or part.text.split(".")[1] in names
                 ]
             else:
                 found.append(_part(name, name, None, domain, layout))
@@ -153,7 +161,9 @@ def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, la
     return Part(param, text, way, low, max(1, high - low + 1))
 
 
-def _leaves(param: str, record: type[Record], layout: Layout, text: str = "", way: tuple[int, ...] = ()) -> Iterator[Part]:
+def _leaves(
+    param: str, record: type[Record], layout: Layout, text: str = "", way: tuple[int, ...] = ()
+) -> Iterator[Part]:
     """Yield every number and flag in a message."""
     for place, (name, field) in enumerate(fields(record)):
         label, here = f"{text or param}.{name}", (*way, place)

@@ -30,7 +30,9 @@ class Explored(Protocol):
     module: Any
 
 
-def explain(search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None) -> None:
+def explain(
+    search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
+) -> None:
     """A check failed natively in one of these rows, which were taken in turn: let the plain semantics say what is wrong.
 
     Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it. `way`

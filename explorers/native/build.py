@@ -30,5 +30,7 @@ def sources_of(
     if behaviours and graph:
         from fencepost.explorers.liveness.generated import sources as graph_sources
 
-        sources += graph_sources(found.machine, found.machine.set_constants(values), behaviours, normalize=normalize)[:2]
+        sources += graph_sources(found.machine, found.machine.set_constants(values), behaviours, normalize=normalize)[
+            :2
+        ]
     return sources

@@ -107,7 +107,9 @@ def _restore(search: Expansion, folder: Path, manifest: dict[str, Any]) -> None:
     search.position = position
 
 
-def look_at_question(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+def look_at_question(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
+) -> None:
     """Raise UsageError if the checkpoint is of another question, as far as that can be seen before anything is compiled."""
     folder = Path(options.checkpoint or "")
     refuse_other_question(folder, _manifest(folder)["question"], _asked(machine, constants, properties, options))
@@ -143,7 +145,9 @@ def _differing(name: str, there: Any, here: Any) -> str:
     return f"the {name} changed since"
 
 
-def _asked(machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> dict[str, Any]:
+def _asked(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
+) -> dict[str, Any]:
     return {
         "protocol": machine.name,
         "constants": dict(constants.shown),
@@ -181,7 +185,9 @@ def _manifest(folder: Path) -> dict[str, Any]:
     except OSError as error:
         if error.errno == errno.EFBIG:
             raise _damaged(folder) from None
-        raise UsageError(f"there is no checkpoint in {folder}: run once with --checkpoint {folder} and a budget.") from None
+        raise UsageError(
+            f"there is no checkpoint in {folder}: run once with --checkpoint {folder} and a budget."
+        ) from None
     try:
         found = sealed.object_in(text)
         if found.get("format") != FORMAT:

@@ -20,7 +20,7 @@ from fencepost.explorers.native.llvm.libraries import is_kept, library
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.machine import CODES
-from fencepost.model.language import ir
+from fencepost.explorers.program import ir
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import MismatchError, UsageError
 
@@ -106,7 +106,9 @@ class Kernels:
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
         """Raise MismatchError if one of these is not among the compiled properties: it would never be evaluated, and hold."""
-        missing = [item.name for item in properties if item not in self.source.state_properties + self.source.step_properties]
+        missing = [
+            item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
+        ]
         if missing:
             raise MismatchError(
                 f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: please report it."
@@ -188,7 +190,12 @@ def load(source: Source, level: int = LEVEL) -> Kernels:
 def bound(source: Source, found: Library, level: int) -> Kernels:
     """Return the kernels of a library."""
     return Kernels(
-        source, SimpleNamespace(**shared(), **found.kernels()), level, found.seconds, found.memory, seconds_to_optimize(source)
+        source,
+        SimpleNamespace(**shared(), **found.kernels()),
+        level,
+        found.seconds,
+        found.memory,
+        seconds_to_optimize(source),
     )
 
 

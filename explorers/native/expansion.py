@@ -175,7 +175,9 @@ class Expansion:
         self.owners = OWNERS
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.facts = np.zeros((OWNERS, FACTS), np.int64)
-        self.partitions = [Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts) for facts in self.facts]
+        self.partitions = [
+            Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts) for facts in self.facts
+        ]
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""

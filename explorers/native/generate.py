@@ -12,7 +12,7 @@ from fencepost.explorers.native.lower.bounds import Bounds
 from fencepost.explorers.native.lower.machine import write_expand, write_judge
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.masks import Masks
-from fencepost.model.language import ir
+from fencepost.explorers.program import ir
 from fencepost.model.language.domains import InFlight, evaluated
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import MOST_COMBINATIONS

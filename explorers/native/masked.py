@@ -12,10 +12,10 @@ import numpy as np
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.program.removal import without
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.removal import without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.expansion import Worker
     from fencepost.explorers.native.store import Progress
+    from fencepost.explorers.program.removal import Guard
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path, Step
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
-    from fencepost.model.language.removal import Guard
 
 NOWHERE = -1
 
@@ -105,7 +105,9 @@ class MaskedSearch(Search):
                     continue
                 except DomainError as error:
                     return Departure(path, step, str(error))
-        raise MismatchError("compiled code refused a step for leaving a domain, and the plain semantics takes all of them.")
+        raise MismatchError(
+            "compiled code refused a step for leaving a domain, and the plain semantics takes all of them."
+        )
 
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.
@@ -124,7 +126,9 @@ class MaskedSearch(Search):
 
     def _others(self, guard: Guard) -> list[int]:
         own = self.numbers[guard.action, guard.number]
-        return [self.masks.slots[n][0] for (action, _), n in self.numbers.items() if action == guard.action and n != own]
+        return [
+            self.masks.slots[n][0] for (action, _), n in self.numbers.items() if action == guard.action and n != own
+        ]
 
     def _refusals(self, off: list[int]) -> np.ndarray[Any, Any]:
         worker = self._worker()

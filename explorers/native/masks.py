@@ -31,7 +31,9 @@ class Masks:
     def __init__(self, module: Module) -> None:
         reserve = module.shape.reserve
         self.slots = [[reserve() for _ in range(1 + len(guard.parts))] for guard in module.program.guards]
-        module.switches.update({(n, part): slot for n, slots in enumerate(self.slots) for part, slot in enumerate(slots)})
+        module.switches.update(
+            {(n, part): slot for n, slots in enumerate(self.slots) for part, slot in enumerate(slots)}
+        )
         self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:

@@ -62,7 +62,9 @@ def extent(value: Linear | int, rooms: Mapping[str, int], lows: Mapping[str, int
     return linear(value).span(lows, rooms)
 
 
-def ends_of(domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+def ends_of(
+    domain: Domain, rooms: Mapping[str, int], lows: Mapping[str, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return how low and how high the low bound of a domain may be, and the same of its high bound."""
     if isinstance(domain, Range):
         return extent(domain.low, rooms, lows), extent(domain.high, rooms, lows)

@@ -97,7 +97,9 @@ class Search(Expansion):
             except DomainError as error:
                 self.position.found, self.position.seconds = self.sure, earlier + time.perf_counter() - began
                 if self._violated():
-                    error.found = replace(self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth)
+                    error.found = replace(
+                        self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth
+                    )
                 raise
             self.position.seconds = earlier + time.perf_counter() - began
         try:
@@ -217,7 +219,9 @@ class Search(Expansion):
             why_stopped=why,
             distinct=self.distinct,
             generated=self.generated,
-            depth=self.position.depth if complete or not self.distinct > sum(self.position.levels) else self.position.depth + 1,
+            depth=self.position.depth
+            if complete or not self.distinct > sum(self.position.levels)
+            else self.position.depth + 1,
             seconds=self.position.seconds,
             properties=tuple(self._judged(item, complete=complete) for item in self.properties),
             fired={item.label: count for item, count in zip(self.machine.actions, fired, strict=True)},

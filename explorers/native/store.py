@@ -198,7 +198,9 @@ class Partition:
     def bytes(self) -> int:
         """Memory in use, without room that was reserved and never touched."""
         per_state = self.parents.itemsize + (self.hashes.itemsize if self.compact else self.dtype.itemsize)
-        levels = (self.fresh_base - self.base + self.count - self.fresh_base) * self.dtype.itemsize if self.compact else 0
+        levels = (
+            (self.fresh_base - self.base + self.count - self.fresh_base) * self.dtype.itemsize if self.compact else 0
+        )
         return self.count * per_state + self.table.nbytes + levels
 
     def row(self, number: int) -> Any:

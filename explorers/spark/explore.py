@@ -103,7 +103,9 @@ class Explore:
                 with Signals(native._ask):
                     exchange = Exchange(context, manifest.partitions)
                     foreign = manifest.level if self.options.resume else 0
-                    work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (), foreign)
+                    work = Work(
+                        self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (), foreign
+                    )
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
                 if self._violated(manifest):

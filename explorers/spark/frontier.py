@@ -26,5 +26,7 @@ def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
     """Return the unsafe settings with no unsafe one below them, in the order given. Values are in the order of their axis."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
-        name for name, point in unsafe.items() if not any(below(other.places, point.places) for other in unsafe.values())
+        name
+        for name, point in unsafe.items()
+        if not any(below(other.places, point.places) for other in unsafe.values())
     )

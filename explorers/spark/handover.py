@@ -36,7 +36,9 @@ def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
         newest = [numbers[numbers >= start] for numbers, start in zip(chosen, position.starts, strict=True)]
         firsts = [len(numbers) for numbers in earlier]
         if base < level:
-            blocks[0].append(list(store.write_block(_block(native, base, partition, [0] * owners, earlier, identities))))
+            blocks[0].append(
+                list(store.write_block(_block(native, base, partition, [0] * owners, earlier, identities)))
+            )
         blocks[-1].append(list(store.write_block(_block(native, level, partition, firsts, newest, identities))))
     manifest = Manifest(
         partitions=partitions,

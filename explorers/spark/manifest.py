@@ -76,7 +76,9 @@ def load(store: Store, native: Search) -> Manifest:
     """Return the manifest of a search that asked the same; raise UsageError if there is none that fits."""
     where = f"{store.url}/{NAME}"
     if not store.exists(NAME):
-        raise UsageError(f"there is no checkpoint of the spark engine in {store.url}: run once with --checkpoint {store.url}.")
+        raise UsageError(
+            f"there is no checkpoint of the spark engine in {store.url}: run once with --checkpoint {store.url}."
+        )
     try:
         found = sealed.object_in(store.read(NAME, sealed.MOST))
         if found.get("format") != FORMAT:

@@ -15,7 +15,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.kernels import ANCESTORS, FACTS, KEPT, KNOWN, LIMIT, OWNERS, RING, ROOM, SLOTS, STORED, TABLE
+from fencepost.explorers.native.kernels import (
+    ANCESTORS,
+    FACTS,
+    KEPT,
+    KNOWN,
+    LIMIT,
+    OWNERS,
+    RING,
+    ROOM,
+    SLOTS,
+    STORED,
+    TABLE,
+)
 from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 
@@ -144,7 +156,9 @@ class MappedPartition:
                 stored, table = self._stored(owner), self.tables[owner]
                 facts[0, [STORED, KEPT, TABLE, SLOTS]] = address_of(stored), len(stored), address_of(table), len(table)
                 facts[0, LIMIT] = min(int(len(table) * FILL), MOST_STATES)
-                stopped = module.insert(words, hashes, positions, order, starts, facts, owner, place, nobody, queue, False)
+                stopped = module.insert(
+                    words, hashes, positions, order, starts, facts, owner, place, nobody, queue, False
+                )
                 self.counts[owner] = facts[0, KNOWN]
                 if stopped < 0:
                     break

@@ -62,7 +62,9 @@ def _property(native: Search, trails: _Trails, manifest: Manifest, item: Propert
         return PropertyResult(item.name, item.kind, decided if complete else Verdict.UNDETERMINED)
     path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
     path = with_late_faults(native.plain, path, item)
-    return PropertyResult(item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path)
+    return PropertyResult(
+        item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path
+    )
 
 
 class _Trails:

@@ -134,11 +134,15 @@ def look_for_java() -> None:
     wanted = f"Spark needs Java {OLDEST_JAVA} or newer"
     if java is None:
         where = f"JAVA_HOME is {home}, and there is no bin/java in it" if home else "there is no `java` here"
-        raise UsageError(f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME.")
+        raise UsageError(
+            f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
+        )
     text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
-        raise UsageError(f"{wanted}, and {java} does not say which it is: {text.strip()[:200]!r}. Set JAVA_HOME to another.")
+        raise UsageError(
+            f"{wanted}, and {java} does not say which it is: {text.strip()[:200]!r}. Set JAVA_HOME to another."
+        )
     release = int(found[2]) if found[1] == "1" else int(found[1])
     if release < OLDEST_JAVA:
         raise UsageError(f"{wanted}, and {java} is Java {release}: install a newer one or set JAVA_HOME to it.")
@@ -146,7 +150,9 @@ def look_for_java() -> None:
 
 def first_cause(text: str) -> str:
     """Return the sentence of a Java or Python error that says what is wrong, without its stack."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))]
+    lines = [
+        line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith(("at ", "File "))
+    ]
     causes = [line for line in lines if re.match(r"(Caused by: )?[\w.]*(Error|Exception)\b.*: ", line)]
     sentence = (causes or lines or ["it does not say why"])[-1]
     return sentence if sentence.endswith(".") else f"{sentence}."
@@ -171,7 +177,9 @@ def _look_at_executors(context: SparkContext) -> None:
     try:
         answers = context.parallelize(range(2), 2).mapPartitions(look).collect()
     except Exception as error:
-        raise UsageError(f"Spark's executors cannot run Python tasks of Fencepost: {first_cause(str(error))} {how}") from error
+        raise UsageError(
+            f"Spark's executors cannot run Python tasks of Fencepost: {first_cause(str(error))} {how}"
+        ) from error
     for answer in answers:
         if answer != mine:
             what = f"cannot import it ({answer[2:]})" if answer.startswith("! ") else f"have version {answer}"

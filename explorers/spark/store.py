@@ -162,7 +162,9 @@ class Store:
         )
 
     def _missing(self, name: str) -> DamagedError:
-        return DamagedError(f"{self.path}/{name}: this file of the checkpoint is missing. Start afresh without --resume.")
+        return DamagedError(
+            f"{self.path}/{name}: this file of the checkpoint is missing. Start afresh without --resume."
+        )
 
     @staticmethod
     def name(level: int, partition: int) -> str:
@@ -213,7 +215,9 @@ class Store:
         """Raise DamagedError for the folder of a level that is a link: blocks stay in the folder of the checkpoint."""
         folder = Path(self.path, name).parent
         if folder != Path(self.path) and folder.is_symlink():
-            raise DamagedError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
+            raise DamagedError(
+                f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link."
+            )
 
     def exists(self, name: str) -> bool:
         """Say whether a file is there."""

@@ -101,12 +101,16 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
             _refuse_other(folder, earlier, asked, models)
             models = {**earlier["models"], **models}
         elif names != [MANIFEST]:  # a sweep that could not start has walked nothing
-            raise UsageError(f"{folder} is not empty: write --resume to add to the sweep in it, or name another folder.")
+            raise UsageError(
+                f"{folder} is not empty: write --resume to add to the sweep in it, or name another folder."
+            )
     system.create_dir(path, recursive=True)
     Store(folder).write(MANIFEST, sealed.sealed({"format": FORMAT, "question": asked, "models": models}))
 
 
-def _refuse_other(folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]) -> None:
+def _refuse_other(
+    folder: str, earlier: dict[str, Any], asked: dict[str, Any], models: dict[str, dict[str, str]]
+) -> None:
     """Raise UsageError if the walks in a folder are of another question, or of another model than now."""
     for name, value in asked.items():
         if earlier["question"].get(name) != value:
@@ -120,7 +124,9 @@ def _refuse_other(folder: str, earlier: dict[str, Any], asked: dict[str, Any], m
 
 
 def _model(origin: Origin) -> dict[str, str]:
-    return model_of(origin.kernels().source, Interpreter(origin.machine(), origin.constants(), normalize=origin.normalize))
+    return model_of(
+        origin.kernels().source, Interpreter(origin.machine(), origin.constants(), normalize=origin.normalize)
+    )
 
 
 def _entries(system: Any, path: str) -> list[Any]:
@@ -142,7 +148,9 @@ def _manifest(folder: str) -> dict[str, Any]:
         manifest = {}
     question, models = manifest.get("question"), manifest.get("models")
     if not isinstance(question, dict) or not isinstance(models, dict):
-        raise UsageError(f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder.")
+        raise UsageError(
+            f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder."
+        )
     return {"question": question, "models": models}
 
 
@@ -177,7 +185,9 @@ def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block
         last_kept = functions.coalesce(functions.max("walk"), functions.lit(-1))
         counted = rows.groupBy("cell", "block").agg(functions.count("*"), last_kept).collect()
     except Exception as error:
-        raise UsageError(f"the walks in {folder} cannot be read: {first_cause(str(error))} Name another folder.") from error
+        raise UsageError(
+            f"the walks in {folder} cannot be read: {first_cause(str(error))} Name another folder."
+        ) from error
     kept = {(cell, block): (count, last + 1) for cell, block, count, last in counted}
     left = []
     for item in wanted:
@@ -232,7 +242,9 @@ def run(
             swept.done += len(chosen)
             swept.walks += sum(item.last - item.first for item in chosen)
             swept.seconds = time.perf_counter() - began
-            size = max(FIRST_ROUND * parallel, min(8 * size, int(len(chosen) * ROUND_SECONDS / (time.perf_counter() - before))))
+            size = max(
+                FIRST_ROUND * parallel, min(8 * size, int(len(chosen) * ROUND_SECONDS / (time.perf_counter() - before)))
+            )
             if tell is not None:
                 tell(swept.walks, swept.walks * sweep.depth, swept.seconds)
             if budget is not None and swept.seconds > budget and waiting:

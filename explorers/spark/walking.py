@@ -72,7 +72,9 @@ def walk_blocks(sweep: Sweep, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.
             weights, at = walker.weights(dict(sweep.weights)), row["first"]
             while at < row["last"]:
                 began = time.perf_counter()
-                made = walker.walk(at, row["last"], seed=sweep.seed, depth=sweep.depth, weights=weights, keep=True, broken=True)
+                made = walker.walk(
+                    at, row["last"], seed=sweep.seed, depth=sweep.depth, weights=weights, keep=True, broken=True
+                )
                 yield rows_of(walker, made, row["cell"], row["block"], time.perf_counter() - began)
                 at += len(made.steps)
 
@@ -108,7 +110,8 @@ def rows_of(walker: Walker, made: Walks, cell: str, block: int, seconds: float) 
         pa.array(np.arange(made.first, made.first + count), pa.int64()),
         pa.array([str(Verdict.VIOLATED if found else Verdict.NOT_FOUND) for found in violated.tolist()], pa.string()),
         pa.array(
-            [names[item] if found else "" for item, found in zip(first.tolist(), violated.tolist(), strict=True)], pa.string()
+            [names[item] if found else "" for item, found in zip(first.tolist(), violated.tolist(), strict=True)],
+            pa.string(),
         ),
         pa.array(np.where(violated, shortest, 0), pa.int32()),
         pa.array(made.steps, pa.int32()),

@@ -130,7 +130,9 @@ class _Outbox:
     def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
         """Sort successors by receiver; yield what became large enough to send."""
         to = targets(buffers.hashes[0, :count], len(self.boxes))
-        buffers.order[0, :count] = np.argsort(to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable")
+        buffers.order[0, :count] = np.argsort(
+            to.astype(np.uint16 if len(self.boxes) < 1 << 16 else np.uint32), kind="stable"
+        )
         buffers.starts[0, 1:] = np.cumsum(np.bincount(to, minlength=len(self.boxes)))
         for target in np.flatnonzero(np.diff(buffers.starts[0])).tolist():
             box = self.boxes[target] = self.boxes[target] or Partition(self.kernels, self.layout.dtype, compact=False)
@@ -149,7 +151,9 @@ class _Outbox:
         assert box is not None
         self.boxes[target] = None
         head = _FRAME.pack(_STATES, self.sender, box.count)
-        return target, b"".join((head, box.rows[: box.count].view(np.uint8).data, box.parents[: box.count].view(np.uint8).data))
+        return target, b"".join(
+            (head, box.rows[: box.count].view(np.uint8).data, box.parents[: box.count].view(np.uint8).data)
+        )
 
 
 def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iterator[tuple[int, bytes]]:
@@ -241,7 +245,9 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
         answer = Received(number, mapped.counts.tolist(), len(positions), (0, 0), len(arrived), expanded)
         new = [mapped.of(owner, first) for owner, first in enumerate(firsts)]
         _judge(work, kernels, new, firsts, answer)
-        block = Block(work.level + 1, number, tuple(firsts), tuple(len(item) for item in fresh), np.concatenate(new), ancestors)
+        block = Block(
+            work.level + 1, number, tuple(firsts), tuple(len(item) for item in fresh), np.concatenate(new), ancestors
+        )
         answer.block = store.write_block(block)
     return answer
 
@@ -287,7 +293,9 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
             return
         for item, row in zip(properties, found, strict=False):
             if 0 <= row < UNDECIDED:
-                answer.found[item.name] = _least(answer.found.get(item.name, -1), owner + (firsts[owner] + int(row)) * len(new))
+                answer.found[item.name] = _least(
+                    answer.found.get(item.name, -1), owner + (firsts[owner] + int(row)) * len(new)
+                )
 
 
 def _own(folder: Path) -> None:
@@ -295,7 +303,9 @@ def _own(folder: Path) -> None:
     folder.mkdir(0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise UsageError(f"{folder} belongs to somebody else: name another scratch folder with --conf spark.local.dir=FOLDER.")
+        raise UsageError(
+            f"{folder} belongs to somebody else: name another scratch folder with --conf spark.local.dir=FOLDER."
+        )
 
 
 def partition_folders(run: str) -> Path:

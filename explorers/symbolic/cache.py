@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
+from fencepost.explorers import program
 from fencepost.explorers.cache_folder import cache_folder, content, keep
+from fencepost.explorers.program.fingerprint import ends, plain_texts, texts
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
-from fencepost.model.language.fingerprint import ends, plain_texts, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +63,9 @@ def _kept(file: Path) -> Proof | None:
     return None
 
 
-def digest(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str) -> str:
+def digest(
+    machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str
+) -> str:
     """Return the fingerprint of everything that a proof depends on; `engine` distinguishes those of one version of it from another's."""
     parts = [
         *texts(machine, properties),
@@ -85,8 +88,7 @@ def digest(machine: Machine, constants: Constants, properties: tuple[Property, .
 
 def engine_version() -> str:
     """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
-    files = (
-        path for folder in (Path(__file__).parent, Path(language.__file__).parent) for path in sorted(folder.rglob("*.py"))
-    )
+    folders = (Path(__file__).parent, Path(language.__file__).parent, Path(program.__file__).parent)
+    files = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     text = "".join(path.read_text() for path in files)
     return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import BinaryOp, Order, UnaryOp
+from fencepost.explorers.program.subset.kinds import INT
 from fencepost.explorers.symbolic import folds, terms
 from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
 from fencepost.explorers.symbolic.references import Refs, asked, merge, read
@@ -25,9 +28,6 @@ from fencepost.explorers.symbolic.terms import (
     truth,
 )
 from fencepost.model.language import bits
-from fencepost.model.language.ir import nodes
-from fencepost.model.language.ir.nodes import BinaryOp, Order, UnaryOp
-from fencepost.model.language.subset.kinds import INT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.explorers.program.ir.nodes import FoldOp
 from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.places import Bag, Cell, Slot
 from fencepost.explorers.symbolic.references import Numbers, Refs, read
 from fencepost.explorers.symbolic.terms import Flag, Num, both, choose, either, negate, number, truth
-from fencepost.model.language.ir.nodes import FoldOp
 
 if TYPE_CHECKING:
+    from fencepost.explorers.program.ir.nodes import Clause, Fold
     from fencepost.explorers.symbolic.frames import Frame, Walking
     from fencepost.explorers.symbolic.terms import Value
-    from fencepost.model.language.ir.nodes import Clause, Fold
 
 
 class Quantified(NamedTuple):

@@ -128,7 +128,9 @@ def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
     if happened.passes is True or asking.ask(happened.cut) == z3.unsat:
         return ()
     return tuple(
-        dict.fromkeys(item.what for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat)
+        dict.fromkeys(
+            item.what for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat
+        )
     )
 
 

@@ -31,8 +31,8 @@ from fencepost.explorers.symbolic.terms import (
 )
 
 if TYPE_CHECKING:
+    from fencepost.explorers.program.ir.nodes import For
     from fencepost.explorers.symbolic.frames import Frame, Walking
-    from fencepost.model.language.ir.nodes import For
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
@@ -94,13 +94,17 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         held = dict(frame.slots)
         _go_round(run, frame, node, enter, (start, stop))
         after = {name: frame.slots.get(name) for name in known}
-        found = {name: _shape(run, frame, node, held[name], after[name]) for name in known if after[name] is not held[name]}
+        found = {
+            name: _shape(run, frame, node, held[name], after[name]) for name in known if after[name] is not held[name]
+        }
         run.journals.pop()
         journal.undo()
         frame.slots, frame.live = dict(known), entry
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
-        if written.keys() <= places.keys() and all(name in shapes and shapes[name] == shape for name, shape in wider.items()):
+        if written.keys() <= places.keys() and all(
+            name in shapes and shapes[name] == shape for name, shape in wider.items()
+        ):
             break  # the checks of this round are those of all rounds
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
@@ -142,7 +146,8 @@ def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot
             old = place.array.terms[place.path]
             arrays = [z3.Const(run.fresh_name(), term.sort()) for term in old]
             place.array.terms[place.path] = tuple(
-                array if reached is True else z3.If(reached, array, term) for array, term in zip(arrays, old, strict=True)
+                array if reached is True else z3.If(reached, array, term)
+                for array, term in zip(arrays, old, strict=True)
             )
     for name, shape in shapes.items():
         frame.slots[name] = choose(where, _any_value(run, shape), frame.slots[name])
@@ -163,7 +168,9 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
     """Return what a name may hold that a round gives another value."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
-        run.refuse(frame, node, "this loop has no bound, and it changes what a name refers to", "leave its bound bounded")
+        run.refuse(
+            frame, node, "this loop has no bound, and it changes what a name refers to", "leave its bound bounded"
+        )
     if all(map(is_flag, values)):
         return None
     if any(isinstance(item, Mask) and item.sign is False for item in values) and all(

@@ -70,7 +70,9 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     """
     solver = asking.solver
     solver.push()
-    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)), *strict_arguments(system, happened))
+    solver.add(
+        *(boolean(strict(system, place)) for place in (before, happened.after)), *strict_arguments(system, happened)
+    )
     if ask_allowed(system, asking) != z3.sat:
         solver.pop()
         return None
@@ -138,12 +140,16 @@ def strict(system: System, place: Rec) -> Flag:
 def strict_constants(system: System) -> list[Flag]:
     """Return that the lifted constants are in their ranges."""
     declared = system.constants.declared()
-    return [at_most(item, int(declared[name].high)) for name, item in system.lifting.values.items() if isinstance(item, Num)]
+    return [
+        at_most(item, int(declared[name].high)) for name, item in system.lifting.values.items() if isinstance(item, Num)
+    ]
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
     """Yield that the arguments of a step are in the domains that the lifted constants give, NONE left out."""
-    for (_, domain), value in zip(happened.move.action.params if happened.move.action else (), happened.args, strict=True):
+    for (_, domain), value in zip(
+        happened.move.action.params if happened.move.action else (), happened.args, strict=True
+    ):
         if isinstance(domain, Range):
             yield from map(boolean, _between(system, domain, value))
             if system.lifting.is_lifted(domain.low):

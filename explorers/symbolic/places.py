@@ -170,7 +170,9 @@ class Arr:
                 yield True, self.items[index]
             return
         low, high = bounds(index)
-        for place in range(max(low or 0, 0), min(len(self.items) - 1 if high is None else high, len(self.items) - 1) + 1):
+        for place in range(
+            max(low or 0, 0), min(len(self.items) - 1 if high is None else high, len(self.items) - 1) + 1
+        ):
             yield equal(index, place), self.items[place]
 
 
@@ -210,7 +212,10 @@ class Endless:
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield the one element that an index stands for."""
-        yield True, View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), "")
+        yield (
+            True,
+            View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), ""),
+        )
 
 
 def _is_quantified(index: Any) -> bool:
@@ -250,7 +255,9 @@ class View:
     def part(self, name: str) -> Any:
         """Return the place of a field."""
         path = self.path + name
-        return Slot(self.array, self.index, path) if path in self.array.kinds else View(self.array, self.index, f"{path}.")
+        return (
+            Slot(self.array, self.index, path) if path in self.array.kinds else View(self.array, self.index, f"{path}.")
+        )
 
 
 @dataclass
@@ -384,7 +391,9 @@ class Lifting:
 
     def domain(self) -> Flag:
         """Return that every lifted constant is in its range."""
-        return both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in self.values.items() if isinstance(item, Num)))
+        return both(
+            *(Kind(name, item.lo, item.hi).domain(item) for name, item in self.values.items() if isinstance(item, Num))
+        )
 
     def is_lifted(self, value: Linear | int) -> bool:
         """Say whether a sum of constants has no fixed value."""
@@ -450,7 +459,10 @@ def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Va
     """Return a record whose cells hold what `leaf(path, kind)` gives; endless arrays and bags hold variables."""
     return Rec(
         record,
-        {name: _build(lifting, field, leaf, f"{path}{name}", f"{record.__name__}.{name}") for name, field in fields(record)},
+        {
+            name: _build(lifting, field, leaf, f"{path}{name}", f"{record.__name__}.{name}")
+            for name, field in fields(record)
+        },
     )
 
 

@@ -114,7 +114,9 @@ def prove(
     refuse_behaviours(properties, "induction is about states and single steps")
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
-            raise UsageError(f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out.")
+            raise UsageError(
+                f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out."
+            )
         if not item.kind.must_hold:
             raise UsageError(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
@@ -246,15 +248,23 @@ def _initial_failures(system: System, answers: list[Answer], settings: Settings)
         violated = name in shown
         why = "fails initially"
         if not violated:
-            why += " for some value of the constants that have any" if settings.lifted else ", as z3 says without showing how"
-        found[name] = Finding(name, _kind(system.properties, name), Verdict.VIOLATED if violated else Verdict.UNDETERMINED, why)
+            why += (
+                " for some value of the constants that have any"
+                if settings.lifted
+                else ", as z3 says without showing how"
+            )
+        found[name] = Finding(
+            name, _kind(system.properties, name), Verdict.VIOLATED if violated else Verdict.UNDETERMINED, why
+        )
     for name in {name for item in answers for name in item.unknown}:
         why = "z3 cannot say of the initial states"
         found[name] = Finding(name, _kind(system.properties, name), Verdict.UNDETERMINED, why)
     return found
 
 
-def _consecution(system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, Answer]) -> None:
+def _consecution(
+    system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, Answer]
+) -> None:
     """Ask about every move: first with all constants as they are, where a counterexample is found soon, then with some lifted.
 
     Answers are put into `said` by the number of the move, each as soon as there is one.
@@ -338,7 +348,12 @@ def _everywhere(machine: Machine, constants: Constants, properties: tuple[Proper
         machine.name,
         "every state of the domains",
         tuple(
-            Finding(item.name, item.kind, Verdict.PROVED if answer == "unsat" else Verdict.UNDETERMINED, whys.get(answer, ""))
+            Finding(
+                item.name,
+                item.kind,
+                Verdict.PROVED if answer == "unsat" else Verdict.UNDETERMINED,
+                whys.get(answer, ""),
+            )
             for item, answer in zip(properties, said, strict=True)
         ),
         queries=answers[-1][1] if answers else 0,
@@ -414,7 +429,9 @@ def _replayed(system: System, reached: Reached, known: tuple[Failure, ...]) -> R
 def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
     """Return an error of a run that says which constants have other values there than they were given."""
     given = system.constants.values
-    others = [f"{name}={value}" for name, value in (history.constants if history else {}).items() if value != given[name]]
+    others = [
+        f"{name}={value}" for name, value in (history.constants if history else {}).items() if value != given[name]
+    ]
     if not others:
         return error
     told = DomainError(f"with {' '.join(others)}, {error}")
@@ -480,7 +497,9 @@ def _over_steps(machine: Machine, constants: Constants, properties: tuple[Proper
         else:
             found.append(Finding(item.name, item.kind, Verdict.PROVED))
     small = System(machine, constants, properties) if settings.lifted else None
-    bounded = [consecution(small, move, settings.timeout, explain=False) for move in small.moves] if small is not None else []
+    bounded = (
+        [consecution(small, move, settings.timeout, explain=False) for move in small.moves] if small is not None else []
+    )
     total = Totals()
     total.add(bounded)
     both = replace(

@@ -30,7 +30,9 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     except DisabledError:
         initially = False
     if not initially:
-        raise MismatchError("z3 found a run from a state that is not initial on the plain semantics. Please report this.")
+        raise MismatchError(
+            "z3 found a run from a state that is not initial on the plain semantics. Please report this."
+        )
     prop = next((item for item in properties if item.name == history.violates), None)
     states, steps, last = [history.start], [], None
     try:

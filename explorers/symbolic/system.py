@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.program.ir import translate
 from fencepost.explorers.symbolic.bags import canonical, settle
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs
@@ -16,7 +17,6 @@ from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
-from fencepost.model.language.ir import translate
 from fencepost.model.language.records import Schema
 
 if TYPE_CHECKING:

@@ -108,7 +108,11 @@ def _of_state(own: list[Field]) -> Iterator[str]:
             yield f"s.{one.path} == s.{other.path} - 1"
     for item in own:
         for members in own:
-            if item.is_index and members.is_set and str(linear(members.domain.count) - 1) == str(linear(item.domain.high)):
+            if (
+                item.is_index
+                and members.is_set
+                and str(linear(members.domain.count) - 1) == str(linear(item.domain.high))
+            ):
                 yield f"s.{item.path} < 0 or bits.contains(s.{members.path}, s.{item.path})"
 
 

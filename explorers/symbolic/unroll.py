@@ -80,7 +80,9 @@ class Reached:
     @property
     def history(self) -> History | None:
         """The shortest run that violates a property."""
-        return min((item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None)
+        return min(
+            (item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None
+        )
 
 
 _FIRST = z3.Int("choice0")
@@ -127,7 +129,11 @@ class Chain:
 
     def _error_at_start(self) -> History | None:
         for found in self.starts:
-            limits = (self.system.lifting.domain(), *strict_arguments(self.system, found), *strict_constants(self.system))
+            limits = (
+                self.system.lifting.domain(),
+                *strict_arguments(self.system, found),
+                *strict_constants(self.system),
+            )
             if found.cut is not False and self.ask_inside(found.cut, *limits) == z3.sat:
                 return error_at_start(self.system, self.asking.solver.model(), found)
         return None
@@ -183,7 +189,9 @@ class Chain:
 
     def holds(self, number: int) -> Flag:
         """Return that every property over states holds in a state."""
-        return both(*(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties)))
+        return both(
+            *(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties))
+        )
 
     def failure(self, name: str, flag: Flag, number: int) -> Failure | str:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
@@ -221,7 +229,9 @@ class Chain:
                 (said == z3.unknown or self.inside is not True) and self.asking.ask(happened.cut) != z3.unsat
             ):
                 found += [
-                    item.what for item in happened.checks if self.asking.ask(happened.present, negate(item.passes)) != z3.unsat
+                    item.what
+                    for item in happened.checks
+                    if self.asking.ask(happened.present, negate(item.passes)) != z3.unsat
                 ]
         return found, None
 
@@ -317,6 +327,8 @@ def _one_more(system: System, k: int, timeout: float, tell: Callable[[Reached], 
         if said == z3.unknown:
             unknown[name] = k
         broken = (*found.broken, *([name] if said == z3.sat else []))
-        found = replace(found, broken=broken, unknown=dict(unknown), queries=chain.asking.queries, seconds=chain.asking.seconds)
+        found = replace(
+            found, broken=broken, unknown=dict(unknown), queries=chain.asking.queries, seconds=chain.asking.seconds
+        )
         tell(found)
     return found

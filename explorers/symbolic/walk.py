@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import z3
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.subset.scope import refusal
 from fencepost.explorers.symbolic import bags, expressions, loops
 from fencepost.explorers.symbolic.folds import Quantified, held_by
 from fencepost.explorers.symbolic.frames import Check, Frame
@@ -31,14 +33,12 @@ from fencepost.explorers.symbolic.terms import (
     same,
     truth,
 )
-from fencepost.model.language.ir import nodes
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-from fencepost.model.language.subset.scope import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fencepost.model.language.ir import Function, Program
+    from fencepost.explorers.program.ir import Function, Program
     from fencepost.model.language.records import Record
 
 
@@ -144,7 +144,9 @@ class Walk:
             either(negate(decided), both(at_most(start, last), less(last, stop), at_last, earlier)),
             either(decided, at_most(stop, last)),
         ]
-        self.checks += [replace(item, where=both(item.where, at_most(variable, last))).for_all(variable) for item in made]
+        self.checks += [
+            replace(item, where=both(item.where, at_most(variable, last))).for_all(variable) for item in made
+        ]
 
     # -- statements
 
@@ -157,7 +159,10 @@ class Walk:
                 _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
                 self.refuse(
-                    frame, statement, f"the symbolic engine has no term for {error}", "bound the number, or check with `check`"
+                    frame,
+                    statement,
+                    f"the symbolic engine has no term for {error}",
+                    "bound the number, or check with `check`",
                 )
 
     def break_off(self, frame: Frame, _: nodes.Break) -> None:
@@ -269,7 +274,9 @@ class Walk:
             yield from self.numbers(frame, node, source)
             return
         if isinstance(source.first, Endless):
-            self.refuse(frame, node, "this loop runs over an array that --unbounded made endless", "leave its size bounded")
+            self.refuse(
+                frame, node, "this loop runs over an array that --unbounded made endless", "leave its size bounded"
+            )
         if isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))

@@ -126,7 +126,11 @@ class _Tally:
 
     def add(self, other: _Tally) -> None:
         """Add a batch of later walks."""
-        self.walks, self.steps, self.stuck = self.walks + other.walks, self.steps + other.steps, self.stuck + other.stuck
+        self.walks, self.steps, self.stuck = (
+            self.walks + other.walks,
+            self.steps + other.steps,
+            self.stuck + other.stuck,
+        )
         self.longest, self.log = max(self.longest, other.longest), max(self.log, other.log)
         self.faults = max(self.faults, other.faults)
         self.count, self.fired = self.count + other.count, self.fired + other.fired

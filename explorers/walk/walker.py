@@ -129,7 +129,9 @@ class Walker:
         The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the number
         (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
         """
-        return self._whole(self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0])
+        return self._whole(
+            self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
+        )
 
     def way(self, number: int, *, seed: int, steps: int, weights: Sequence[int] = ()) -> list[Key]:
         """Return the states of a random walk, the initial one and those after each of its first `steps` steps."""
@@ -163,7 +165,9 @@ class Walker:
                 )
         found = tuple(chosen.get(name, 1) for name in known)
         if not any(found):
-            raise UsageError("every action was given the weight 0, so no walk could take a step: give one of them a weight.")
+            raise UsageError(
+                "every action was given the weight 0, so no walk could take a step: give one of them a weight."
+            )
         return found if chosen else ()
 
     # -- the kernel's arguments
@@ -182,7 +186,9 @@ class Walker:
         keep: bool = False,
     ) -> tuple[Walks, np.ndarray[Any, Any]]:
         if depth > MOST_STEPS:
-            raise UsageError(f"walks of {depth:,} steps were asked for, which are too long: ask for at most {MOST_STEPS:,}.")
+            raise UsageError(
+                f"walks of {depth:,} steps were asked for, which are too long: ask for at most {MOST_STEPS:,}."
+            )
         source, count = self.kernels.source, last - first
         room = max(1, source.most_successors)
         states, steps = max(1, len(self._of_states)), max(1, len(self._of_steps))

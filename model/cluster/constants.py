@@ -123,7 +123,9 @@ class C(Constants):
     """What a run of the replication model may set."""
 
     # sizes
-    brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition unless spare says otherwise")
+    brokers = shape(
+        3, low=2, high=5, meaning="brokers, each with a replica of the one partition unless spare says otherwise"
+    )
     max_records = capacity(1, low=0, high=4, room=2, meaning="records that producers write in all")
     metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
@@ -135,7 +137,9 @@ class C(Constants):
     clean_stops = bound(0, low=0, high=4, meaning="controlled shutdowns")
     fences = bound(1, low=0, high=6, meaning="times that the controller fences a broker")
     shrinks = bound(1, low=0, high=4, meaning="times that a leader asks to shrink the ISR")
-    lags = bound(0, low=0, high=2, meaning="times that a follower has not caught up for too long (with waits_for_joining)")
+    lags = bound(
+        0, low=0, high=2, meaning="times that a follower has not caught up for too long (with waits_for_joining)"
+    )
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
@@ -148,7 +152,9 @@ class C(Constants):
     elr_disables = bound(0, low=0, high=1, meaning="with ELR: times that an operator turns the feature off")
     early_starts = bound(0, low=0, high=2, meaning="times that a new process follows before it is registered (HYP-15)")
     movable = bound(0, low=0, high=5, meaning="brokers of which operators add and remove replicas: the first")
-    least_replicas = bound(0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none")
+    least_replicas = bound(
+        0, low=0, high=5, meaning="replicas that operators leave the partition at least, and never none"
+    )
     spare = bound(0, low=0, high=4, meaning="of these, brokers without a replica at the start: the last")
 
     # initial state
@@ -163,8 +169,12 @@ class C(Constants):
 
     # follower and leader logs
     truncation = choice(Truncation.FETCH, meaning="how followers truncate: high-watermark, kip-101, kip-279, fetch")
-    fetch_leader_epoch_check = switch(default=True, meaning="leaders serve fetches of their own leader epoch only (KIP-320)")
-    fetch_broker_epoch_check = switch(default=True, meaning="leaders refuse fetches of an older broker epoch (KAFKA-15221)")
+    fetch_leader_epoch_check = switch(
+        default=True, meaning="leaders serve fetches of their own leader epoch only (KIP-320)"
+    )
+    fetch_broker_epoch_check = switch(
+        default=True, meaning="leaders refuse fetches of an older broker epoch (KAFKA-15221)"
+    )
     fenced_epoch_check = switch(
         default=False, meaning="leaders compare fetches with the broker epochs of fenced brokers too (HYP-9)"
     )
@@ -172,14 +182,19 @@ class C(Constants):
     epochless_fetches = choice(
         Epochless.ACCEPTED, meaning="fetches without a broker epoch are: accepted (HYP-15), ineligible, refused"
     )
-    diverging_fetch_counts = switch(default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)")
+    diverging_fetch_counts = switch(
+        default=False, meaning="a diverging fetch updates the follower's state (KAFKA-13141)"
+    )
     high_watermark_before_truncation = switch(
         default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
     )
-    last_epoch_lost_on_empty = switch(default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)")
+    last_epoch_lost_on_empty = switch(
+        default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)"
+    )
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
-        FencedAnswers.IGNORED, meaning="an answer that fences a truncation query is: ignored, checked, trusted (KAFKA-7786)"
+        FencedAnswers.IGNORED,
+        meaning="an answer that fences a truncation query is: ignored, checked, trusted (KAFKA-7786)",
     )
     fetches_report = choice(Field.ABSENT, meaning="the field HighWatermark in fetches (KIP-1166): absent, own, unknown")
 
@@ -188,7 +203,9 @@ class C(Constants):
     rollback_on = choice(Rollback.INELIGIBLE, meaning="give up an ISR change on: ineligible, any-error, timeout, never")
     epoch_start_check = switch(default=True, meaning="a replica joins the ISR only once it is past the epoch start")
     leader_eligibility_check = switch(default=True, meaning="the leader asks its cache for fenced brokers (KIP-841)")
-    leader_broker_epoch_check = switch(default=True, meaning="the leader compares broker epochs with its cache (KIP-903)")
+    leader_broker_epoch_check = switch(
+        default=True, meaning="the leader compares broker epochs with its cache (KIP-903)"
+    )
     broker_epoch_from = choice(EpochSource.FETCH, meaning="broker epochs of ISR members come from: fetch, cache")
     atomic_expansion = switch(default=True, meaning="check and request of an ISR expansion are one step (KAFKA-15221)")
     one_request_in_flight = switch(default=True, meaning="one AlterPartition in flight per leader (KAFKA-12686)")
@@ -218,7 +235,8 @@ class C(Constants):
         meaning="brokers apply partitions and their min ISR: topics-first, configs-first (HYP-11), together",
     )
     answers_carry_min_isr = switch(
-        default=False, meaning="with an ISR that it has asked for a leader gets the min ISR by which it was judged (HYP-11)"
+        default=False,
+        meaning="with an ISR that it has asked for a leader gets the min ISR by which it was judged (HYP-11)",
     )
     metadata_in_shutdown = switch(
         default=True, meaning="a broker that is shutting down applies metadata (KAFKA-13858, KAFKA-14296)"
@@ -241,7 +259,9 @@ class C(Constants):
         default=False, meaning="the controller answers a request again whose ISR is there already (KAFKA-14144)"
     )
     election_opens_epoch = switch(default=True, meaning="a new leader leads in a new leader epoch (KIP-101)")
-    registration_opens_epoch = switch(default=False, meaning="a registration opens a leader epoch (rejected by KIP-903)")
+    registration_opens_epoch = switch(
+        default=False, meaning="a registration opens a leader epoch (rejected by KIP-903)"
+    )
     unfencing_needs_isr = switch(
         default=False, meaning="a broker stays fenced until it is in the ISR, which it then cannot join (KIP-841)"
     )
@@ -261,7 +281,9 @@ class C(Constants):
     elr_within_replicas = switch(
         default=False, meaning="with ELR: who is removed from the replicas is not eligible any more (HYP-10)"
     )
-    elr_judged_by = choice(Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)")
+    elr_judged_by = choice(
+        Judging.OWN, meaning="with ELR, the min ISR of the controller is: own, smaller, heartbeats (HYP-11)"
+    )
     stale_elr_elects = switch(
         default=True, meaning="with ELR turned off, who is left in an ELR from before may be elected (HYP-14)"
     )

@@ -95,7 +95,9 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     require(not bits.contains(image.stopping, broker))
     acceptable = bits.with_member(active(c, image), broker)
     leader = leader_after(s, c, image.isr, 0, acceptable) if image.leader == NONE else image.leader
-    require(leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch)
+    require(
+        leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch
+    )
     if bits.contains(image.isr, broker) or not c.unfencing_needs_isr:
         append_image(s)
         now = newest(s)
@@ -213,7 +215,9 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
     require(is_eligible(c, image, m))
     isr = isr_after(s, c, m.isr)
-    suffices = c.elr_judged_by == Judging.SMALLER and bits.size(isr) >= effective_min_isr(c, image, min(m.raised, image.raised))
+    suffices = c.elr_judged_by == Judging.SMALLER and bits.size(isr) >= effective_min_isr(
+        c, image, min(m.raised, image.raised)
+    )
     elr = 0 if suffices else elr_after(s, c, m.isr, 0)
     leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
     leader_epoch = epoch_for(s, c, m.isr, leader)

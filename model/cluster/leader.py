@@ -358,7 +358,9 @@ def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     require(f.answer.kind == Answer.NONE)
     require(f.truncating)
     asked = log.latest_epoch(f)
-    meant = asked if c.truncation == Truncation.KIP_101 else log.end_offset_epoch(r, local(s, leader).leader_epoch, asked)
+    meant = (
+        asked if c.truncation == Truncation.KIP_101 else log.end_offset_epoch(r, local(s, leader).leader_epoch, asked)
+    )
     if c.fetch_leader_epoch_check and asks_in_old_epoch(s, leader, follower):
         f.answer.kind = Answer.FENCED
     else:

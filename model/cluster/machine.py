@@ -11,7 +11,16 @@ from fencepost.model.cluster import (
     producer,
     reassignment,
 )
-from fencepost.model.cluster.constants import C, Checkpoint, Completion, Epochless, Judging, Publishing, UncleanShutdown, refuse
+from fencepost.model.cluster.constants import (
+    C,
+    Checkpoint,
+    Completion,
+    Epochless,
+    Judging,
+    Publishing,
+    UncleanShutdown,
+    refuse,
+)
 from fencepost.model.cluster.operators import REPAIRS, terms
 from fencepost.model.cluster.state import State, initial
 from fencepost.model.language import Cast, Machine, Version
@@ -109,7 +118,12 @@ def notes(c: C) -> tuple[str, ...]:
             "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the conjecture HYP-15; "
             "`--set epochless_fetches=refused` closes it."
         )
-    if c.elr and c.raises + c.lowers > 0 and c.elr_judged_by != Judging.HEARTBEATS and c.publishing != Publishing.TOGETHER:
+    if (
+        c.elr
+        and c.raises + c.lowers > 0
+        and c.elr_judged_by != Judging.HEARTBEATS
+        and c.publishing != Publishing.TOGETHER
+    ):
         found.append(
             "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come from HYP-11; "
             "`--set elr_judged_by=heartbeats` closes it."

@@ -15,7 +15,18 @@ from fencepost.model.cluster.leader import (
     start_epoch,
 )
 from fencepost.model.cluster.network import leave_fetch_behind
-from fencepost.model.cluster.state import Answer, Broker, Image, ImageIndex, Replica, State, has_process, leads, local, newest
+from fencepost.model.cluster.state import (
+    Answer,
+    Broker,
+    Image,
+    ImageIndex,
+    Replica,
+    State,
+    has_process,
+    leads,
+    local,
+    newest,
+)
 from fencepost.model.language import NONE, action, bits, require
 
 
@@ -71,7 +82,9 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     if had and not has:
         delete_replica(s, c, broker)
     r.applied = index
-    if not had or (c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch)):
+    if not had or (
+        c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch)
+    ):
         r.raised = new.raised
     if changes and new.leader == broker:
         make_leader(s, c, broker, was_leader, in_new_epoch)

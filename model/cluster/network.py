@@ -7,7 +7,14 @@ connections, and losing one is never handling it.
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Rollback
 from fencepost.model.cluster.controller import is_repeated, passes_epoch_checks
-from fencepost.model.cluster.leader import fetch_epoch, fetched_epoch, forget_copies, is_awaited, is_stale_fetch, record_fetch
+from fencepost.model.cluster.leader import (
+    fetch_epoch,
+    fetched_epoch,
+    forget_copies,
+    is_awaited,
+    is_stale_fetch,
+    record_fetch,
+)
 from fencepost.model.cluster.state import (
     AlterPartition,
     Answer,
@@ -28,7 +35,9 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     image = local(s, broker)
     f = s.replica[broker]
     has_replica = not bits.contains(image.missing, broker)
-    is_fetching = image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and has_replica
+    is_fetching = (
+        image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and has_replica
+    )
     if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
         s.late_fetches.add(
             leader=image.leader,
@@ -76,7 +85,9 @@ def may_be_fenced(s: State, leader: int, follower: int) -> bool:
         left > 0
         or not is_running(s, follower)
         or bits.contains(newest(s).stopping, follower)
-        or any(bits.contains(s.image[index].fenced, follower) for index in range(s.replica[leader].applied, s.newest + 1))
+        or any(
+            bits.contains(s.image[index].fenced, follower) for index in range(s.replica[leader].applied, s.newest + 1)
+        )
     )
 
 
@@ -125,7 +136,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
         return False
     if bits.contains(one.missing | other.missing, broker):
         return bits.contains(one.missing & other.missing, broker)
-    return broker not in (one.leader, other.leader) and one.leader_epoch == other.leader_epoch and one.leader == other.leader
+    return (
+        broker not in (one.leader, other.leader)
+        and one.leader_epoch == other.leader_epoch
+        and one.leader == other.leader
+    )
 
 
 def normalize(s: State, c: C) -> None:

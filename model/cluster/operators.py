@@ -4,8 +4,15 @@ from fencepost.model.cluster.constants import C, Judging, Loss
 from fencepost.model.language import Repair
 
 REPAIRS = (
-    Repair("HYP-1", "a leader that is elected again forgets its followers' log ends", {"reset_followers_on_reelection": 1}),
-    Repair("HYP-2", "only a fenced broker registers again", {"fenced_before_registration": 1}, {"registration_leaves_isr": 0}),
+    Repair(
+        "HYP-1", "a leader that is elected again forgets its followers' log ends", {"reset_followers_on_reelection": 1}
+    ),
+    Repair(
+        "HYP-2",
+        "only a fenced broker registers again",
+        {"fenced_before_registration": 1},
+        {"registration_leaves_isr": 0},
+    ),
     Repair("HYP-3", "metadata with an equal partition epoch changes nothing", {"equal_partition_epoch_overwrites": 0}),
     Repair("HYP-9", "leaders compare fetches with the epochs of fenced brokers too", {"fenced_epoch_check": 1}),
     Repair("HYP-10", "who loses its replica leaves the ELR", {"elr_within_replicas": 1}, {"elr": 1}),
@@ -16,7 +23,10 @@ REPAIRS = (
         {"elr": 1},
     ),
     Repair(
-        "HYP-12", "a change of min ISR leaves partitions without a leader alone", {"leaderless_elr_is_cleared": 0}, {"elr": 1}
+        "HYP-12",
+        "a change of min ISR leaves partitions without a leader alone",
+        {"leaderless_elr_is_cleared": 0},
+        {"elr": 1},
     ),
     Repair("HYP-14", "an ELR elects nobody once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
 )

@@ -175,7 +175,9 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
     forgets = is_on and leader != NONE
     new_last_known = NONE if forgets else image.leader if leader == NONE and remembers else s.last_known_leader
     moves = missing != image.missing or adding != s.adding or removing != s.removing
-    changes = new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
+    changes = (
+        new_isr != image.isr or new_elr != s.elr or leader != image.leader or new_last_known != s.last_known_leader
+    )
     image.leader_epoch = epoch_after(s, c, isr, leader, missing)
     image.isr = new_isr
     image.leader = leader
@@ -192,7 +194,9 @@ def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
     """Write a change that asks for this ISR, with what goes with it, and with the end of a reassignment that it brings."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
-    change_partition(s, c, isr_after(s, c, isr), elr, leader, missing, 0 if done else s.adding, 0 if done else s.removing)
+    change_partition(
+        s, c, isr_after(s, c, isr), elr, leader, missing, 0 if done else s.adding, 0 if done else s.removing
+    )
 
 
 def leader_after(s: State, c: C, isr: int, unclean: int, acceptable: int) -> int:

@@ -2,7 +2,14 @@
 
 from enum import IntEnum
 
-from fencepost.model.consumers.constants import C, Errors, errors, gives_not_available, keeps_received, leader_refuses_too
+from fencepost.model.consumers.constants import (
+    C,
+    Errors,
+    errors,
+    gives_not_available,
+    keeps_received,
+    leader_refuses_too,
+)
 from fencepost.model.consumers.state import Case, Replica
 
 

@@ -118,7 +118,9 @@ class C(Constants):
     # sizes
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the one partition; 0 is its first leader")
     records = capacity(3, low=1, high=5, room=3, meaning="offsets that a log may reach")
-    epochs = capacity(2, low=1, high=4, room=3, meaning="leader epochs in all; the first is 1, so elections are one less")
+    epochs = capacity(
+        2, low=1, high=4, room=3, meaning="leader epochs in all; the first is 1, so elections are one less"
+    )
 
     # budgets
     unclean_elections = bound(0, low=0, high=2, meaning="elections from outside the ISR, among all")
@@ -132,7 +134,9 @@ class C(Constants):
     fetch_from = choice(Allowed.DESIGN, meaning="a consumer may fetch from: design, leader only, isr, any")
     errors = choice(Errors.DESIGN, meaning="out-of-range answers tell: design, two-codes, bounds, bare: nothing")
     not_available = choice(Option.DESIGN, meaning="a fetch may be answered by OFFSET_NOT_AVAILABLE: design, off, on")
-    selector = choice(Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader")
+    selector = choice(
+        Selector.DESIGN, meaning="replicas are chosen by: design, given-isr, given-all (consumer), leader"
+    )
     reaction = choice(
         Reaction.DESIGN,
         meaning="an offset not known to be too small: design, reset, check (ask the leader), check-case-4, leader-first",
@@ -143,24 +147,39 @@ class C(Constants):
     # the consumer
     policy = choice(Policy.LATEST, meaning="auto.offset.reset: earliest, latest, none")
     position_epochs = switch(default=True, meaning="positions carry the leader epoch of the last record read (KIP-320)")
-    fetch_epochs = switch(default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)")
-    without_epoch_asks = choice(Option.DESIGN, meaning="out of range without an epoch, the leader is asked before the reset")
+    fetch_epochs = switch(
+        default=True, meaning="fetches carry the consumer's leader epoch, and replicas compare it (KIP-320)"
+    )
+    without_epoch_asks = choice(
+        Option.DESIGN, meaning="out of range without an epoch, the leader is asked before the reset"
+    )
     nearest = bound(4, low=0, high=4, meaning="the replica in the consumer's rack; a number that none has: any may be")
     preference_ends = choice(
         Ends.DESIGN, meaning="the preference of a replica ends with: design, metadata, leader (a new one), never"
     )
     errors_end_preference = switch(
-        default=True, meaning="a replica that is lost, or in a later leader epoch, is not preferred any more (KAFKA-14379)"
+        default=True,
+        meaning="a replica that is lost, or in a later leader epoch, is not preferred any more (KAFKA-14379)",
     )
-    knows_who_answered = switch(default=False, meaning="an out-of-range answer that is not the leader's never starts a reset")
-    refreshes_when_unavailable = switch(default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata")
-    refreshes_after_check = switch(default=True, meaning="after a check the consumer asks for metadata before it fetches on")
+    knows_who_answered = switch(
+        default=False, meaning="an out-of-range answer that is not the leader's never starts a reset"
+    )
+    refreshes_when_unavailable = switch(
+        default=True, meaning="OFFSET_NOT_AVAILABLE makes the consumer ask for metadata"
+    )
+    refreshes_after_check = switch(
+        default=True, meaning="after a check the consumer asks for metadata before it fetches on"
+    )
     earliest_from = choice(Earliest.DESIGN, meaning="`earliest` is the log start of: design, raised, next, leader")
 
     # replicas
     tail_is_uncommitted = switch(default=False, meaning="case 1 includes a fetch at the high watermark itself (Q41)")
-    keeps_received = choice(Option.DESIGN, meaning="followers keep the last high watermark received, above their log end too")
-    log_start_travels = switch(default=True, meaning="answers to followers carry the leader's log start, which they take over")
+    keeps_received = choice(
+        Option.DESIGN, meaning="followers keep the last high watermark received, above their log end too"
+    )
+    log_start_travels = switch(
+        default=True, meaning="answers to followers carry the leader's log start, which they take over"
+    )
     high_watermark_before_truncation = switch(
         default=False, meaning="a diverging answer moves the high watermark first (KAFKA-14704)"
     )
@@ -170,17 +189,22 @@ class C(Constants):
         Option.DESIGN,
         meaning="a follower's fetch is answered at once for a new high watermark alone (KAFKA-9952): design, off, on",
     )
-    list_offsets_guard = switch(default=True, meaning="no latest offset while the high watermark is behind the epoch (KIP-207)")
+    list_offsets_guard = switch(
+        default=True, meaning="no latest offset while the high watermark is behind the epoch (KIP-207)"
+    )
     latest_is = choice(Latest.HIGH_WATERMARK, meaning="the latest offset is: high-watermark, log-end")
     epoch_end = choice(EpochEnd.DESIGN, meaning="consumers are told epoch ends: design, log-end, clamped, guarded")
     valid_at_end = switch(default=True, meaning="a position equal to the end of its epoch is valid (Q49)")
     compares_epochs = switch(default=False, meaning="an answer with an older epoch means truncation, whatever its end")
     tells_epoch_before = switch(
-        default=False, meaning="an offset comes with the epoch of the record before it, none at a log start; else the leader's"
+        default=False,
+        meaning="an offset comes with the epoch of the record before it, none at a log start; else the leader's",
     )
 
     # what is folded, for large runs
-    answers_in_flight = switch(default=True, meaning="answers with records take a step of their own to arrive at a follower")
+    answers_in_flight = switch(
+        default=True, meaning="answers with records take a step of their own to arrive at a follower"
+    )
     asks_for_metadata = switch(
         default=True, meaning="metadata comes to a consumer that has asked for it; otherwise at any time"
     )
@@ -193,9 +217,13 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.unclean_elections >= c.epochs:
-        return f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} leave room for: set epochs higher."
+        return (
+            f"unclean_elections={c.unclean_elections} is more than epochs={c.epochs} leave room for: set epochs higher."
+        )
     if c.reaction == Reaction.CHECK_CASE_4 and errors(c) != Errors.BOUNDS:
-        return "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
+        return (
+            "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
+        )
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
         return f"late_errors={c.late_errors} is about consumers that ask the leader first: set reaction=leader-first, or version kafka-4.1."
     return None
@@ -203,7 +231,9 @@ def refuse(c: C) -> str | None:
 
 def allowed(c: C) -> int:
     """Return which replicas a consumer may be sent to (axis V1)."""
-    return c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
+    return (
+        c.fetch_from if c.fetch_from != Allowed.DESIGN else (Allowed.ANY if c.design == Design.NEWER else Allowed.ISR)
+    )
 
 
 def errors(c: C) -> int:
@@ -241,7 +271,9 @@ def has_metadata_log(c: C) -> bool:
 
 def asks_leader_without_epoch(c: C) -> bool:
     """Say whether a consumer without an epoch asks the leader before it resets."""
-    return c.without_epoch_asks == Option.ON or (c.without_epoch_asks == Option.DESIGN and c.design == Design.IMPLEMENTED)
+    return c.without_epoch_asks == Option.ON or (
+        c.without_epoch_asks == Option.DESIGN and c.design == Design.IMPLEMENTED
+    )
 
 
 def earliest_from(c: C) -> int:
@@ -260,7 +292,9 @@ def preference_ends(c: C) -> int:
 
 def tells_high_watermark(c: C) -> bool:
     """Say whether a new high watermark alone is a reason to answer a follower's fetch."""
-    return c.tells_high_watermark == Option.ON or (c.tells_high_watermark == Option.DESIGN and c.design != Design.IMPLEMENTED)
+    return c.tells_high_watermark == Option.ON or (
+        c.tells_high_watermark == Option.DESIGN and c.design != Design.IMPLEMENTED
+    )
 
 
 def keeps_received(c: C) -> bool:

@@ -179,7 +179,10 @@ def consumer_is_fenced(s: State, c: C) -> None:
     require(consumer.doing == Doing.FETCHING)
     require(s.replica[target(s)].is_up)
     require(s.replica[target(s)].epoch > consumer.epoch)
-    require((c.errors_end_preference and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
+    require(
+        (c.errors_end_preference and consumer.preferred != NONE)
+        or (c.asks_for_metadata and not consumer.wants_metadata)
+    )
     if c.errors_end_preference:
         consumer.preferred = NONE
     ask_for_metadata(s, c)
@@ -194,7 +197,10 @@ def consumer_cannot_connect(s: State, c: C) -> None:
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
     require(not s.replica[target(s)].is_up)
-    require((c.errors_end_preference and consumer.preferred != NONE) or (c.asks_for_metadata and not consumer.wants_metadata))
+    require(
+        (c.errors_end_preference and consumer.preferred != NONE)
+        or (c.asks_for_metadata and not consumer.wants_metadata)
+    )
     if c.errors_end_preference:
         consumer.preferred = NONE
     ask_for_metadata(s, c)

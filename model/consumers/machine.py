@@ -16,7 +16,9 @@ VERSIONS = (
         "the newer revision of KIP-392: OFFSET_NOT_AVAILABLE, one error with log start and high watermark, any replica",
         {"design": Design.NEWER},
     ),
-    Version("kafka-4.1", "KIP-392 as Kafka's code has it: the leader chooses, errors of followers end the preference", {}),
+    Version(
+        "kafka-4.1", "KIP-392 as Kafka's code has it: the leader chooses, errors of followers end the preference", {}
+    ),
     Version(
         "repaired",
         "the newer revision with ends of epochs that wait for the high watermark, epochs that are compared, and offsets that come with the "

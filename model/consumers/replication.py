@@ -1,7 +1,15 @@
 """How records, high watermarks and leader epochs get to the replicas, and how old records go."""
 
 from fencepost.model.consumers import log
-from fencepost.model.consumers.constants import Allowed, C, Selector, allowed, keeps_received, selector, tells_high_watermark
+from fencepost.model.consumers.constants import (
+    Allowed,
+    C,
+    Selector,
+    allowed,
+    keeps_received,
+    selector,
+    tells_high_watermark,
+)
 from fencepost.model.consumers.state import Broker, Kind, Replica, State, has_leader, newest_leader
 from fencepost.model.language import action, bits, require
 

@@ -21,12 +21,20 @@ class C(Constants):
 
     # sizes
     controllers = shape(3, low=1, high=3, meaning="controllers, all of them voters; 0 is the first active one")
-    brokers = shape(2, low=2, high=3, meaning="brokers, each with a replica of the one partition; 0 is its first leader")
+    brokers = shape(
+        2, low=2, high=3, meaning="brokers, each with a replica of the one partition; 0 is its first leader"
+    )
     max_epoch = capacity(2, low=1, high=5, room=4, meaning="last controller epoch; the first is 1")
-    decisions = capacity(2, low=0, high=6, room=4, meaning="records that controllers write in all, without control records")
+    decisions = capacity(
+        2, low=0, high=6, room=4, meaning="records that controllers write in all, without control records"
+    )
     max_records = capacity(1, low=0, high=3, room=1, meaning="records that leaders of the partition append in all")
-    initial_isr = bound(2, low=1, high=3, meaning="members of the ISR at the start: the leader and the lowest other brokers")
-    late_requests = capacity(1, low=0, high=2, room=1, meaning="AlterPartition requests at a time whose sender has asked again")
+    initial_isr = bound(
+        2, low=1, high=3, meaning="members of the ISR at the start: the leader and the lowest other brokers"
+    )
+    late_requests = capacity(
+        1, low=0, high=2, room=1, meaning="AlterPartition requests at a time whose sender has asked again"
+    )
 
     # budgets
     fences = bound(1, low=0, high=4, meaning="times that a controller fences a broker")
@@ -46,10 +54,13 @@ class C(Constants):
         default=True, meaning="whoever knows of a later controller epoch takes nothing from a leader of an older one"
     )
     catches_up_before_deciding = switch(
-        default=True, meaning="a new controller is active once its epoch's start is committed and everything before it applied"
+        default=True,
+        meaning="a new controller is active once its epoch's start is committed and everything before it applied",
     )
     answers_after_commit = switch(default=True, meaning="answers wait until what they were made from is committed")
-    reverts_uncommitted = switch(default=True, meaning="a controller that is deposed reverts its state to what is committed")
+    reverts_uncommitted = switch(
+        default=True, meaning="a controller that is deposed reverts its state to what is committed"
+    )
     refuses_unknown_epochs = switch(
         default=True, meaning="a controller that knows less than the leader says NOT_CONTROLLER (KAFKA-14154)"
     )
@@ -60,7 +71,8 @@ class C(Constants):
         default=True, meaning="a broker that looks for the active controller finds none of an older epoch than it knows"
     )
     asks_again_after_failover = switch(
-        default=True, meaning="a leader that its controller left without an answer asks the next one, and takes nothing back"
+        default=True,
+        meaning="a leader that its controller left without an answer asks the next one, and takes nothing back",
     )
 
 

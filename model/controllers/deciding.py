@@ -7,7 +7,17 @@ from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import C
 from fencepost.model.controllers.quorum import advance_high_watermark, has_later_leader, is_active
 from fencepost.model.controllers.requests import say_not_controller
-from fencepost.model.controllers.state import Broker, Change, Controller, Image, LateRequest, Reply, Request, State, Status
+from fencepost.model.controllers.state import (
+    Broker,
+    Change,
+    Controller,
+    Image,
+    LateRequest,
+    Reply,
+    Request,
+    State,
+    Status,
+)
 from fencepost.model.language import NONE, InFlight, action, bits, require
 
 

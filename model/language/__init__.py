@@ -1,7 +1,18 @@
 """The modelling language: everything that a model file imports."""
 
 from fencepost.model.language import bits
-from fencepost.model.language.actions import Action, Kind, Property, action, always, choose, fits, require, sometimes, step
+from fencepost.model.language.actions import (
+    Action,
+    Kind,
+    Property,
+    action,
+    always,
+    choose,
+    fits,
+    require,
+    sometimes,
+    step,
+)
 from fencepost.model.language.cast import Cast
 from fencepost.model.language.constants import Constants, bound, capacity, choice, shape, switch
 from fencepost.model.language.domains import NONE, BitSet, Index, InFlight, Per, Range, Size, largest, smallest

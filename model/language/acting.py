@@ -187,7 +187,11 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
 
 def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
     """Say whether a part of a function is a call of `choose`."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and function.__globals__.get(node.func.id) is choose
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and function.__globals__.get(node.func.id) is choose
+    )
 
 
 def look_at_first(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:

@@ -133,7 +133,9 @@ def choice(default: E, *, meaning: str) -> Constant[E]:
     look_at_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
     if {*range(last + 1)} != set(map(int, type(default))):
-        raise ModelError(f"enum {type(default).__name__} is a choice ({meaning}): number its members from 0 without gaps.")
+        raise ModelError(
+            f"enum {type(default).__name__} is a choice ({meaning}): number its members from 0 without gaps."
+        )
     return Constant(default, low=0, high=last, meaning=meaning, sort=RUNTIME, kind=type(default), room=last)
 
 
@@ -160,19 +162,25 @@ class Constants:
         for name in values:
             if name not in declared:
                 known = list(declared)
-                raise UsageError(f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}.")
+                raise UsageError(
+                    f"there is no constant {name!r}.{nearest(name, known)} Constants are: {', '.join(known)}."
+                )
         self.values: Mapping[str, int] = {
             name: constant.accept(values.get(name, constant.default)) for name, constant in declared.items()
         }
         """The values by name."""
-        self.shown: Mapping[str, int | bool | str] = {name: item.show(self.values[name]) for name, item in declared.items()}
+        self.shown: Mapping[str, int | bool | str] = {
+            name: item.show(self.values[name]) for name, item in declared.items()
+        }
         """The values as they are written, on the command line and everywhere else."""
         self.rooms: Mapping[str, int] = {
             name: max(int(self.values[name]), item.room) if item.sort in (SHAPE, CAPACITY) else int(item.high)
             for name, item in declared.items()
         }
         """For each constant the value that its compiled shape is sized for."""
-        self.__dict__.update(self.values)  # found before what the class declares, and at once: models read them all the time
+        self.__dict__.update(
+            self.values
+        )  # found before what the class declares, and at once: models read them all the time
 
     def __setattr__(self, name: str, value: object) -> None:
         if isinstance(getattr(type(self), name, None), Constant):

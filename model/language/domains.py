@@ -352,7 +352,9 @@ def domain_of(annotation: Any) -> Domain | None:
         gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
         look_at_spellings(f"enum {annotation.__name__}", annotation.__members__)
         if gaps:
-            raise ModelError(f"enum {annotation.__name__} has no member for {gaps[0]}: number its members without gaps.")
+            raise ModelError(
+                f"enum {annotation.__name__} has no member for {gaps[0]}: number its members without gaps."
+            )
         return Member(annotation)
     if typing.get_origin(annotation) is typing.Annotated:
         return next((item for item in typing.get_args(annotation)[1:] if isinstance(item, Domain)), None)

@@ -30,7 +30,9 @@ class Fairness:
 
     def __str__(self) -> str:
         names = " or ".join(item.label for item in self.actions)
-        return f"{'strong' if self.strong else 'weak'} {names}" + (f" for each {', '.join(self.each)}" if self.each else "")
+        return f"{'strong' if self.strong else 'weak'} {names}" + (
+            f" for each {', '.join(self.each)}" if self.each else ""
+        )
 
 
 def weak(*actions: Action, each: str | tuple[str, ...] = ()) -> Fairness:
@@ -51,7 +53,9 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
         )
     for item in actions:
         if not isinstance(item, Action):
-            raise ModelError(f"{word}() was given {named(item)}, which is not an action: name functions under @action(...).")
+            raise ModelError(
+                f"{word}() was given {named(item)}, which is not an action: name functions under @action(...)."
+            )
         known = dict(item.params)
         for name in names:
             param, dot, field = name.partition(".")
@@ -120,6 +124,8 @@ def parameters(what: str, domains: Mapping[str, Any]) -> tuple[tuple[str, Domain
     for name, annotation in domains.items():
         domain = None if isinstance(annotation, InFlight) else domain_of(annotation)
         if domain is None:
-            raise ModelError(f"{what}: {annotation!r} is not a domain for parameter {name!r}: write one such as Broker.")
+            raise ModelError(
+                f"{what}: {annotation!r} is not a domain for parameter {name!r}: write one such as Broker."
+            )
         found.append((name, domain))
     return tuple(found)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import refusing
 from fencepost.model.language.domains import NONE, Domain, InFlight
-from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, MismatchError, ModelError, UsageError
+from fencepost.model.language.errors import (
+    DisabledError,
+    DomainError,
+    FencepostError,
+    MismatchError,
+    ModelError,
+    UsageError,
+)
 from fencepost.model.language.records import Key, Schema, fields, key_of
 
 if TYPE_CHECKING:
@@ -72,7 +79,9 @@ class Interpreter:
     With `bounded` a step that would leave a domain is not taken, instead of being an error.
     """
 
-    def __init__(self, machine: Machine, constants: Constants, *, normalize: bool = True, bounded: bool = False) -> None:
+    def __init__(
+        self, machine: Machine, constants: Constants, *, normalize: bool = True, bounded: bool = False
+    ) -> None:
         self.machine, self.constants, self.bounded = machine, constants, bounded
         self.schema = Schema(machine.state, constants)
         self.normalize = machine.normalize if normalize else None
@@ -117,11 +126,17 @@ class Interpreter:
     def refusing(self, before: Key, step: Step, guards: int) -> frozenset[str]:
         """Return the bounds that refuse a step of an action with so many guards, if no other guard does."""
         state = self.schema.restore(before)
-        args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
+        args = [
+            self.argument(state, domain, value)
+            for (_, domain), value in zip(step.action.params, step.args, strict=True)
+        ]
         return refusing(step.action, [state, self.constants, *args], guards)
 
     def _take(self, state: Any, step: Step) -> Transition:
-        args = [self.argument(state, domain, value) for (_, domain), value in zip(step.action.params, step.args, strict=True)]
+        args = [
+            self.argument(state, domain, value)
+            for (_, domain), value in zip(step.action.params, step.args, strict=True)
+        ]
         try:
             run = step.action if step.action.drawn else step.action.function
             run(state, self.constants, *args)
@@ -200,7 +215,9 @@ class Interpreter:
             applies = prop.on is None or prop.on.name == last.step.action.name
             if applies and self.holds_step(prop, end, last) is wanted:
                 return Path(path.start, (*path.steps, last.step), (*path.states, last.after))
-        raise MismatchError(f"property {prop.name!r}: the engine and the plain semantics judge the last step differently.")
+        raise MismatchError(
+            f"property {prop.name!r}: the engine and the plain semantics judge the last step differently."
+        )
 
     def says(self, prop: Property, predicate: Callable[..., bool] | None, state: Key, args: tuple[int, ...]) -> bool:
         """Evaluate a predicate of a property of whole behaviours; one that is None holds nowhere."""
@@ -218,7 +235,9 @@ class Interpreter:
             name = transition.step.action.name
             found = next((cost.value(self.constants.values) for item, cost in costs or () if item == name), 0)
         if found < 0:
-            raise DomainError(f"property {prop.name!r}: {self.show(transition.step)} costs {found}: a cost is 0 or more.")
+            raise DomainError(
+                f"property {prop.name!r}: {self.show(transition.step)} costs {found}: a cost is 0 or more."
+            )
         return found
 
     def arguments(self, prop: Property) -> list[tuple[int, ...]]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def look_at_name(what: str, name: str) -> None:
     """Raise ModelError for a name that begins with an underscore: such names are the language's own, and Python's."""
     if name.startswith("_"):
-        raise ModelError(f"{what} is named {name!r}, and names that begin with an underscore are taken: use another name.")
+        raise ModelError(
+            f"{what} is named {name!r}, and names that begin with an underscore are taken: use another name."
+        )
 
 
 def look_at_title(what: str, name: object) -> None:

@@ -65,7 +65,9 @@ def at_line(file: str, wanted: Sequence[str] | int, said: str) -> str:
     lines = linecache.getlines(file)
     number = wanted - 1 if isinstance(wanted, int) else 0
     for pattern in wanted if not isinstance(wanted, int) else ():
-        number = next((number + place for place, line in enumerate(lines[number:]) if re.match(pattern, line)), len(lines))
+        number = next(
+            (number + place for place, line in enumerate(lines[number:]) if re.match(pattern, line)), len(lines)
+        )
     if not number < len(lines):
         return ""
     line = lines[number].strip()

@@ -117,7 +117,8 @@ class Record(metaclass=_RecordMeta):
         if not isinstance(other, Record) or declared_class(type(self)) is not declared_class(type(other)):
             return NotImplemented
         return all(
-            _same(getattr(self, name), getattr(other, name), field) for name, field in fields(declared_class(type(self)))
+            _same(getattr(self, name), getattr(other, name), field)
+            for name, field in fields(declared_class(type(self)))
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -175,7 +176,9 @@ class Bag(Generic[T]):
     def add(self, /, **values: Any) -> T:
         """Put a message in flight and return it; fields that are not named are zero."""
         if len(self._items) >= self._room:
-            raise DomainError(f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it.")
+            raise DomainError(
+                f"{self._label}: the bag is full ({self._room} in flight). Raise the bound that sizes it."
+            )
         message = self._make()
         for name, value in values.items():
             setattr(message, name, value)
@@ -397,7 +400,9 @@ def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
         if size is not None and origin in (Array, Bag, Channel):
             within = typing.get_args(inner)[0]
             if origin in (Bag, Channel) and (within is int or domain_of(within) is not None):
-                raise ModelError(f"{label}: a {origin.__name__.lower()} holds messages, and those are records: {_AS_RECORD}.")
+                raise ModelError(
+                    f"{label}: a {origin.__name__.lower()} holds messages, and those are records: {_AS_RECORD}."
+                )
             element = _field_type(label, within, own)
             if origin is Array and isinstance(element, ArrayOf):
                 return ArrayOf(Nested(_row(element, within)), linear(size.length))
@@ -441,13 +446,19 @@ def _instead(annotation: Any, own: OwnNames) -> str:
     if annotation is int:
         return f"give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index({own.many})]"
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return f"its members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
+        return (
+            f"its members must be numbers: write class {annotation.__name__}(IntEnum), with `from enum import IntEnum`"
+        )
     if dataclasses.is_dataclass(annotation):
         return f"write class {_spelt(annotation)}(Record), without @dataclass"
     if annotation in (float, str):
         return "use whole numbers, flags and members of an IntEnum"
     if origin in (typing.Union, UnionType) and type(None) in typing.get_args(annotation):
-        return "NONE is a value of a domain: write Annotated[int, Index(" + own.many + ", none=True)], and compare with NONE"
+        return (
+            "NONE is a value of a domain: write Annotated[int, Index("
+            + own.many
+            + ", none=True)], and compare with NONE"
+        )
     if annotation in (list, tuple) or origin in (list, tuple):
         return f"write Annotated[Array[element], Size(n)], of a fixed length, or {per}"
     if annotation in (set, frozenset) or origin in (set, frozenset):
@@ -460,7 +471,9 @@ def _instead(annotation: Any, own: OwnNames) -> str:
         inner, *notes = typing.get_args(annotation)
         within = typing.get_args(inner)[0] if typing.get_origin(inner) is Array else None
         if typing.get_origin(typing.get_args(within)[0] if typing.get_args(within) else None) is Bag:
-            return "a bag is no element of an array: write one bag of the state whose messages have a field such as `to`"
+            return (
+                "a bag is no element of an array: write one bag of the state whose messages have a field such as `to`"
+            )
         sizes = [note for note in notes if isinstance(note, Linear | int)]
         if sizes:
             return f"write the length as Size({as_declared(sizes[0])}), or {per}"
@@ -539,7 +552,9 @@ class Schema:
             low, high = self.bounds(field.domain)
             if not low <= 0 <= high:
                 wrong = (
-                    " and is empty: write the lower end first" if low > high else ", which cleared records hold: begin it at 0"
+                    " and is empty: write the lower end first"
+                    if low > high
+                    else ", which cleared records hold: begin it at 0"
                 )
                 raise ModelError(f"{label}: its domain {low}..{high} lacks 0{wrong}.")
             return 0
@@ -619,7 +634,9 @@ class Schema:
     def _bind(self, kind: type[Record]) -> type[Record]:
         """Return the subclass of a record class that knows its bounds under these constants."""
         if kind not in self._bound:
-            checks = {name: self._checker(field.domain) if isinstance(field, Scalar) else None for name, field in fields(kind)}
+            checks = {
+                name: self._checker(field.domain) if isinstance(field, Scalar) else None for name, field in fields(kind)
+            }
             setters = {name: getattr(kind, name).__set__ for name, _ in fields(kind)}
             title = kind.__name__
 

@@ -21,7 +21,11 @@ def is_caught_up_to_epoch(l: ReplicaState, leader: int, f: ReplicaState, end: in
         and base.is_following(f, leader)
         and (
             end == 0
-            or (base.has_offset(l, end - 1) and base.has_offset(f, end - 1) and l.log[end - 1].epoch == f.log[end - 1].epoch)
+            or (
+                base.has_offset(l, end - 1)
+                and base.has_offset(f, end - 1)
+                and l.log[end - 1].epoch == f.log[end - 1].epoch
+            )
         )
     )
 

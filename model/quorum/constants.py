@@ -54,10 +54,14 @@ class C(Constants):
     # sizes
     nodes = shape(4, low=2, high=5, meaning="nodes: the voters first, then the observers")
     voters = bound(3, low=1, high=5, meaning="nodes that vote at the start")
-    max_records = capacity(2, low=0, high=6, room=2, meaning="records that controllers write in all, without control records")
+    max_records = capacity(
+        2, low=0, high=6, room=2, meaning="records that controllers write in all, without control records"
+    )
     max_epoch = capacity(3, low=1, high=8, room=4, meaning="last epoch; the first is 1, with node 0 as its leader")
     no_ops = capacity(0, low=0, high=6, room=3, meaning="NoOp records that controllers write in all")
-    late_fetches = capacity(0, low=0, high=3, room=1, meaning="fetch requests that outlive their sender's epoch, at a time")
+    late_fetches = capacity(
+        0, low=0, high=3, room=1, meaning="fetch requests that outlive their sender's epoch, at a time"
+    )
     records_per_answer = bound(16, low=1, high=16, meaning="records that the answer to a fetch holds at most")
 
     # budgets
@@ -69,14 +73,18 @@ class C(Constants):
     snapshots = bound(0, low=0, high=2, meaning="snapshots that nodes take, upon which they cut their logs")
 
     # elections and logs
-    real_votes = switch(default=False, meaning="candidates ask for votes one by one, instead of an election in one step")
+    real_votes = switch(
+        default=False, meaning="candidates ask for votes one by one, instead of an election in one step"
+    )
     pre_vote = switch(
         default=False, meaning="a voter stands only if a majority would vote for it and hears of no leader (KIP-996)"
     )
     fresh_followers_grant = switch(
         default=False, meaning="a follower that has not fetched from its leader yet grants a pre-vote (FollowerState)"
     )
-    check_quorum = switch(default=False, meaning="a leader whom no majority of the voters follows resigns (KAFKA-15489)")
+    check_quorum = switch(
+        default=False, meaning="a leader whom no majority of the voters follows resigns (KAFKA-15489)"
+    )
     lone_voter_resigns = switch(default=False, meaning="a leader that is the only voter resigns, too (KAFKA-16144)")
     changes_after_commit = switch(
         default=True, meaning="a leader changes the voters only once its high watermark is known (KIP-853)"
@@ -85,14 +93,18 @@ class C(Constants):
         default=True, meaning="a leader changes the voters only once the change before is committed (KIP-853)"
     )
     vote_persisted = switch(default=True, meaning="a vote outlives a restart (KIP-595, quorum state file)")
-    resumes_leadership = switch(default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)")
+    resumes_leadership = switch(
+        default=False, meaning="a leader that restarts leads on in the same epoch (KAFKA-10527)"
+    )
     flush_lags = switch(
         default=False, meaning="a leader that restarts may lose what it appended after the last fetch it handled"
     )
     commits_beyond_epoch_start = switch(
         default=True, meaning="the high watermark must be beyond the start of the epoch, not only at it (KAFKA-12619)"
     )
-    leader_always_counted = switch(default=False, meaning="a leader that is no voter any more counts as one (KAFKA-16530)")
+    leader_always_counted = switch(
+        default=False, meaning="a leader that is no voter any more counts as one (KAFKA-16530)"
+    )
     refuses_truncation_below_high_watermark = switch(
         default=True, meaning="a node stops rather than truncate below its high watermark (KAFKA-12460)"
     )
@@ -108,17 +120,23 @@ class C(Constants):
 
     # parking
     version_18 = bound(31, low=0, high=31, meaning="nodes that know Fetch version 18, as a sum of powers of two")
-    finalizing_record = bound(0, low=0, high=6, meaning="the record that finalizes the metadata version; 0: it was before")
+    finalizing_record = bound(
+        0, low=0, high=6, meaning="the record that finalizes the metadata version; 0: it was before"
+    )
     compares_high_watermarks = switch(
-        default=True, meaning="a fetch is parked only if the replica's high watermark is not behind the leader's (KIP-1166)"
+        default=True,
+        meaning="a fetch is parked only if the replica's high watermark is not behind the leader's (KIP-1166)",
     )
     completes_on_high_watermark = choice(
         Completion.ALL, meaning="fetches completed by a change of the high watermark (KIP-1166): none, reporting, all"
     )
     high_watermark_source = choice(
-        Source.REPORTED, meaning="a replica's high watermark is: reported by it, remembered by the leader (as in KIP-392)"
+        Source.REPORTED,
+        meaning="a replica's high watermark is: reported by it, remembered by the leader (as in KIP-392)",
     )
-    reports = choice(Report.OWN, meaning="the field HighWatermark holds: own, received (not capped by the log end), zero")
+    reports = choice(
+        Report.OWN, meaning="the field HighWatermark holds: own, received (not capped by the log end), zero"
+    )
     parks_before_first_commit = switch(
         default=True, meaning="a leader that does not know its high watermark parks, as -1 is behind everything"
     )
@@ -127,12 +145,18 @@ class C(Constants):
     )
     parks_diverging = switch(default=False, meaning="diverging answers are parked too (KAFKA-15100)")
     timeout_answers_anew = switch(default=False, meaning="a fetch that times out is answered anew (before KAFKA-15100)")
-    consumer = switch(default=False, meaning="the last node is a consumer: it reads only what is committed, and is no replica")
-    consumer_waits_for = choice(Emptiness.LOG_END, meaning="for a consumer, empty means nothing below: log-end, high-watermark")
+    consumer = switch(
+        default=False, meaning="the last node is a consumer: it reads only what is committed, and is no replica"
+    )
+    consumer_waits_for = choice(
+        Emptiness.LOG_END, meaning="for a consumer, empty means nothing below: log-end, high-watermark"
+    )
     counts_answers = switch(default=False, meaning="count answers that bring only a high watermark (for properties)")
 
     # brokers
-    brokers_apply = choice(Applied.NONE, meaning="observers are brokers, and apply records that are: none, committed, fetched")
+    brokers_apply = choice(
+        Applied.NONE, meaning="observers are brokers, and apply records that are: none, committed, fetched"
+    )
 
     # time
     clock = switch(default=False, meaning="time passes in ticks")
@@ -161,7 +185,5 @@ def refuse(c: C) -> str | None:
     if c.no_op_interval > 0 and not c.clock:
         return f"no_op_interval={c.no_op_interval} needs the clock: set clock=on."
     if c.no_op_interval > 0 and c.no_ops < 2:
-        return (
-            f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, as time ends with the last one."
-        )
+        return f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, as time ends with the last one."
     return None

@@ -61,9 +61,12 @@ class C(Constants):
     max_leader_epoch = bound(4, low=0, high=12, meaning="last leader epoch; the first is 0")
     min_isr = bound(2, low=1, high=5, meaning="min.insync.replicas")
     crashes = bound(2, low=0, high=5, meaning="crashes, each of which may lose the end of a log")
-    fences = bound(1, low=0, high=4, meaning="times that a broker is fenced, or drops out of the ISR, and loses nothing")
+    fences = bound(
+        1, low=0, high=4, meaning="times that a broker is fenced, or drops out of the ISR, and loses nothing"
+    )
     rule = choice(
-        Rule.KIP_966, meaning="who is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, known-first"
+        Rule.KIP_966,
+        meaning="who is elected uncleanly: any, last-leader, longest-log, latest-epoch, kip-966, known-first",
     )
     wait = choice(Wait.LAST_KNOWN, meaning="before it is: nobody is waited for, last-known (its ELR), everyone")
 

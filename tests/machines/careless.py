@@ -163,7 +163,11 @@ THIRD = leads_to(
     fair=(weak(loses),),
 )
 EMPTIES = leads_to(
-    "the-post-empties", "After a loss the post is empty in the end.", when=one_lost, then=none_in_the_post, fair=(weak(loses),)
+    "the-post-empties",
+    "After a loss the post is empty in the end.",
+    when=one_lost,
+    then=none_in_the_post,
+    fair=(weak(loses),),
 )
 
 MACHINE = Machine("careless", "Parcels that may be lost", State, C, initial, (sends, loses, complains))

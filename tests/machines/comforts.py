@@ -88,7 +88,9 @@ class State(Record):
     ends: Annotated[Array[Number], Per(Server)]
     seen: Annotated[int, Range(0, 5)]
     steps: Annotated[int, Range(0, 3)]
-    widest: Annotated[Array[Annotated[int, Range(0, largest(C.most, C.room - 1) + 1)]], Size(smallest(C.servers, C.room))]
+    widest: Annotated[
+        Array[Annotated[int, Range(0, largest(C.most, C.room - 1) + 1)]], Size(smallest(C.servers, C.room))
+    ]
 
 
 @action(isr=Servers)
@@ -216,7 +218,9 @@ def members(s: State, c: C, server: int) -> None:
     require(s.steps < 3)
     require(server in s.isr and NONE not in s.isr)
     require(s.replica[server].phase in AT_WORK)
-    found = (s.ends[server] in SOME) + (s.ends[server] not in range(1, c.most)) + (c.most in s.ends) + (server in {0, 1})
+    found = (
+        (s.ends[server] in SOME) + (s.ends[server] not in range(1, c.most)) + (c.most in s.ends) + (server in {0, 1})
+    )
     s.isr = bits.without(s.isr, server)
     for other, inside in enumerate(s.sets):
         if bits.contains(inside, server) and other not in s.sets[server]:

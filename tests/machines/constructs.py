@@ -39,7 +39,9 @@ class C(Constants):
     room = capacity(2, low=1, high=6, room=4, meaning="elements of a thing")
     first = bound(195, low=0, high=200, meaning="first number that is drawn")
     last = bound(200, low=0, high=200, meaning="last number that is drawn")
-    least = bound(0, low=0, high=2, meaning="one more than the least number that is added: with 0 that is NONE, no choice")
+    least = bound(
+        0, low=0, high=2, meaning="one more than the least number that is added: with 0 that is NONE, no choice"
+    )
 
 
 class Mood(IntEnum):
@@ -176,7 +178,9 @@ def arithmetic(s: State, c: C) -> None:
 def folds(s: State, c: C) -> None:
     """Generators, loops, breaks."""
     by = sum(v for h in s.holder for v in h.number if v > 0)
-    s.out[0] = by + 100 * all(h.pair.a <= s.x for h in s.holder) + 200 * any(v == s.y for h in s.holder for v in h.number)
+    s.out[0] = (
+        by + 100 * all(h.pair.a <= s.x for h in s.holder) + 200 * any(v == s.y for h in s.holder for v in h.number)
+    )
     s.out[1] = sum(1 for i in range(c.things) if any(s.holder[j].pair.a == i for j in range(i + 1)))
     found = 0
     for i in range(c.things):

@@ -119,5 +119,7 @@ def something_is_done(s: State, c: C) -> bool:
     return s.all > 0
 
 
-MACHINE = Machine("errands", "Errands", State, C, initial, (runs_errand, day_begins, holiday_begins, spare_errand, climbs))
+MACHINE = Machine(
+    "errands", "Errands", State, C, initial, (runs_errand, day_begins, holiday_begins, spare_errand, climbs)
+)
 PROPERTIES = (nobody_runs_too_many, few_errands, something_is_done)

@@ -116,7 +116,9 @@ def truncation_keeps_what_is_below(before: State, after: State, c: C, replica: i
 def full_logs_differ(s: State, c: C) -> bool:
     """Two full logs end in different records; this needs two replicas and two values."""
     last = c.log_size - 1
-    return any(a.end == c.log_size and b.end == c.log_size and a.slot[last] != b.slot[last] for a in s.log for b in s.log)
+    return any(
+        a.end == c.log_size and b.end == c.log_size and a.slot[last] != b.slot[last] for a in s.log for b in s.log
+    )
 
 
 MACHINE = Machine(

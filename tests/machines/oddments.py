@@ -1,4 +1,4 @@
-# ruff: noqa: FBT001, PLC2401
+# ruff: noqa: PLC2401
 """A post office whose parcels hold whatever a model may hold: made to be written into traces and read again.
 
 Names in several alphabets, members below 0 and members that are called like other words, sets of all sizes, numbers of many digits,

@@ -130,7 +130,13 @@ MACHINE = Machine(
     actions=(sell, open_door, shut_door, enter, switch_lamp, burn_down),
 )
 
-PROPERTIES = (guests_have_seats, guests_have_tickets, nobody_walks_through_a_shut_door, tickets_are_counted, hall_is_full)
+PROPERTIES = (
+    guests_have_seats,
+    guests_have_tickets,
+    nobody_walks_through_a_shut_door,
+    tickets_are_counted,
+    hall_is_full,
+)
 
 PURPOSES = {
     "sell 1": "bound",

@@ -46,5 +46,9 @@ def shut_door(s: Hall, c: C) -> None:
     s.door = False
 
 
-CARELESS = planted.MACHINE.replacing(name="careless", sentence="the lamp goes on with the door", open_door=open_door_again)
-TIMID = planted.MACHINE.replacing(name="timid", sentence="the door stays open until somebody is inside", shut_door=shut_door)
+CARELESS = planted.MACHINE.replacing(
+    name="careless", sentence="the lamp goes on with the door", open_door=open_door_again
+)
+TIMID = planted.MACHINE.replacing(
+    name="timid", sentence="the door stays open until somebody is inside", shut_door=shut_door
+)

@@ -2,7 +2,19 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, leads_to, require, shape, weak
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    leads_to,
+    require,
+    shape,
+    weak,
+)
 
 
 class C(Constants):
@@ -50,7 +62,9 @@ def is_lit(s: State, c: C, room: int) -> bool:
 
 
 gets_light = leads_to("gets_light", "A dark room is lit in the end.", when=is_dark, then=is_lit, room=Room)
-goes_dark = leads_to("goes_dark", "A lit room is dark in the end.", when=is_lit, then=is_dark, fair=(weak(darken),), room=Room)
+goes_dark = leads_to(
+    "goes_dark", "A lit room is dark in the end.", when=is_lit, then=is_dark, fair=(weak(darken),), room=Room
+)
 
 MACHINE = Machine("rooms", "rooms with lamps", State, C, initial, (light, darken))
 PROPERTIES = (gets_light, goes_dark)

@@ -2,7 +2,19 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, bound, capacity, require
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    bound,
+    capacity,
+    require,
+)
 
 
 class C(Constants):

@@ -2,7 +2,19 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Bag, Constants, InFlight, Machine, Range, Record, Size, action, eventually, require, weak
+from fencepost.model.language import (
+    Bag,
+    Constants,
+    InFlight,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    eventually,
+    require,
+    weak,
+)
 
 
 class C(Constants):

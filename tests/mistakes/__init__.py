@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.targets import load_protocol
 from fencepost.cli.failures import explain
+from fencepost.explorers.program.subset import check
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.subset import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.figures.store import load, save
+from fencepost.invariants.figures.store import load, save
 
 from tests.mutants.changes import FILES, Mutant, drawn, every, identity
 from tests.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
@@ -26,12 +26,49 @@ if TYPE_CHECKING:
 TESTS = [
     f"tests/test_{name}.py"
     for name in (
-        *("lowering", "typed_program", "small_things", "columns", "ablation", "tiers", "numbers", "keys", "comforts", "walks"),
+        *(
+            "lowering",
+            "typed_program",
+            "small_things",
+            "columns",
+            "ablation",
+            "tiers",
+            "numbers",
+            "keys",
+            "comforts",
+            "walks",
+        ),
         *("liveness_oracle", "liveness_engine", "liveness_traps", "liveness_language", "liveness_traces", "promises"),
-        *("native_search", "native_errors", "search_limits", "replication_folds", "checkpoint", "differential", "semantics"),
-        *("symbolic_agreement", "havoc_loops", "random_proofs", "proofs_of_errors", "endless_sets", "bounds", "kernels"),
+        *(
+            "native_search",
+            "native_errors",
+            "search_limits",
+            "replication_folds",
+            "checkpoint",
+            "differential",
+            "semantics",
+        ),
+        *(
+            "symbolic_agreement",
+            "havoc_loops",
+            "random_proofs",
+            "proofs_of_errors",
+            "endless_sets",
+            "bounds",
+            "kernels",
+        ),
         *("reported", "in_hand", "oddities", "groups", "diff", "plain_errors", "faults", "late_faults", "suspicions"),
-        *("prove", "theorems", "cli_liveness", "cli_ablate", "cli_simulate", "cli_failures", "cli_partial", "api", "classics"),
+        *(
+            "prove",
+            "theorems",
+            "cli_liveness",
+            "cli_ablate",
+            "cli_simulate",
+            "cli_failures",
+            "cli_partial",
+            "api",
+            "classics",
+        ),
         *("llvm", "planted_in_engines", "random_machines", "tlc_counts", "violating_binding", "own_model", "actions"),
         *("edited_models", "replication_search", "replication_liveness", "shrink", "stateful", "warnings", "names"),
         *("on_request", "hard_machines", "cli_compiling"),
@@ -135,8 +172,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=7200)
     parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
     parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
-    parser.add_argument("--again", action="store_true", help="let survivors that do not mean the same meet the tests again")
-    parser.add_argument("--write", action="store_true", help="write what is known to figures/trust.json")
+    parser.add_argument(
+        "--again", action="store_true", help="let survivors that do not mean the same meet the tests again"
+    )
+    parser.add_argument("--write", action="store_true", help="write what is known to invariants/figures/trust.json")
     parser.add_argument(
         "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
     )

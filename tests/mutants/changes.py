@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 FILES = {
-    "passes": [f"model/language/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions", "statements", "lifted", "views")],
+    "passes": [f"explorers/program/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions", "statements", "lifted", "views")],
     "packing": [f"explorers/native/{name}.py" for name in ("layout", "spots", "memory_layout", "lower/rows")],
     "order of bags": ["explorers/native/lower/bags.py"],
     "code": [f"explorers/native/lower/{name}.py" for name in ("actions", "expressions", "code", "loops", "choosing", "plain")],
@@ -90,7 +90,10 @@ def change(node: Any, how: str) -> None:
             node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         case _:  # what is never run still says which names a function has
             kept = copy.copy(node)
-            node.__class__, node.__dict__ = ast.If, {**vars(kept), "test": ast.Constant(0), "body": [kept], "orelse": []}
+            node.__class__, node.__dict__ = (
+                ast.If,
+                {**vars(kept), "test": ast.Constant(0), "body": [kept], "orelse": []},
+            )
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,9 @@ def put(mutant: Mutant) -> int:
         for code in _codes(compile(ast.fix_missing_locations(tree), str(path), "exec"))
     }
     changed = 0
-    for function in [item for item in gc.get_objects() if isinstance(item, FunctionType) and item.__code__.co_filename == path]:
+    for function in [
+        item for item in gc.get_objects() if isinstance(item, FunctionType) and item.__code__.co_filename == path
+    ]:
         code = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
         if code is not None and code != function.__code__:
             function.__code__ = code

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from fencepost.explorers import sealed
-from fencepost.testing.random_machines import numbered
 
 from tests.mutants.changes import FILES, ROOT, Mutant, put
 from tests.random_machines import comparisons
 from tests.random_machines.case import Case
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load as load_machine
 from tests.random_machines.run import look_at
 
@@ -158,7 +158,9 @@ def _lines(watch: coverage.Coverage) -> Iterator[tuple[str, list[int]]]:
 def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
     """Return who runs the changed line, the quickest first, as many as there is time for."""
     row = mutant.row
-    found = sorted((run["seconds"], name) for name, run in runs.items() if row["line"] in run["lines"].get(row["file"], ()))
+    found = sorted(
+        (run["seconds"], name) for name, run in runs.items() if row["line"] in run["lines"].get(row["file"], ())
+    )
     names, spent = [], 0.0
     for seconds, name in found:
         spent += seconds

@@ -23,7 +23,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(Path(__file__).parent / "package.json", folder)
     command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603 (our own command)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
         sys.stderr.write(f"npm could not install what tests/node/package.json names: {last}\n")

@@ -42,7 +42,9 @@ def search_small() -> int:
         while level:
             depth += 1
             level = list(
-                dict.fromkeys(item.after for state in level for item in plain.transitions(state) if item.after not in known)
+                dict.fromkeys(
+                    item.after for state in level for item in plain.transitions(state) if item.after not in known
+                )
             )
             known |= set(level)
         assert (len(known), depth) == (run.distinct, run.depth), run.name
@@ -61,10 +63,10 @@ def answer_mistakes() -> int:
 
 def name_guards() -> int:
     """Take every step of the first model in every state; where one is refused, its guard must be known. Return how many were."""
+    from fencepost.explorers.program.subset import check, guards_of
     from fencepost.model import first
     from fencepost.model.language.errors import DisabledError
     from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.subset import check, guards_of
 
     plain, guards = Interpreter(first.MACHINE, first.MACHINE.set_constants({})), guards_of(check(first.MACHINE))
     states, unknown, refused = plain.initial_states(), [], 0

@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.figures.store import load as figures
-from fencepost.figures.store import save
+from fencepost.invariants.figures.store import load as figures
+from fencepost.invariants.figures.store import save
 from fencepost.model.language.errors import ModelError, UsageError
-from fencepost.testing.random_machines import Choices, machine_text
-from fencepost.testing.random_machines.choices import shrink
 
 from tests.random_machines.case import Case
+from tests.random_machines.choices import shrink
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.constructs import cover
+from tests.random_machines.drawing import Choices, machine_text
 from tests.random_machines.engines import compare_typed, with_folder
 from tests.random_machines.run import ENGINES, rows_in, run, sources, summary
 
@@ -95,15 +95,19 @@ def main() -> int:
         default=Path("random_machines.jsonl"),
         help="a row for each machine: random_machines.jsonl here if not given",
     )
-    order = orders.add_parser("summary", help="write what runs saw to figures/trust.json")
+    order = orders.add_parser("summary", help="write what runs saw to invariants/figures/trust.json")
     order.add_argument("files", type=Path, nargs="+", help="files of runs")
     order = orders.add_parser("shrink", help="print a small machine that differs")
     order.add_argument("seed", type=int, help="of the machine")
     order.add_argument("comparison", help="that differs, such as `whole`, as a row of a run names it")
-    order = orders.add_parser("spark", help="compare a few machines on Spark, and write what was seen to figures/trust.json")
+    order = orders.add_parser(
+        "spark", help="compare a few machines on Spark, and write what was seen to invariants/figures/trust.json"
+    )
     order.add_argument("--seed", type=int, default=0, help="the first machine")
     order.add_argument("--count", type=int, default=20, help="how many")
-    order = orders.add_parser("branches", help="write which branches were taken, as coverage tells it, to figures/trust.json")
+    order = orders.add_parser(
+        "branches", help="write which branches were taken, as coverage tells it, to invariants/figures/trust.json"
+    )
     order.add_argument("file", type=Path, help="what `coverage json` wrote")
     order.add_argument("who", choices=["random machines take", "the suite takes"], help="whose they are")
     order = orders.add_parser("cover", help="print seeds of machines that have every construct between them")

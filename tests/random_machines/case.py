@@ -11,8 +11,8 @@ from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
+from fencepost.explorers.program import ir
 from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal
-from fencepost.model.language import ir
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class Recorded(PlainSearch):
 
     enough = ENOUGH
 
-    def __init__(self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options) -> None:
+    def __init__(
+        self, machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
+    ) -> None:
         super().__init__(machine, constants, properties, options)
         self.successors: dict[Key, list[Key]] = {}
 
@@ -201,7 +203,8 @@ def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
     length = len(told["raised"].states)
     steps = (length, length + 1)  # of a step property's history the last state is the one after the step
     return any(
-        told["error"].startswith(f"property {name!r}:") and decided in steps for name, _, decided, _ in found["properties"]
+        told["error"].startswith(f"property {name!r}:") and decided in steps
+        for name, _, decided, _ in found["properties"]
     )
 
 
@@ -226,7 +229,12 @@ def said(search: Callable[[], Result]) -> dict[str, Any]:
         "bounds": found.bounds,
         "deadlocks": found.deadlocks,
         "properties": [
-            (item.name, item.verdict, item.path.length if item.path and not item.kind.over_behaviours else None, item.cost)
+            (
+                item.name,
+                item.verdict,
+                item.path.length if item.path and not item.kind.over_behaviours else None,
+                item.cost,
+            )
             for item in found.properties
         ],
     }

@@ -23,13 +23,13 @@ from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.native.search import Search, search
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.plain import PlainSearch
+from fencepost.explorers.program.removal import guards, without
 from fencepost.explorers.verdict import Options, Verdict, deep_enough
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.constants import RUNTIME, SHAPE
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.removal import guards, without
 
 from tests.random_machines.case import UNFIT, Case, either, said
 
@@ -62,7 +62,8 @@ def successors(case: Case) -> str:
     in_steps, alive = np.full(max(1, len(source.step_properties)), -1, np.int64), np.zeros(BLOCK, np.uint8)
     states, checks = list(graph), run.checks.copy()
     packed = {
-        key: row.tobytes() for key, row in zip(case.plain.parents, run.layout.encode(list(case.plain.parents)), strict=True)
+        key: row.tobytes()
+        for key, row in zip(case.plain.parents, run.layout.encode(list(case.plain.parents)), strict=True)
     }
     size = run.layout.dtype.itemsize
     for first in range(0, len(states), BLOCK):
@@ -95,7 +96,9 @@ def _is_unfit(case: Case, code: int) -> bool:
     return False
 
 
-def whole(case: Case, kernels: Kernels | None = None, options: Options | None = None, kind: type[Search] | None = None) -> str:
+def whole(
+    case: Case, kernels: Kernels | None = None, options: Options | None = None, kind: type[Search] | None = None
+) -> str:
     """Compare a search in compiled code; one of another kind judges no behaviours."""
     given = kernels or case.kernels, options or case.options
     if kind is not None and goes_wrong_in_behaviours(case):
@@ -120,7 +123,11 @@ def of_states(case: Case) -> dict[str, Any]:
     """Return what the plain search says, properties of whole behaviours left out."""
     names = {item.name for item in case.of_states}
     found = case.expected
-    return found if "error" in found else {**found, "properties": [item for item in found["properties"] if item[0] in names]}
+    return (
+        found
+        if "error" in found
+        else {**found, "properties": [item for item in found["properties"] if item[0] in names]}
+    )
 
 
 class Bytes(Layout):
@@ -328,7 +335,9 @@ def traces(case: Case) -> str:
             trace = trace_of_path(found, case.constants, item.name, item.path, item=item)
             made = write(Path(folder) / "a.trace", trace)
             again = replay_text((Path(folder) / "a.trace").read_text("utf-8"), lambda _: found)
-            if again.text != made.text or [step.args for step in again.trace.steps] != [step.args for step in item.path.steps]:
+            if again.text != made.text or [step.args for step in again.trace.steps] != [
+                step.args for step in item.path.steps
+            ]:
                 return f"the trace of {item.name} is another one once it is read"
     return ""
 

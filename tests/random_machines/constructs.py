@@ -13,14 +13,14 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language import subset
+from fencepost.explorers.program import subset
+from fencepost.explorers.program.ir import nodes, translate
+from fencepost.explorers.program.ir.walk import inside
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import ModelError, UsageError
-from fencepost.model.language.ir import nodes, translate
-from fencepost.model.language.ir.walk import inside
 from fencepost.model.language.trees import module_of
-from fencepost.testing.random_machines import numbered
 
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ TO_REFUSE = {
 TYPED = {
     item
     for item in vars(nodes).values()
-    if isinstance(item, type) and issubclass(item, nodes.Node) and not item.__subclasses__() and item is not nodes.Switch
+    if isinstance(item, type)
+    and issubclass(item, nodes.Node)
+    and not item.__subclasses__()
+    and item is not nodes.Switch
 }
 WORDS: tuple[type[Enum], ...] = (nodes.UnaryOp, nodes.BinaryOp, nodes.Order, nodes.FoldOp, nodes.Failure)
 
@@ -99,14 +102,20 @@ def accepting() -> set[tuple[str, int]]:
             continue
         text = path.read_text("utf-8")
         tree, lines_of_text = module_of(text), text.split("\n")
-        refusing = {line for item in _refusing(tree) for line in range(item.lineno, (item.end_lineno or item.lineno) + 1)}
+        refusing = {
+            line for item in _refusing(tree) for line in range(item.lineno, (item.end_lineno or item.lineno) + 1)
+        }
         for item in ast.walk(tree):
             if isinstance(item, ast.FunctionDef) and item.name not in SPEAK:
                 heads = {item.lineno, *(part.lineno for part in item.decorator_list)}
                 code = compile(ast.Module([item], []), str(path), "exec")
-                lines = {line for part in _codes(code) if part.co_name == item.name for _, _, line in part.co_lines() if line}
+                lines = {
+                    line for part in _codes(code) if part.co_name == item.name for _, _, line in part.co_lines() if line
+                }
                 found |= {
-                    (path.name, line) for line in lines - heads - refusing if lines_of_text[line - 1].strip() not in TO_REFUSE
+                    (path.name, line)
+                    for line in lines - heads - refusing
+                    if lines_of_text[line - 1].strip() not in TO_REFUSE
                 }
     return found
 

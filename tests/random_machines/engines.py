@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.program.removal import guards
+from fencepost.explorers.program.subset import check
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
-from fencepost.model.language.removal import guards
-from fencepost.model.language.subset import check
 
 from tests.compared import Comparison
 

@@ -52,16 +52,26 @@ def in_one_way(case: Case, way: dict[str, Any]) -> str:
     """Return how one proof differs, or an empty string."""
     from fencepost.api.proving import prove
 
-    names = [item.name for item in case.of_states if item.kind.must_hold and not (way.get("every_state") and item.over_steps)]
+    names = [
+        item.name for item in case.of_states if item.kind.must_hold and not (way.get("every_state") and item.over_steps)
+    ]
     lifted = [name for name, item in case.constants.declared().items() if item.sort == RUNTIME and item.kind is int]
     if not names or (way.get("unbounded") and not lifted):
         return ""
     if way.get("unbounded"):
         way["unbounded"] = lifted[:1]
     ends = time.process_time() + LONGEST
-    given = {"timeout": PATIENCE, "reach": 0, "workers": 1, "cache": False, "cancel": lambda: time.process_time() > ends}
+    given = {
+        "timeout": PATIENCE,
+        "reach": 0,
+        "workers": 1,
+        "cache": False,
+        "cancel": lambda: time.process_time() > ends,
+    }
     try:
-        found = prove(Protocol(case.machine, case.properties), constants=case.constants, only=names, **given, **way).proof
+        found = prove(
+            Protocol(case.machine, case.properties), constants=case.constants, only=names, **given, **way
+        ).proof
     except DomainError as error:
         return "" if {"every_state", "unbounded"} & set(way) else case.untrue(error)
     except (ModelError, UsageError):

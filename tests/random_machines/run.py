@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fencepost.model.language.errors import ModelError, UsageError
-from fencepost.testing.random_machines import numbered
 
 from tests.random_machines.case import Case
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
@@ -85,7 +85,11 @@ def look_at(seed: int, folder: Path) -> dict[str, Any]:
             how = _attempt(ask, case)
             if how:
                 row["differs"][name] = how[:600]
-        row |= {"states": len(case.plain.parents), "acts": sum(map(bool, case.plain.fired.values())), "compared": case.compared}
+        row |= {
+            "states": len(case.plain.parents),
+            "acts": sum(map(bool, case.plain.fired.values())),
+            "compared": case.compared,
+        }
         row |= {"error": kind_of(error)} if error else {}
         row |= {"unfit": True} if "unfit" in case.notes else {}
         row["seconds"] = round(time.process_time() - began, 3)
@@ -157,7 +161,9 @@ def _elsewhere(seeds: Iterator[int], workers: int) -> Iterator[dict[str, Any]]:
     with ProcessPoolExecutor(workers, spawned, _own_process, max_tasks_per_child=LIFE) as pool:
         waiting: dict[Future[dict[str, Any]], int] = {}
         while True:
-            waiting |= {pool.submit(_looked_at, seed): seed for seed in itertools.islice(seeds, 2 * workers - len(waiting))}
+            waiting |= {
+                pool.submit(_looked_at, seed): seed for seed in itertools.islice(seeds, 2 * workers - len(waiting))
+            }
             if not waiting:
                 return
             for ended in wait(waiting, return_when=FIRST_COMPLETED).done:

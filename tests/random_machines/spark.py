@@ -12,10 +12,10 @@ from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.model.language.errors import ModelError
-from fencepost.testing.random_machines import numbered
 
 from tests.random_machines.case import Case, said
 from tests.random_machines.comparisons import goes_wrong_in_behaviours, of_states
+from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:

@@ -90,7 +90,9 @@ def no_resource_is_shared(s: State, c: C) -> bool:
 @sometimes
 def two_have_resources(s: State, c: C) -> bool:
     """Two clients have resources, and one of them waits for more."""
-    return any(s.has[one] != 0 and s.wants[one] != 0 and s.has[other] != 0 for one in range(c.clients) for other in range(one))
+    return any(
+        s.has[one] != 0 and s.wants[one] != 0 and s.has[other] != 0 for one in range(c.clients) for other in range(one)
+    )
 
 
 def wants_nothing(s: State, c: C, client: int) -> bool:
@@ -128,5 +130,7 @@ clients_obtain = leads_to(
     resource=Resource,
 )
 
-MACHINE = Machine("allocator", "Clients that share resources", State, C, initial, (ask, allocate, return_all, return_some))
+MACHINE = Machine(
+    "allocator", "Clients that share resources", State, C, initial, (ask, allocate, return_all, return_some)
+)
 PROPERTIES = (no_resource_is_shared, two_have_resources, clients_return, clients_obtain)

@@ -175,7 +175,13 @@ MACHINE = Machine(
             "received_bit": "receiver",
             "received": "receiver",
         },
-        actors={"send": "sender", "send_again": "sender", "hear": "sender", "receive": "receiver", "acknowledge": "receiver"},
+        actors={
+            "send": "sender",
+            "send_again": "sender",
+            "hear": "sender",
+            "receive": "receiver",
+            "acknowledge": "receiver",
+        },
     ),
 )
 PROPERTIES = (what_is_acknowledged_was_received, both_channels_are_full, values_arrive)

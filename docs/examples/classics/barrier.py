@@ -5,7 +5,19 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, require, shape, sometimes, step
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    require,
+    shape,
+    sometimes,
+    step,
+)
 
 
 class C(Constants):

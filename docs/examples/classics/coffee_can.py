@@ -116,7 +116,11 @@ even_ends_black = leads_to(
 )
 
 odd_ends_white = leads_to(
-    "odd-ends-white", "From an odd number of white beans, one white bean is left.", when=is_odd, then=last_is_white, fair=FAIR
+    "odd-ends-white",
+    "From an odd number of white beans, one white bean is left.",
+    when=is_odd,
+    then=last_is_white,
+    fair=FAIR,
 )
 
 MACHINE = Machine(

@@ -109,7 +109,9 @@ def think(s: State, c: C, philosopher: int) -> None:
 @always
 def neighbours_do_not_eat_together(s: State, c: C) -> bool:
     """Two philosophers who share a fork do not eat at the same time."""
-    return all(not (s.at[left] == At.EATING and s.at[to_the_right(c, left)] == At.EATING) for left in range(c.philosophers))
+    return all(
+        not (s.at[left] == At.EATING and s.at[to_the_right(c, left)] == At.EATING) for left in range(c.philosophers)
+    )
 
 
 @sometimes
@@ -135,5 +137,7 @@ nobody_starves = leads_to(
     philosopher=Philosopher,
 )
 
-MACHINE = Machine("dining-philosophers", "Philosophers who hand each other forks", State, C, initial, (look, eat, think))
+MACHINE = Machine(
+    "dining-philosophers", "Philosophers who hand each other forks", State, C, initial, (look, eat, think)
+)
 PROPERTIES = (neighbours_do_not_eat_together, whoever_has_no_fork_eats, nobody_starves)

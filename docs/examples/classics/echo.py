@@ -129,14 +129,19 @@ def root(s: State, c: C, node: int) -> int:
 @always
 def the_parents_make_a_tree(s: State, c: C) -> bool:
     """At the end, node 0 has no parent, and is an ancestor of all others."""
-    return any(at != At.DONE for at in s.at) or (s.parent[0] == NONE and all(root(s, c, node) == 0 for node in range(c.nodes)))
+    return any(at != At.DONE for at in s.at) or (
+        s.parent[0] == NONE and all(root(s, c, node) == 0 for node in range(c.nodes))
+    )
 
 
 @always
 def children_have_their_parents(s: State, c: C) -> bool:
     """A child's parent is the node whose child it is."""
     return all(
-        s.parent[child] == node for node in range(c.nodes) for child in range(c.nodes) if bits.contains(s.children[node], child)
+        s.parent[child] == node
+        for node in range(c.nodes)
+        for child in range(c.nodes)
+        if bits.contains(s.children[node], child)
     )
 
 
@@ -152,5 +157,7 @@ def the_tree_is_deep(s: State, c: C) -> bool:
     return all(at == At.DONE for at in s.at) and any(s.parent[node] > 0 for node in range(c.nodes))
 
 
-MACHINE = Machine("echo", "Messages that make a spanning tree", State, C, initial, (start, receive, has_all, answer, stay))
+MACHINE = Machine(
+    "echo", "Messages that make a spanning tree", State, C, initial, (start, receive, has_all, answer, stay)
+)
 PROPERTIES = (the_parents_make_a_tree, children_have_their_parents, the_first_message_is_no_answer, the_tree_is_deep)

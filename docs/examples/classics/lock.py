@@ -6,7 +6,19 @@
 from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, always, require, shape, sometimes
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    require,
+    shape,
+    sometimes,
+)
 
 
 class C(Constants):

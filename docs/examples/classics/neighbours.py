@@ -6,7 +6,19 @@
 from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, always, require, shape, sometimes
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    require,
+    shape,
+    sometimes,
+)
 
 
 class C(Constants):
@@ -73,5 +85,7 @@ def only_one_reads_1(s: State, c: C) -> bool:
     return all(at == At.DONE for at in s.at) and sum(s.seen) == 1
 
 
-MACHINE = Machine("neighbours", "Processes that read what their neighbours write", State, C, initial, (write, read, stay))
+MACHINE = Machine(
+    "neighbours", "Processes that read what their neighbours write", State, C, initial, (write, read, stay)
+)
 PROPERTIES = (somebody_reads_1, whoever_reads_has_written, only_one_reads_1)

@@ -111,7 +111,9 @@ def phase_2a(s: State, c: C, ballot: int, value: int) -> None:
     require(
         latest == NONE
         or not c.respects_votes
-        or any(promise.sent and promise.voted_in == latest and promise.voted_for == value for promise in message.promise)
+        or any(
+            promise.sent and promise.voted_in == latest and promise.voted_for == value for promise in message.promise
+        )
     )
     message.asked = value
 
@@ -165,6 +167,11 @@ def the_last_ballot_chooses(s: State, c: C) -> bool:
 
 
 MACHINE = Machine(
-    "paxos", "Acceptors that choose a value by voting in ballots", State, C, initial, (phase_1a, phase_1b, phase_2a, phase_2b)
+    "paxos",
+    "Acceptors that choose a value by voting in ballots",
+    State,
+    C,
+    initial,
+    (phase_1a, phase_1b, phase_2a, phase_2b),
 )
 PROPERTIES = (one_value_is_chosen, votes_are_those_that_were_asked_for, the_last_ballot_chooses)

@@ -30,7 +30,9 @@ ACCEPTORS = 3
 class C(Constants):
     managers = shape(2, low=1, high=3, meaning="resource managers")
     ballots = shape(2, low=1, high=3, meaning="ballots of each instance")
-    respects_votes = switch(default=True, meaning="a later ballot asks for the value of the latest vote that it has heard of")
+    respects_votes = switch(
+        default=True, meaning="a later ballot asks for the value of the latest vote that it has heard of"
+    )
 
 
 Manager = Annotated[int, Index(C.managers)]
@@ -217,6 +219,17 @@ MACHINE = Machine(
     State,
     C,
     initial,
-    (prepare, choose_to_abort, commit, abort, phase_1a, phase_1b, phase_2a, phase_2b, decide_to_commit, decide_to_abort),
+    (
+        prepare,
+        choose_to_abort,
+        commit,
+        abort,
+        phase_1a,
+        phase_1b,
+        phase_2a,
+        phase_2b,
+        decide_to_commit,
+        decide_to_abort,
+    ),
 )
 PROPERTIES = (decisions_agree, a_later_ballot_commits)

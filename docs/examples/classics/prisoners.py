@@ -99,5 +99,7 @@ they_go_free = eventually(
     fair=(weak(visit, each="prisoner"), weak(visit_of_the_counter)),
 )
 
-MACHINE = Machine("prisoners", "Prisoners who count each other with a switch", State, C, initial, (visit, visit_of_the_counter))
+MACHINE = Machine(
+    "prisoners", "Prisoners who count each other with a switch", State, C, initial, (visit, visit_of_the_counter)
+)
 PROPERTIES = (all_have_been_there, the_count_is_close, the_first_move_was_not_ours, they_go_free)

@@ -7,7 +7,19 @@ all counts are equal.
 from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Index, Machine, Per, Record, action, always, require, shape, sometimes
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Index,
+    Machine,
+    Per,
+    Record,
+    action,
+    always,
+    require,
+    shape,
+    sometimes,
+)
 
 
 class C(Constants):
@@ -68,5 +80,7 @@ def all_commit(s: State, c: C) -> bool:
     return all(phase == Phase.COMMITTED for phase in s.phase)
 
 
-MACHINE = Machine("transaction-commit", "Managers that commit or abort together", State, C, initial, (prepare, commit, abort))
+MACHINE = Machine(
+    "transaction-commit", "Managers that commit or abort together", State, C, initial, (prepare, commit, abort)
+)
 PROPERTIES = (decisions_agree, all_commit)

@@ -2,7 +2,19 @@
 
 from typing import Annotated
 
-from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, bound, require, sometimes
+from fencepost.model.language import (
+    Array,
+    Constants,
+    Machine,
+    Range,
+    Record,
+    Size,
+    action,
+    always,
+    bound,
+    require,
+    sometimes,
+)
 
 
 class C(Constants):

@@ -71,5 +71,7 @@ def all_wait(s: State, c: C) -> bool:
     return min(s.waiting) > 0
 
 
-MACHINE = Machine("symmetric-clients", "Clients at a door", State, C, initial, (step_forward, leave), normalize=normalize)
+MACHINE = Machine(
+    "symmetric-clients", "Clients at a door", State, C, initial, (step_forward, leave), normalize=normalize
+)
 PROPERTIES = (one_is_at_the_door, all_wait)

@@ -137,14 +137,18 @@ class Builder:
         first = ways[0][0]
         if all(value.text == first.text for value, _ in ways):
             return first
-        text = self.value(f"phi {spelled(first.type)} " + ", ".join(f"[{value.text}, %{label}]" for value, label in ways))
+        text = self.value(
+            f"phi {spelled(first.type)} " + ", ".join(f"[{value.text}, %{label}]" for value, label in ways)
+        )
         return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
 
     def decided(self, decide: Callable[[str, str], None]) -> Value:
         """Return a condition as a flag: `decide` ends the block at hand by it, given the blocks for yes and for no."""
         return self.chosen(decide, lambda: flag(value=True), lambda: flag(value=False))
 
-    def chosen(self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]) -> Value:
+    def chosen(
+        self, decide: Callable[[str, str], None], then: Callable[[], Value], other: Callable[[], Value]
+    ) -> Value:
         """Return one of two values, the other of which is not evaluated."""
         yes, no, end = self.label(), self.label(), self.label()
         decide(yes, no)
@@ -210,7 +214,9 @@ class Builder:
         if isinstance(memory, Cell):
             self.store(address, memory, value)
         elif memory.bytes > FEW:
-            self.emit(f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, i1 false)")
+            self.emit(
+                f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, i1 false)"
+            )
         else:
             self._copy(address, value.text, memory.bytes)
 
@@ -338,7 +344,9 @@ class Builder:
             return self.wrapped(sign, left, right), None
         name = {"+": "sadd", "-": "ssub", "*": "smul"}[sign]
         pair = self.value(f"call {{i64, i1}} @llvm.{name}.with.overflow.i64(i64 {left.text}, i64 {right.text})")
-        found = Value(self.value(f"extractvalue {{i64, i1}} {pair}, 0"), Sort.NUMBER, max(low, LEAST), min(high, GREATEST))
+        found = Value(
+            self.value(f"extractvalue {{i64, i1}} {pair}, 0"), Sort.NUMBER, max(low, LEAST), min(high, GREATEST)
+        )
         return found, Value(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), Sort.FLAG)
 
     def bitwise(self, sign: str, left: Value, right: Value) -> Value:

@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory, Type
 
-_COMPARED: dict[type[ast.cmpop], str] = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_COMPARED: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
 _SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
@@ -153,7 +160,9 @@ class Expressions:
             return build.shifted(sign, left, right)
         if sign in ("//", "%"):
             if left.type is Sort.WORD:
-                return Value(build.value(f"{'udiv' if sign == '//' else 'urem'} i64 {left.text}, {right.text}"), Sort.WORD)
+                return Value(
+                    build.value(f"{'udiv' if sign == '//' else 'urem'} i64 {left.text}, {right.text}"), Sort.WORD
+                )
             assert right.low == right.high, "the divisor is not a literal"
             return build.divided(sign, left, right.low)
         if left.type is Sort.FLAG and right.type is Sort.FLAG:
@@ -196,7 +205,9 @@ class Expressions:
     def element(self, node: ast.Subscript, owner: Value | None = None) -> tuple[str, Memory]:
         """Return the address and the type of an element."""
         owner = owner or self.expression(node.value)
-        indices = [self.expression(item) for item in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
+        indices = [
+            self.expression(item) for item in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])
+        ]
         if isinstance(owner.type, View):
             return self.build.cell_of(owner, indices)
         address, memory = self.build.element(owner, indices[0])

@@ -96,7 +96,9 @@ def read(folder: Path, digest: str) -> Object | None:
         return None
     try:
         found = json.loads(head)
-        exports: dict[str, Export] = {name: (tuple(given), result) for name, (given, result) in found["exports"].items()}
+        exports: dict[str, Export] = {
+            name: (tuple(given), result) for name, (given, result) in found["exports"].items()
+        }
         whole = found["format"] == _FORMAT and found["sum"] == _sum(exports, code)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         whole = False
@@ -134,7 +136,9 @@ class Library:
         engine = llvm.create_mcjit_compiler(empty, machine)
         engine.add_object_file(llvm.ObjectFileRef.from_data(made.code))
         engine.finalize_object()
-        self._exports = {name: (int(engine.get_function_address(name)), export) for name, export in made.exports.items()}
+        self._exports = {
+            name: (int(engine.get_function_address(name)), export) for name, export in made.exports.items()
+        }
         if os.environ.get(NAMED):
             for name, (address, _) in list(self._exports.items())[:1]:
                 write_map(made.code, name, address)

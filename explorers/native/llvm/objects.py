@@ -100,7 +100,8 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 def optimized(text: str, machine: Any, level: int) -> Any:
     """Return LLVM IR as a module, verified and optimized, in a context of its own, so that nothing of it stays in memory."""
     module = llvm.parse_assembly(
-        f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}', llvm.create_context()
+        f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
+        llvm.create_context(),
     )
     module.verify()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level))

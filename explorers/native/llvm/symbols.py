@@ -56,7 +56,9 @@ def write_map(code: bytes, kernel: str, address: int) -> None:
         for item in found
         if item.section == base.section
     ]
-    file = os.open(MAP.format(os.getpid()), os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    file = os.open(
+        MAP.format(os.getpid()), os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+    )
     with os.fdopen(file, "w") as out:
         if os.fstat(out.fileno()).st_uid == os.getuid():  # nobody else's file is written
             out.writelines(lines)

@@ -15,10 +15,10 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
+from fencepost.explorers.program.ir import Compute, Guarded, Over, nest
+from fencepost.explorers.program.ir.nodes import Call, Fits
+from fencepost.explorers.program.ir.walk import inside
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.ir import Compute, Guarded, Over, nest
-from fencepost.model.language.ir.nodes import Call, Fits
-from fencepost.model.language.ir.walk import inside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.types import Type
     from fencepost.explorers.native.lower.bounds import Bounds
     from fencepost.explorers.native.masks import Masks
-    from fencepost.model.language import ir
+    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nodes import Node, Slot
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.ir.nodes import Node, Slot
 
 _WORDS = Vector(CELLS["u64"], 0)
 
@@ -269,7 +269,9 @@ class Acting(Choosing):
 
     def undecided(self, item: Judged) -> Value:
         """Return whether this state comes before the first that decides a property."""
-        return self.build.compared("<", self.row, self.build.read(*self.build.element(self.given["found"], number(item.place))))
+        return self.build.compared(
+            "<", self.row, self.build.read(*self.build.element(self.given["found"], number(item.place)))
+        )
 
     def decides(self, item: Judged) -> Value:
         """Return whether the step decides a property: violates it, or is a witness."""
@@ -306,7 +308,9 @@ class Acting(Choosing):
         build.write(*build.element(given["parents"], n), parent)
         build.write(*build.element(given["alive"], build.wrapped("-", self.row, given["first"])), number(1))
         if self.wanted.code is not None:
-            build.write(*build.element(given["codes"], n), self.wanted.code(build, self.module, self.action, self.values))
+            build.write(
+                *build.element(given["codes"], n), self.wanted.code(build, self.module, self.action, self.values)
+            )
         build.keep(self.count, build.wrapped("+", n, number(1)))
 
 

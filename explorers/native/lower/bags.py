@@ -77,7 +77,9 @@ class Bags:
 
     # -- as functions
 
-    def _call(self, build: Builder, name: str, kind: object, values: Sequence[Value], result: Sort = Sort.NOTHING) -> Value:
+    def _call(
+        self, build: Builder, name: str, kind: object, values: Sequence[Value], result: Sort = Sort.NOTHING
+    ) -> Value:
         made = {"clear": self._clear, "remove": self._remove, "sort": self._sort, "distinct": self._distinct}
         more = {"same": self._same, "less": self._less}
         assert isinstance(kind, Struct)

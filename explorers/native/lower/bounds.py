@@ -16,15 +16,15 @@ from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.model.language import ir
-from fencepost.model.language.ir import Compute, Guarded, Over, nest
+from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir import Compute, Guarded, Over, nest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from fencepost.explorers.native.llvm.types import Memory, Type
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language.ir.nodes import Slot
+    from fencepost.explorers.program.ir.nodes import Slot
 
 
 class Bounds:

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.lower.code import Code
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language import ir
+    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nodes import Slot
     from fencepost.model.language.domains import Domain
-    from fencepost.model.language.ir.nodes import Slot
 
 
 class Choosing:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Sort, Value, number
 from fencepost.explorers.native.lower.expressions import Expressions
-from fencepost.model.language.ir import nodes
-from fencepost.model.language.ir.nodes import Failure
-from fencepost.model.language.subset.kinds import BagRef, Int
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import Failure
+from fencepost.explorers.program.subset.kinds import BagRef, Int
 
 if TYPE_CHECKING:
+    from fencepost.explorers.program.ir.nodes import Block, Statement
     from fencepost.model.language.domains import Domain
-    from fencepost.model.language.ir.nodes import Block, Statement
 
 
 class Code(Expressions):

@@ -13,11 +13,22 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
-from fencepost.explorers.native.lower.lanes import ALL, BITS, LANES, MOST_WAYS, NONE, Lanes, Lanewise, Mask, Places, Unsuited
+from fencepost.explorers.native.lower.lanes import (
+    ALL,
+    BITS,
+    LANES,
+    MOST_WAYS,
+    NONE,
+    Lanes,
+    Lanewise,
+    Mask,
+    Places,
+    Unsuited,
+)
 from fencepost.explorers.native.lower.loops import counted
-from fencepost.model.language.ir import can_fail, nodes
-from fencepost.model.language.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
-from fencepost.model.language.subset.kinds import INT, Arr, BagRef
+from fencepost.explorers.program.ir import can_fail, nodes
+from fencepost.explorers.program.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +36,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.lower.lanes import Thing
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language.ir.nodes import Block, Expression, Slot
+    from fencepost.explorers.program.ir.nodes import Block, Expression, Slot
 
 MOST_ROUNDS = 64
 """Rounds of a loop that ends at another number in each lane: all of them are done, however few a state needs."""
@@ -340,7 +351,9 @@ class Columns(Lanewise):
             found = self.flag(node.value)
             before = Mask(build.value(f"load {BITS}, ptr {slot}"))
             if every:
-                after = self.both(before, found if self.inside is None else self.either(found, self.negated(self.inside)))
+                after = self.both(
+                    before, found if self.inside is None else self.either(found, self.negated(self.inside))
+                )
             else:
                 after = self.either(before, found if self.inside is None else self.both(found, self.inside))
             build.emit(f"store {BITS} {self.mask(after).text}, ptr {slot}")

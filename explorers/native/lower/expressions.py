@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
 from fencepost.explorers.native.lower.loops import counted, counted_down
-from fencepost.model.language.ir import nodes
-from fencepost.model.language.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
-from fencepost.model.language.subset.kinds import INT, Arr, BagRef
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.types import Memory
     from fencepost.explorers.native.lower.bags import Bags
     from fencepost.explorers.native.lower.shape import Shape
-    from fencepost.model.language.ir.nodes import Expression, Slot, Source
+    from fencepost.explorers.program.ir.nodes import Expression, Slot, Source
 
 
 class Whole(Protocol):
@@ -162,7 +162,10 @@ class Expressions:
         if Failure.SHIFT in node.checks:
             checks.note_if(build, self.e, build.compared("<", count, number(0)), checks.SHIFT)
         few = Value(
-            build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {WORD_BITS - 1})"), Sort.NUMBER, 0, WORD_BITS - 1
+            build.value(f"call i64 @llvm.umin.i64(i64 {count.text}, i64 {WORD_BITS - 1})"),
+            Sort.NUMBER,
+            0,
+            WORD_BITS - 1,
         )
         moved = build.value(f"shl i64 {value.text}, {few.text}")
         back = build.value(f"ashr i64 {moved}, {few.text}")

@@ -122,7 +122,11 @@ class Lanewise:
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
         """Return a shift by a count that is no less than 0 for sure, and no more than the bits of a lane."""
         most = max(_WIDTHS) - 1
-        if count.low < 0 or count.high > most or (sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST)):
+        if (
+            count.low < 0
+            or count.high > most
+            or (sign == "<<" and (value.low < 0 or value.high << count.high > GREATEST))
+        ):
             raise Unsuited
         if isinstance(value, Value) and isinstance(count, Value):
             return self.build.shifted(sign, value, count)
@@ -139,9 +143,15 @@ class Lanewise:
 
     def moved(self, sign: str, value: Value | Lanes, count: Value) -> Thing:
         """Return a shift by the same count in all lanes."""
-        shifts = [end << by if sign == "<<" else end >> by for end in (value.low, value.high) for by in (count.low, count.high)]
+        shifts = [
+            end << by if sign == "<<" else end >> by
+            for end in (value.low, value.high)
+            for by in (count.low, count.high)
+        ]
         low, high = min(shifts), max(shifts)
-        bits = max(width(min(low, value.low), max(high, value.high)), width(0, 1 << (count.high - 1) if count.high else 0))
+        bits = max(
+            width(min(low, value.low), max(high, value.high)), width(0, 1 << (count.high - 1) if count.high else 0)
+        )
         name = "shl" if sign == "<<" else "ashr"
         return Lanes(
             self.build.value(f"{name} <{LANES} x i{bits}> {self.lanes(value, bits)}, {self.lanes(count, bits)}"),
@@ -156,7 +166,9 @@ class Lanewise:
             return self.build.greatest([one, other]) if greatest else self.build.least([one, other])
         return self.chosen(self.compared(">" if greatest else "<", one, other), one, other, greatest=greatest)
 
-    def chosen(self, test: Value | Mask, yes: Value | Lanes, no: Value | Lanes, *, greatest: bool | None = None) -> Lanes:
+    def chosen(
+        self, test: Value | Mask, yes: Value | Lanes, no: Value | Lanes, *, greatest: bool | None = None
+    ) -> Lanes:
         """Return one of two numbers in each lane."""
         bits, (one, other) = self.together([yes, no])
         kind = f"<{LANES} x i{bits}>"

@@ -142,7 +142,9 @@ def write_bytes(build: Builder, sources: list[str], target: str) -> None:
             for n in range(part, part + distance):
                 for first in (0, half):
                     places = ", ".join(f"i32 {first + m // 2 + LANES * (m % 2)}" for m in range(LANES))
-                    shuffled = f"shufflevector {lanes} {rows[n]}, {lanes} {rows[n + distance]}, <{LANES} x i32> <{places}>"
+                    shuffled = (
+                        f"shufflevector {lanes} {rows[n]}, {lanes} {rows[n + distance]}, <{LANES} x i32> <{places}>"
+                    )
                     mixed.append((part, first, n, build.value(shuffled)))
         rows = [text for *_, text in sorted(mixed, key=lambda item: item[:3])]
         distance //= 2
@@ -222,7 +224,9 @@ def judge_in_columns(module: Module, columns: Columns, prop: Property) -> Value:
     return columns.bits(holds if prop.kind is Kind.SOMETIMES else columns.negated(holds))
 
 
-def judge_group(columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value) -> None:
+def judge_group(
+    columns: Columns, given: dict[str, Value], place: int, prop: Property, first: Value, size: Value
+) -> None:
     """Judge a group of states by a property, as far as they come before the first one that is known to decide it."""
     build = columns.build
     address, memory = build.element(given["found"], number(place))
@@ -282,7 +286,8 @@ def write_marks(module: Module, properties: Sequence[Property]) -> None:
 def write_cost(module: Module, name: str, function: int) -> None:
     """Write a kernel that computes what steps cost: from the states in `before` to those in `rows`, side by side."""
     build, given = module.kernel(
-        name, [("e", "Checks"), ("before", "Rows"), ("after", "Rows"), ("count", "I64"), ("c", "Constants"), ("out", "I64p")]
+        name,
+        [("e", "Checks"), ("before", "Rows"), ("after", "Rows"), ("count", "I64"), ("c", "Constants"), ("out", "I64p")],
     )
     e, one, other = given["e"], module.scratch(build), module.scratch(build)
     module.rows.clear(build, one)

@@ -16,8 +16,8 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.plain import Plain
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
+from fencepost.explorers.program.subset.kinds import Int, Rec
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.subset.kinds import Int, Rec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.types import Type
     from fencepost.explorers.native.llvm.unit import Export
-    from fencepost.model.language import ir
-    from fencepost.model.language.ir import nodes
+    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir import nodes
 
 PLAIN = 'nounwind "no-builtins"'
 CHECKS = Vector(CELLS["i64"], 0)
@@ -212,7 +212,10 @@ class Module:
         return Value(build.room(self.state.bytes), self.state)
 
     def over_states(
-        self, name: str, more: Sequence[tuple[str, str]], visit: Callable[[Builder, dict[str, Value], Value, Value], None]
+        self,
+        name: str,
+        more: Sequence[tuple[str, str]],
+        visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
         """Write a kernel that visits the states first..last-1 of some rows; it stops at the first that fails, and notes which."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]

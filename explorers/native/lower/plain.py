@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.model.language.ir import nodes
-from fencepost.model.language.ir.walk import inside
-from fencepost.model.language.subset.kinds import INT
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.subset.kinds import INT
 
 if TYPE_CHECKING:
-    from fencepost.model.language.ir.nodes import Expression
-    from fencepost.model.language.ir.program import Function
+    from fencepost.explorers.program.ir.nodes import Expression
+    from fencepost.explorers.program.ir.program import Function
 
 MOST = 40
 """Nodes of a condition that are evaluated without need: in more of them a branch that is guessed wrong costs less."""

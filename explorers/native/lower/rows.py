@@ -117,10 +117,14 @@ class Rows:
             shift, count = entry.number("shift"), entry.number("bits")
             whole = build.bitwise("|", build.kept(kept, Sort.WORD), build.shifted("<<", bits, shift))
             _write(build, row, entry.number("source"), whole)
-            rest = build.shifted(">>", build.shifted(">>", bits, number(1)), build.wrapped("-", number(BITS - 1), shift))
+            rest = build.shifted(
+                ">>", build.shifted(">>", bits, number(1)), build.wrapped("-", number(BITS - 1), shift)
+            )
             end = build.wrapped("+", shift, count)
             after = _select(build, build.compared(">=", end, number(BITS)), rest, whole)
-            _write(build, row, entry.number("last"), _select(build, build.compared(">", end, number(BITS)), rest, whole))
+            _write(
+                build, row, entry.number("last"), _select(build, build.compared(">", end, number(BITS)), rest, whole)
+            )
             build.keep(kept, after)
 
     def _unpack(self, build: Builder, *, fast: bool) -> None:

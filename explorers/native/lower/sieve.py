@@ -14,8 +14,8 @@ from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Ve
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Places, Unsuited
 from fencepost.explorers.native.lower.loops import counted
+from fencepost.explorers.program.ir import Compute, Guarded, Over
 from fencepost.model.language.domains import InFlight
-from fencepost.model.language.ir import Compute, Guarded, Over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.lower.code import Code
     from fencepost.explorers.native.lower.lanes import Thing
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language import ir
+    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nodes import Slot
     from fencepost.model.language.domains import Domain
-    from fencepost.model.language.ir.nodes import Slot
 
 MOST_WORDS = 8
 """Words of bits for the choices of an action in a state; with more, its guards are evaluated state by state."""
@@ -117,7 +117,9 @@ class Sieve:
             return False
         before = self.mark()
         kept = self.room()
-        groups = self.build.shifted(">>", self.build.wrapped("+", self.acting.given["size"], number(LANES - 1)), number(4))
+        groups = self.build.shifted(
+            ">>", self.build.wrapped("+", self.acting.given["size"], number(LANES - 1)), number(4)
+        )
         with counted(self.build, number(0), groups) as item:
             done = self.build.label()
             found = self.sift(item.at, kept, done)
@@ -131,7 +133,10 @@ class Sieve:
     def room(self) -> Kept:
         """Return room for what is kept; no bit is set."""
         build = self.build
-        bits, choices = build.room(8 * LANES * self.words), build.room(8 * self.most * max(1, len(self.acting.nest.parameters)))
+        bits, choices = (
+            build.room(8 * LANES * self.words),
+            build.room(8 * self.most * max(1, len(self.acting.nest.parameters))),
+        )
         for place in range(LANES * self.words):
             build.emit(f"store i64 0, ptr {build.offset(bits, 8 * place)}, align 8")
         return Kept(build.slot(Sort.NUMBER), build.slot(Sort.NUMBER), bits, choices)
@@ -159,7 +164,9 @@ class Sieve:
         build, columns, shape = self.build, self.columns, self.module.shape
         for parameter in self.acting.nest.parameters:
             if isinstance(parameter.domain, InFlight):
-                some = columns.compared(">", columns.count(columns.field(columns.state(), parameter.domain.bag)), number(0))
+                some = columns.compared(
+                    ">", columns.count(columns.field(columns.state(), parameter.domain.bag)), number(0)
+                )
                 active = build.bitwise("&", active, columns.bits(some))
             elif shape.least(parameter.domain) <= 0:
                 some = build.compared("<=", *self.acting.span(parameter.domain))

@@ -52,7 +52,11 @@ def is_hinted(s: State, c: C, broker: int, partition: int, epoch: int) -> bool:
     outcome = outcome_of(s, broker, partition, epoch)
     knows_hints = c.hints and broker < c.brokers - c.silent_brokers
     if c.hints_by_epoch:
-        return knows_hints and outcome != Outcome.SUCCESS and epoch < s.image[s.broker[broker].cache].partition[partition].epoch
+        return (
+            knows_hints
+            and outcome != Outcome.SUCCESS
+            and epoch < s.image[s.broker[broker].cache].partition[partition].epoch
+        )
     return knows_hints and outcome in (Outcome.NOT_LEADER, Outcome.FENCED_EPOCH)
 
 

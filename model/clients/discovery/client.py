@@ -230,7 +230,9 @@ def keeps_endpoint(s: State, c: C, broker: int, image: Image) -> bool:
     """Say whether the client keeps the endpoint that it has although the metadata response has none, or another one."""
     if c.endpoints == Endpoints.NEWER and image.endpoint[broker] != NONE:
         return image.endpoint[broker] < s.endpoint[broker]
-    return c.keeps_leader_endpoint and image.endpoint[broker] == NONE and any(known.leader == broker for known in s.known)
+    return (
+        c.keeps_leader_endpoint and image.endpoint[broker] == NONE and any(known.leader == broker for known in s.known)
+    )
 
 
 @action()

@@ -55,7 +55,8 @@ class C(Constants):
     recreations = bound(0, low=0, high=1, meaning="times that a topic is deleted and created again")
     late_broker = switch(default=False, meaning="the last broker joins the cluster later")
     history = switch(
-        default=False, meaning="before the client acts, leaders have moved and broker 1 has restarted, and no more follows"
+        default=False,
+        meaning="before the client acts, leaders have moved and broker 1 has restarted, and no more follows",
     )
     old_brokers = bound(0, low=0, high=3, meaning="brokers, counted from the last, whose metadata has no leader epochs")
     silent_brokers = bound(
@@ -75,38 +76,59 @@ class C(Constants):
         meaning="leader and epoch of a hint come from: replica, cache, both: one from each, "
         "either: the cache where the broker has lost its replica",
     )
-    hint_endpoints = switch(default=True, meaning="hints carry the leader's endpoint (NodeEndpoints: host, port and rack)")
+    hint_endpoints = switch(
+        default=True, meaning="hints carry the leader's endpoint (NodeEndpoints: host, port and rack)"
+    )
     replica_lags = switch(default=False, meaning="a broker's replicas follow its metadata cache with a delay")
-    hint_topic_id = switch(default=False, meaning="hints carry the topic id, and only hints for the known one are accepted")
-    metadata_epoch_stale = switch(default=False, meaning="metadata names the right leader with an old epoch (KAFKA-9212)")
+    hint_topic_id = switch(
+        default=False, meaning="hints carry the topic id, and only hints for the known one are accepted"
+    )
+    metadata_epoch_stale = switch(
+        default=False, meaning="metadata names the right leader with an old epoch (KAFKA-9212)"
+    )
 
     # the client
-    consumer = switch(default=False, meaning="the client fetches, with leader epochs in its requests; otherwise it produces")
-    accepts = choice(
-        Accepts.NEWER, meaning="hints are accepted that are: newer, other-leader: or equal with another leader, not-older, any"
+    consumer = switch(
+        default=False, meaning="the client fetches, with leader epochs in its requests; otherwise it produces"
     )
-    endpoints = choice(Endpoints.ALL, meaning="endpoints taken over: all of a response with an accepted hint, accepted, newer")
-    skips_backoff = choice(SkipsBackoff.NEW_EPOCH, meaning="a batch is sent again at once after: new-epoch, any-news, never")
+    accepts = choice(
+        Accepts.NEWER,
+        meaning="hints are accepted that are: newer, other-leader: or equal with another leader, not-older, any",
+    )
+    endpoints = choice(
+        Endpoints.ALL, meaning="endpoints taken over: all of a response with an accepted hint, accepted, newer"
+    )
+    skips_backoff = choice(
+        SkipsBackoff.NEW_EPOCH, meaning="a batch is sent again at once after: new-epoch, any-news, never"
+    )
     metadata_epoch_check = switch(
         default=True, meaning="metadata with an older leader epoch leaves the leader as it is (KIP-320)"
     )
     topic_id_check = switch(default=True, meaning="metadata with another topic id replaces what is known (KAFKA-12257)")
-    keeps_leader_endpoint = switch(default=False, meaning="metadata leaves the endpoint of a leader that it does not change")
+    keeps_leader_endpoint = switch(
+        default=False, meaning="metadata leaves the endpoint of a leader that it does not change"
+    )
     refresh_in_time = switch(default=False, meaning="a backoff lasts until the metadata that was asked for is there")
     refreshes_after_hint = switch(default=True, meaning="a client asks for metadata even if it has accepted a hint")
-    partial_refresh = switch(default=False, meaning="a client may ask for the metadata of one partition's topic at any time")
-    rebootstraps = switch(default=False, meaning="a client that reaches no broker that it knows bootstraps again (KIP-899)")
-    validates_position = switch(default=True, meaning="a consumer validates its position before it fetches from a new leader")
+    partial_refresh = switch(
+        default=False, meaning="a client may ask for the metadata of one partition's topic at any time"
+    )
+    rebootstraps = switch(
+        default=False, meaning="a client that reaches no broker that it knows bootstraps again (KIP-899)"
+    )
+    validates_position = switch(
+        default=True, meaning="a consumer validates its position before it fetches from a new leader"
+    )
 
 
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.hint_from in (HintFrom.BOTH, HintFrom.EITHER) and not c.replica_lags:
-        return (
-            "hint_from=both and hint_from=either differ from the others only while replicas lag: set replica_lags=on as well."
-        )
+        return "hint_from=both and hint_from=either differ from the others only while replicas lag: set replica_lags=on as well."
     if c.hints_by_epoch and not c.consumer:
         return "hints_by_epoch compares the request's leader epoch, and Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):
-        return "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
+        return (
+            "history takes at least brokers=3, partitions=2, changes=5, elections=2 and restarts=1: set these as well."
+        )
     return None

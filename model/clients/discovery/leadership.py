@@ -11,7 +11,9 @@ def accepts_hint(rule: int, known_epoch: int, known_leader: int, epoch: int, lea
     """
     if known_epoch == NONE or epoch > known_epoch or rule == Accepts.ANY:
         return True
-    return epoch == known_epoch and (rule == Accepts.NOT_OLDER or (rule == Accepts.OTHER_LEADER and leader != known_leader))
+    return epoch == known_epoch and (
+        rule == Accepts.NOT_OLDER or (rule == Accepts.OTHER_LEADER and leader != known_leader)
+    )
 
 
 def accepts_metadata(known_epoch: int, epoch: int, is_other_topic: int) -> bool:

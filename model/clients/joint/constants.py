@@ -11,24 +11,39 @@ class C(Constants):
 
     # sizes
     brokers = capacity(2, low=2, high=3, room=3, meaning="brokers, each with a replica of the partition")
-    changes = capacity(3, low=1, high=4, room=3, meaning="last offset of the metadata log; every record changes the leader")
+    changes = capacity(
+        3, low=1, high=4, room=3, meaning="last offset of the metadata log; every record changes the leader"
+    )
     recreations = bound(0, low=0, high=1, meaning="times that the topic is deleted and created again")
-    old_brokers = bound(0, low=0, high=2, meaning="brokers, counted from the last, that send hints and do not know tokens")
+    old_brokers = bound(
+        0, low=0, high=2, meaning="brokers, counted from the last, that send hints and do not know tokens"
+    )
 
     # the broker
-    check_first = switch(default=False, meaning="the token of a metadata request is checked before it is handled, not after it")
-    one_image = switch(default=False, meaning="check, body and token are made from one image, of the cache or of the replica")
+    check_first = switch(
+        default=False, meaning="the token of a metadata request is checked before it is handled, not after it"
+    )
+    one_image = switch(
+        default=False, meaning="check, body and token are made from one image, of the cache or of the replica"
+    )
     hint_tokens = switch(
         default=True, meaning="answers that carry a hint carry a token too, as the draft has it for all answers"
     )
-    replica_lags = switch(default=False, meaning="a broker's replica, from which hints come, follows its cache with a delay")
+    replica_lags = switch(
+        default=False, meaning="a broker's replica, from which hints come, follows its cache with a delay"
+    )
 
     # the client
     in_order = switch(
-        default=False, meaning="both requests to one broker share a connection, which handles and answers one after the other"
+        default=False,
+        meaning="both requests to one broker share a connection, which handles and answers one after the other",
     )
-    hint_epoch_check = switch(default=True, meaning="a hint is accepted only if its leader epoch is newer than the known one")
-    metadata_epoch_check = switch(default=True, meaning="metadata with an older leader epoch leaves the leader as it is")
+    hint_epoch_check = switch(
+        default=True, meaning="a hint is accepted only if its leader epoch is newer than the known one"
+    )
+    metadata_epoch_check = switch(
+        default=True, meaning="metadata with an older leader epoch leaves the leader as it is"
+    )
     rejects_late = switch(default=False, meaning="metadata whose token is below the store's is dropped and read again")
     refuses_untokened = switch(default=False, meaning="metadata without token is dropped and read again")
     hints_by_token = switch(

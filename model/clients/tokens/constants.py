@@ -44,7 +44,9 @@ class C(Constants):
 
     # sizes
     clients = capacity(2, low=1, high=3, room=2, meaning="clients, each with one call at a time")
-    nodes = capacity(3, low=2, high=4, room=3, meaning="servers: node 0 is the active controller, the others are brokers")
+    nodes = capacity(
+        3, low=2, high=4, room=3, meaning="servers: node 0 is the active controller, the others are brokers"
+    )
     offsets = bound(3, low=1, high=6, meaning="last offset of the metadata log; the first state is offset 0")
 
     # what clients and servers do
@@ -53,7 +55,9 @@ class C(Constants):
         default=False,
         meaning="calls of one store share a connection to each server, which handles and answers one after the other",
     )
-    controller_serves_reads = switch(default=False, meaning="clients read from the controller too (bootstrap.controllers)")
+    controller_serves_reads = switch(
+        default=False, meaning="clients read from the controller too (bootstrap.controllers)"
+    )
     cache_reads = switch(default=True, meaning="operations that read the metadata cache")
     component_reads = switch(
         default=False, meaning="operations that read a component fed after the cache, such as the authorizer"
@@ -70,39 +74,60 @@ class C(Constants):
     restarts = bound(0, low=0, high=2, meaning="restarts of a server")
     old_nodes = bound(0, low=0, high=3, meaning="servers, counted from the last, that do not know tokens at first")
     foreign_contexts = bound(0, low=0, high=2, meaning="contexts of another cluster that users put into a store")
-    wrong_contexts = bound(0, low=0, high=2, meaning="contexts of this cluster with any offset that users put into a store")
+    wrong_contexts = bound(
+        0, low=0, high=2, meaning="contexts of this cluster with any offset that users put into a store"
+    )
     rebuilds = bound(0, low=0, high=1, meaning="times that the metadata log is lost and begun anew")
     cut_off = bound(0, low=0, high=2, meaning="servers, counted from the last, that get no metadata")
 
     # the server
     restart_catches_up = switch(
-        default=True, meaning="a server that restarts serves once it shows what was committed by then, not an older snapshot"
+        default=True,
+        meaning="a server that restarts serves once it shows what was committed by then, not an older snapshot",
     )
-    check_first = switch(default=False, meaning="cluster id and token are checked before the request is handled, not after it")
+    check_first = switch(
+        default=False, meaning="cluster id and token are checked before the request is handled, not after it"
+    )
     token_read = choice(
         TokenRead.AFTER, meaning="the header's offset is read: after the body, before it, pinned: from one image"
     )
-    torn_reads = switch(default=True, meaning="a body is built from two reads of the cache, as the Metadata handler does")
-    component_offsets = switch(default=False, meaning="where a component is read, its own offset is compared and returned")
+    torn_reads = switch(
+        default=True, meaning="a body is built from two reads of the cache, as the Metadata handler does"
+    )
+    component_offsets = switch(
+        default=False, meaning="where a component is read, its own offset is compared and returned"
+    )
     cache_last = switch(default=False, meaning="a server publishes to its cache after its components, not before them")
     unlisted_checked = switch(default=False, meaning="requests that the draft does not list are checked like reads")
     unlisted_tokens = switch(default=True, meaning="answers to requests that the draft does not list carry a token too")
     on_lag = choice(OnLag.ERROR, meaning="a server that lags behind the token: error, wait")
-    write_token = choice(WriteToken.CACHE, meaning="a forwarded write's token: cache, inner: the controller's if larger, wait")
-    committed_token = switch(default=False, meaning="the controller's token for a write is its commit offset, not its cache's")
-    half_headers = switch(default=False, meaning="headers of answers lack cluster id or token, so their context is unknown")
-    controller_lags = switch(default=True, meaning="the controller's node publishes its cache later than it answers writes")
+    write_token = choice(
+        WriteToken.CACHE, meaning="a forwarded write's token: cache, inner: the controller's if larger, wait"
+    )
+    committed_token = switch(
+        default=False, meaning="the controller's token for a write is its commit offset, not its cache's"
+    )
+    half_headers = switch(
+        default=False, meaning="headers of answers lack cluster id or token, so their context is unknown"
+    )
+    controller_lags = switch(
+        default=True, meaning="the controller's node publishes its cache later than it answers writes"
+    )
 
     # the client
     atomic_store = switch(default=True, meaning="storeLatest compares and stores in one step")
     stores_errors = switch(default=True, meaning="the context of an error response is stored like any other")
-    rejects_late = switch(default=False, meaning="a response whose token is below the store's is dropped and read again")
+    rejects_late = switch(
+        default=False, meaning="a response whose token is below the store's is dropped and read again"
+    )
     refuses_untokened = switch(default=False, meaning="a response without token is dropped and read again")
     node_choice = choice(
         NodeChoice.ANY, meaning="requests go to: any, connected: where a connection is idle, another: after an error"
     )
     resets = switch(default=False, meaning="users may set a store back to unknown")
-    backoff = switch(default=False, meaning="after STALE_METADATA a client waits until each lagging server has moved on")
+    backoff = switch(
+        default=False, meaning="after STALE_METADATA a client waits until each lagging server has moved on"
+    )
 
 
 def refuse(c: C) -> str | None:
@@ -110,13 +135,17 @@ def refuse(c: C) -> str | None:
     if c.old_nodes >= c.nodes:
         return f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most {c.nodes - 1} for nodes={c.nodes}."
     if c.cut_off >= c.nodes:
-        return f"cut_off={c.cut_off} leaves no server that gets metadata: write at most {c.nodes - 1} for nodes={c.nodes}."
+        return (
+            f"cut_off={c.cut_off} leaves no server that gets metadata: write at most {c.nodes - 1} for nodes={c.nodes}."
+        )
     if not c.cache_reads and not c.component_reads and not c.unlisted_requests:
         return "clients have nothing to read: set cache_reads=on, component_reads=on or unlisted_requests=on."
     if c.cache_last and not c.component_reads:
         return "cache_last orders the cache after a component, and there is none: set component_reads=on as well."
     if c.eventually_consistent and (c.exports or c.foreign_contexts or c.wrong_contexts):
-        return "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
+        return (
+            "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
+        )
     if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
         return "atomic_store=off is for stores that compare offsets of one cluster: leave foreign_contexts and eventually_consistent off."
     return None

@@ -41,14 +41,19 @@ LISTED = (
     ),
     Listed("DescribeAcls", 29, Operation.COMPONENT, "the authorizer"),
     Listed(
-        "DescribeConfigs", 32, Operation.COMPONENT, "the metadata cache for topics and groups, the dynamic config for brokers"
+        "DescribeConfigs",
+        32,
+        Operation.COMPONENT,
+        "the metadata cache for topics and groups, the dynamic config for brokers",
     ),
     Listed("DescribeLogDirs", 35, Operation.COMPONENT, "the replica manager"),
     Listed("DescribeDelegationToken", 41, Operation.COMPONENT, "the delegation token manager"),
     Listed("DescribeClientQuotas", 48, Operation.CACHE, "the metadata cache, once"),
     Listed("DescribeUserScramCredentials", 50, Operation.CACHE, "the metadata cache, once"),
     Listed("DescribeCluster", 60, Operation.CACHE, "the metadata cache, several times: brokers, controller"),
-    Listed("ListConfigResources", 74, Operation.COMPONENT, "the client metrics manager (as ListClientMetricsResources)"),
+    Listed(
+        "ListConfigResources", 74, Operation.COMPONENT, "the client metrics manager (as ListClientMetricsResources)"
+    ),
     Listed(
         "DescribeTopicPartitions",
         75,

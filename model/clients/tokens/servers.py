@@ -63,7 +63,9 @@ def is_its_turn(s: State, c: C, call: Call) -> bool:
 
     SocketServer.Processor mutes a connection from a request until its answer is sent: a request that waits holds up those behind it.
     """
-    return not any(bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients))
+    return not any(
+        bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients)
+    )
 
 
 def may_check(s: State, c: C, call: Call) -> bool:

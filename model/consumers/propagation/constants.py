@@ -20,7 +20,8 @@ class C(Constants):
     losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")
     another_follower = switch(default=True, meaning="another follower in the ISR decides too what is committed")
     behind = switch(
-        default=False, meaning="at the start there is a committed record whose high watermark the follower does not know"
+        default=False,
+        meaning="at the start there is a committed record whose high watermark the follower does not know",
     )
     propagation = choice(
         Propagation.TRACKED,
@@ -40,5 +41,6 @@ class C(Constants):
     loss_opens_session = switch(default=True, meaning="after a lost answer the follower opens a new session")
     consumer = switch(default=False, meaning="a consumer reads from the follower")
     completes_consumer_fetches = switch(
-        default=True, meaning="a consumer's parked fetch is completed when the follower's high watermark rises (KAFKA-14334)"
+        default=True,
+        meaning="a consumer's parked fetch is completed when the follower's high watermark rises (KAFKA-14334)",
     )

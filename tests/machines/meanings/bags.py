@@ -79,7 +79,13 @@ def messages_are_ordered_field_by_field(s: State, c: C) -> None:
     require(goes_on(s, c, Case.MESSAGES_ARE_ORDERED_FIELD_BY_FIELD))
     found = 0
     for m in s.box:
-        found = 10000 * found + 1000 * m.pairs[0].first + 100 * m.pairs[0].second + 10 * m.pairs[1].first + m.pairs[1].second
+        found = (
+            10000 * found
+            + 1000 * m.pairs[0].first
+            + 100 * m.pairs[0].second
+            + 10 * m.pairs[1].first
+            + m.pairs[1].second
+        )
     finish(s, found // 10)
 
 

@@ -1,0 +1,209 @@
+"""The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of what was checked.
+
+Loaded by pytest at its start in every project that has Fencepost installed, so nothing else is imported until it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.api.shrinking import ReplayResult
+    from fencepost.explorers.verdict import Result
+    from fencepost.testing.checks import Search
+
+FACT = "fencepost"
+"""The name of the properties that tests get in reports: one for each check, with what it found."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add our options, each with our prefix."""
+    group = parser.getgroup("fencepost", "Fencepost: models of replication protocols")
+    group.addoption(
+        "--fencepost-engine", metavar="NAME", help="Search with this engine: native (the default) or plain."
+    )
+    group.addoption(
+        "--fencepost-workers", type=int, metavar="N", help="Threads of a search; 1 under xdist, else all processors."
+    )
+    group.addoption(
+        "--fencepost-budget",
+        metavar="TIME",
+        help="End each search after this time, such as 30s: it is undetermined then.",
+    )
+    group.addoption("--fencepost-traces", action="store_true", help="Collect .trace files and replay them as tests.")
+    group.addoption(
+        "--fencepost-model", metavar="FILE.py", help="The file that defines the protocol of collected traces."
+    )
+    group.addoption(
+        "--fencepost-trace-dir", metavar="DIR", help="Write the trace of each unexpected violation into this folder."
+    )
+
+
+@pytest.fixture
+def fencepost(request: pytest.FixtureRequest) -> Fencepost:
+    """Check protocols: `fencepost.check(MACHINE, PROPERTIES, brokers=2)`, `fencepost.replay("found.trace")`."""
+    return Fencepost(request.node, request.config)
+
+
+class Fencepost:
+    """The checks of one test, under the options of the run."""
+
+    def __init__(self, item: pytest.Item, config: pytest.Config) -> None:
+        self.item, self.config = item, config
+
+    def check(self, *what: Any, **given: Any) -> Result:
+        """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
+
+        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run. A file is looked
+        for beside the test first.
+        """
+        __tracebackhide__ = True
+        from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
+        from fencepost.testing import checks as testing
+
+        given.setdefault("search", self.search())
+        try:
+            result = testing.check(*map(self.beside, what[:1]), *what[1:], **given)
+        except (ExpectationError, UndeterminedError) as error:
+            self.note(str(error).partition("\n")[0])
+            raise _short(error) from None
+        except FencepostError as error:
+            raise _short(error) from None
+        self.note(testing.describe(result, as_expected=True))
+        return result
+
+    def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
+        """Replay a trace file, whose protocol is in the file `model` if it is your own; fail the test if it does not."""
+        __tracebackhide__ = True
+        from fencepost.model.language.errors import FencepostError
+        from fencepost.testing import checks as testing
+
+        try:
+            made = testing.replay(self.beside(file), model and self.beside(model))
+        except FencepostError as error:
+            raise _short(error) from None
+        self.note(_replayed(made))
+        return made
+
+    def beside(self, what: Any) -> Any:
+        """Return a file that lies beside the test by that place, so that a suite may be run from any folder; all else as it is."""
+        is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
+        here = self.item.path.parent / what if is_file else None
+        return here if here is not None and here.is_file() else what
+
+    def note(self, text: str) -> None:
+        """Keep a line for the summary and for reports."""
+        self.item.user_properties.append((FACT, text))
+
+    def search(self) -> Search:
+        """Return how to search under the options of the run."""
+        from fencepost.api.quantities import parse_duration
+        from fencepost.testing.checks import Search
+
+        option = self.config.getoption
+        workers = option("fencepost_workers")
+        budget = option("fencepost_budget")
+        return Search(
+            engine=option("fencepost_engine") or "native",
+            workers=workers if workers is not None else int("PYTEST_XDIST_WORKER" in os.environ),
+            budget=parse_duration(budget, "--fencepost-budget") if budget else None,
+            trace=self.trace(),
+        )
+
+    def trace(self) -> Path | None:
+        """Return the file for the trace of a violation that this test finds."""
+        folder = self.config.getoption("fencepost_trace_dir")
+        if not folder:
+            return None
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        return Path(folder) / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', self.item.nodeid).strip('-')}.trace"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that mean nothing before any test runs."""
+    given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
+    if given:
+        from fencepost.api.checking import choose_engine
+        from fencepost.api.quantities import parse_duration
+        from fencepost.model.language.errors import UsageError
+
+        try:
+            choose_engine(config.getoption("fencepost_engine") or "native")
+            parse_duration(config.getoption("fencepost_budget") or "1s", "--fencepost-budget")
+        except UsageError as error:
+            raise pytest.UsageError(f"fencepost: {error}") from None
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect a trace file that is named on the command line, and every one with --fencepost-traces."""
+    if file_path.suffix == ".trace" and (
+        parent.config.getoption("fencepost_traces") or parent.session.isinitpath(file_path)
+    ):
+        return TraceFile.from_parent(parent, path=file_path)
+    return None
+
+
+class TraceFile(pytest.File):
+    """A trace file: one test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the test."""
+        yield TraceItem.from_parent(self, name="replay")
+
+
+class TraceItem(pytest.Item):
+    """A replay: passes if every step can be taken and the end shows what the trace says."""
+
+    def runtest(self) -> None:
+        """Replay the trace."""
+        from fencepost.model.language.errors import UsageError
+        from fencepost.testing import checks as testing
+
+        try:
+            made = testing.replay(self.path, self.config.getoption("fencepost_model"))
+        except UsageError as error:
+            raise UsageError(str(error).replace("--model FILE.py", "--fencepost-model FILE.py")) from error
+        self.user_properties.append((FACT, _replayed(made)))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return what is wrong with the trace, without our own frames."""
+        from fencepost.model.language.errors import FencepostError
+
+        return str(excinfo.value) if isinstance(excinfo.value, FencepostError) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Return where the test is."""
+        return self.path, 0, f"{self.path.name}: replay"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was checked, a line each: how far each verdict reaches."""
+    lines = [
+        f"{report.nodeid}: {value}"
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == FACT
+    ]
+    if lines:
+        terminalreporter.section("fencepost")
+        for line in sorted(lines):
+            terminalreporter.write_line(line)
+
+
+def _short(error: Exception) -> BaseException:
+    """Return the failure of a test that says what the error says, without a traceback through us."""
+    return pytest.fail.Exception(str(error), pytrace=False)
+
+
+def _replayed(made: ReplayResult) -> str:
+    count = "1 state" if made.path.length == 1 else f"{made.path.length} states"
+    return f"{made.trace.protocol.name}: {made.finding}: a trace of {count}, as it says"

@@ -1,0 +1,1 @@
+"""Scripts that measure what lies in `invariants/figures`."""

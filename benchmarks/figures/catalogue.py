@@ -1,0 +1,65 @@
+"""Seconds, rate and memory of the runs of replication in the catalogue: `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
+
+Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep what was measured
+before. Compilation is left out; processor seconds are those between the first round of a search and its last. A run that does not find what it must ends the measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from fencepost.cli.commands.catalogue import choose_runs
+from fencepost.explorers.judge import judge
+from fencepost.explorers.memory import peak_memory
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import Profile, runs_of
+from fencepost.invariants.figures.store import load, save
+from rich.console import Console
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--profile", type=Profile, default=Profile.CI, help="the runs of which profile: quick, ci, full"
+    )
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--only", action="store_true", help="leave out the runs of smaller profiles")
+    parser.add_argument("--least", type=int, default=0, help="leave out runs of fewer states")
+    parser.add_argument("--most", type=int, default=1 << 62, help="leave out runs of more states")
+    given = parser.parse_args()
+    console = Console(width=120)
+    measured = load("replication")
+    names = {run.name for run in runs_of("replication") if not run.properties}
+    measured = {name: row for name, row in measured.items() if name in names}
+    peak = 0
+    for run in choose_runs(given.profile, ("replication",)):
+        if run.name not in names or (given.only and run.profile is not given.profile):
+            continue
+        if not given.least <= (run.distinct or 0) <= given.most:
+            continue
+        clock: list[float] = []
+        found = judge(run, Options(workers=given.workers), lambda _, clock=clock: clock.append(time.process_time()))  # type: ignore[misc]
+        if not found.as_expected:
+            raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")
+        result = found.result
+        measured[run.name] = {
+            "distinct": result.distinct,
+            "generated": result.generated,
+            "depth": result.depth,
+            "seconds": round(result.seconds, 2),
+            "processor_seconds": round(clock[-1] - clock[0], 2) if clock else 0.0,
+            "workers": result.workers,
+            "store_bytes": result.store_bytes,
+        }
+        if peak_memory() > peak:  # of the whole process: it says something of the run only where it rises
+            peak = measured[run.name]["peak_memory_bytes"] = peak_memory()
+        console.print(
+            f"{run.name:75} {result.distinct:>12,} {result.depth:>4} {result.seconds:>8.1f} s", highlight=False
+        )
+        save("replication", dict(sorted(measured.items())))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Real clients against the scripted cluster: many histories for each, twice; the stories of `docs/clients.md`; and mutants of our own client.
+
+    python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants]
+
+Rows go to invariants/figures/clients.json; a client that was measured before is measured again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.clients.history import COVERED, DEPTH, Source, Story, settings
+from fencepost.kafka.clients.install import NEWEST, OWN, installed
+from fencepost.kafka.clients.keep import of_archive
+from fencepost.kafka.clients.own import MUTANTS
+from fencepost.kafka.clients.play import Times
+from fencepost.kafka.clients.rules import NAMES, Judge
+from fencepost.kafka.clients.run import Outcome, Pool, run
+from fencepost.kafka.clients.stories import STORIES
+
+WALKS = 2000
+SEED = 951
+AGAIN = 500
+"""Of the walks, those that are played a second time, whatever came of the first."""
+SECONDS = 700
+DIED = "the process died"
+
+
+def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
+    """Put rows into a table of the figures, in place of those with the same key."""
+    load.cache_clear()
+    figures = {name: list(value) for name, value in load("clients").items()}
+    kept = [row for row in figures.get(table, []) if any(row.get(name) != value for name, value in key.items())]
+    figures[table] = sorted(
+        kept + mine, key=lambda row: [str(row.get(name, "")) for name in ("client", "story", "mutant")]
+    )
+    save("clients", figures)
+
+
+def walks(asked: str, number: int = WALKS) -> None:
+    """Play walks, the cover of the small machines and the archived traces; play some of them again."""
+    client = installed(asked)
+    began = os.getloadavg()[0]
+    source = Source(settings(), SEED)
+    histories = [*of_archive(), *Source(COVERED, SEED).cover(), *source.walks(number, DEPTH)]
+    outcome = run(client, histories, seconds=SECONDS)
+    print(client.title, outcome.histories, round(outcome.seconds), flush=True)
+    again = run(client, histories[-min(AGAIN, number) :], seconds=SECONDS, most=0)
+    changed = _changed(outcome, again)
+    print(
+        client.title,
+        outcome.histories,
+        outcome.counted,
+        f"{outcome.histories / outcome.seconds:.1f} a second",
+        dict(outcome.broken),
+    )
+    key = {"client": client.title}
+    row = {
+        **key,
+        "histories": outcome.histories,
+        "counted": outcome.counted,
+        "complete": outcome.complete,
+        "not_played": dict(outcome.undone),
+        "begun_again": dict(outcome.begun_again),
+        "deaths": outcome.deaths,
+        "waited_for": outcome.wanted,
+        "in_time": outcome.followed,
+        "seconds": round(outcome.seconds, 1),
+        "rate": round(outcome.histories / outcome.seconds, 1),
+        "load": round(began, 1),
+        "again": again.histories,
+        "changed": changed,
+    }
+    rows("runs", [row], **key)
+    rows("rules", [{**key, **outcome.row(name)} for name in NAMES], **key)
+    for table, is_steady in (("steady", True), ("flaky", False)):
+        found = [
+            {**key, "rule": rule, "history": item.history.name, "again": item.again, "plays": item.plays}
+            for rule, items in outcome.failures.items()
+            for item in items
+            if item.plays and item.is_steady is is_steady
+        ]
+        rows(table, found, **key)
+
+
+def _changed(first: Outcome, second: Outcome) -> int:
+    """Return in how many histories another set of rules was broken the second time."""
+    sets: list[dict[str, set[str]]] = []
+    for outcome in (first, second):
+        found: dict[str, set[str]] = {}
+        for rule, items in outcome.failures.items():
+            for item in items:
+                found.setdefault(item.history.name, set()).add(rule)
+        sets.append(found)
+    names = second.names
+    return sum(sets[0].get(name, set()) != sets[1].get(name, set()) for name in names)
+
+
+async def _story(story: Story, asked: str) -> Counter[str]:
+    async with Pool(installed(asked), Times()) as pool:
+        plays = await asyncio.gather(*(pool.play(story.history) for _ in range(story.plays)))
+    found: Counter[str] = Counter({"any": pool.deaths, DIED: pool.deaths})
+    for play in plays:
+        rules = {item.rule for item in Judge(play).broken}
+        found["any"] += bool(rules & set(story.rules))
+        found.update(rules)
+    return found
+
+
+def stories(names: list[str]) -> None:
+    """Play each story with the clients that it names."""
+    for story in STORIES:
+        if names and story.name not in names:
+            continue
+        made = []
+        for asked in (*story.breaks, *story.rarely, *story.keeps):
+            found = asyncio.run(_story(story, asked))
+            print(story.name, asked, dict(found))
+            shown = {name: found[name] for name in (*story.rules, DIED) if found[name]}
+            made.append(
+                {"story": story.name, "client": asked, "plays": story.plays, "broken": found["any"], "rules": shown}
+            )
+        rows("stories", made, story=story.name)
+
+
+def mutants(number: int = 300) -> None:
+    """Play with our own client, which keeps the rules, and with a mutant for each rule."""
+    for mutant, rule in {"": "", **MUTANTS}.items():
+        client = replace(installed(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)
+        histories = [*of_archive(), *Source(settings(), SEED).walks(number, DEPTH)]
+        outcome = run(client, histories, most=3)
+        print(mutant or "none", rule, outcome.broken[rule], dict(outcome.broken))
+        row = {"mutant": mutant or "none", "rule": rule, "histories": outcome.histories, "broken": outcome.broken[rule]}
+        rows("mutants", [row | {"others": sorted(set(outcome.broken) - {rule})}], mutant=row["mutant"])
+
+
+def main(words: list[str]) -> None:
+    """Measure what was asked for; all of it if nothing was."""
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    kind, names = (words[0], words[1:]) if words else ("", [])
+    if kind in ("", "mutants"):
+        mutants()
+    if kind in ("", "stories"):
+        stories(names)
+    if kind in ("", "walks"):
+        for asked in names or NEWEST:
+            walks(asked)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

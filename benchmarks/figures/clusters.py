@@ -1,0 +1,71 @@
+"""Findings on whole clusters, played some times each: `python -m benchmarks.figures.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
+
+Each run is a cluster of its own, and takes about a minute. Writes invariants/figures/clusters.json, a row a run, which docs/clusters.md
+reads; a run that is in it already is kept, so this may be ended and started again. One that was undetermined is kept and played again.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import product
+from typing import Any
+
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, Asked, reproduce
+from rich.console import Console
+
+RELEASES = ("4.1.2", "4.4.0")
+MODES = ("played", "control", "repaired")
+CONSOLE = Console(width=120, highlight=False)
+
+
+def main() -> None:
+    """Play and write."""
+    names = [scenario.name for scenario in SCENARIOS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="runs of each, those that were recorded before included")
+    parser.add_argument("--finding", action="append", choices=names, help="which; all if not given")
+    parser.add_argument(
+        "--kafka", action="append", metavar="VERSION", help=f"which releases; {' and '.join(RELEASES)} if not given"
+    )
+    parser.add_argument(
+        "--mode", action="append", choices=MODES, help="played as it is, as its control, or with its repair"
+    )
+    parser.add_argument("--port", type=int, default=PORT)
+    given = parser.parse_args()
+    for name, version, mode in product(given.finding or names, given.kafka or RELEASES, given.mode or ("played",)):
+        missing = given.runs - sum(
+            _same(row, name, version, mode) and row["verdict"] != "undetermined" for row in _rows()
+        )
+        for _ in range(missing):
+            row = _played(name, version, mode, given.port)
+            load.cache_clear()  # another process may have recorded a run meanwhile
+            save("clusters", {"runs": sorted([*_rows(), row], key=_place)})
+            CONSOLE.print(row)
+
+
+def _rows() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = load("clusters").get("runs", [])
+    return found
+
+
+def _same(row: dict[str, Any], name: str, version: str, mode: str) -> bool:
+    return (row["finding"], row["kafka"], row["mode"]) == (name, version, mode)
+
+
+def _place(row: dict[str, Any]) -> tuple[int, int, str]:
+    names = [scenario.name for scenario in SCENARIOS]
+    return names.index(row["finding"]), MODES.index(row["mode"]), row["kafka"]
+
+
+def _played(name: str, version: str, mode: str, port: int) -> dict[str, Any]:
+    scenario = next(found for found in SCENARIOS if found.name == name)
+    asked = Asked(control=mode == "control", repaired=mode == "repaired", port=port)
+    found = reproduce(scenario, asked, kit(version), lambda line: CONSOLE.print(line.shown(), soft_wrap=True)).data()
+    names = ("finding", "kafka", "expected", "verdict", "acknowledged", "readable", "lost", "seconds")
+    return {**{name: found[name] for name in names}, "mode": mode, **({"why": found["why"]} if "why" in found else {})}
+
+
+if __name__ == "__main__":
+    main()

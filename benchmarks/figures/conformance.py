@@ -1,0 +1,259 @@
+"""Runs on Kafka's classes that the page of conformance tells of: `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
+
+covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as many compared steps as are wanted (half an hour a release). With --keep what a
+batch found is kept in DIR, so this may be ended and started again. moves: walks in which operators move replicas, on every release.
+changes: every change of every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of Kafka's
+checks taken out of the models, each rule turned, and refusals tried. Writes the rows of these releases in invariants/figures/conformance.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers import sealed
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
+from fencepost.kafka.conform.changes import conform_changes
+from fencepost.kafka.conform.histories import Request, conform, conform_tries
+from fencepost.kafka.conform.seeing import Sight
+from fencepost.kafka.driver.releases import RELEASES, Release, release
+
+if TYPE_CHECKING:
+    from fencepost.kafka.conform.report import Report
+
+LONG = ("4.1.2", "4.4.0")
+"""The releases of the long walks."""
+STEPS = 1_000_000
+BATCH = 4_000
+"""Walks of a batch: some 150,000 steps."""
+SIZES = {
+    "max_records": 2,
+    "clean_stops": 1,
+    "fences": 2,
+    "lags": 1,
+    "elections": 1,
+    "min_isr": 2,
+    "metadata_lag": 4,
+    "max_leader_epoch": 4,
+}
+MOVES = {
+    (3, 300): "movable=3 spare=1 reassignments=2 cancels=1 max_records=2 metadata_lag=7 clean_stops=1 lags=1",
+    (4, 100): "movable=4 spare=2 reassignments=3 cancels=2 metadata_lag=8 shrinks=0",
+}
+"""By brokers and walks, what they walk with; all of them with min ISR 2, a crash and a fence."""
+COVERS = {
+    "a crash, a fence, a shrink": "",
+    "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
+}
+"""Small graphs of two brokers, with what they add to `SMALL`."""
+ELECTIONS = {
+    "elections in two epochs, a record": "",
+    "one epoch, snapshots": "max_epoch=1 snapshots=2",
+}
+"""The same of three voters."""
+REFUSALS = 1_000
+COUNTS = ("histories", "steps", "seconds", "aside", "differences")
+
+
+def main() -> None:
+    """Run and write."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("part", choices=("covers", "walks", "moves", "changes", "quorum", "seen"))
+    options.add_argument("--kafka", action="append", metavar="VERSION", help="only this release (repeatable)")
+    options.add_argument("--protocol", choices=BINDINGS, help="seen: only this one")
+    options.add_argument("--steps", type=int, default=STEPS, help="compared steps of each release")
+    options.add_argument(
+        "--workers", type=int, default=1, help="processes that run Kafka's classes; with --idle those of the command"
+    )
+    options.add_argument("--keep", type=Path, metavar="DIR", help="keep what each batch found here")
+    options.add_argument(
+        "--idle", action="store_true", help="nothing else runs on this machine: write the rate of covers"
+    )
+    options.add_argument("--batches", type=int, default=1_000, help="take so many more batches at most")
+    given = options.parse_args()
+    if given.part == "walks":
+        _walks(given)
+    for version in given.kafka or RELEASES:
+        if given.part == "covers":
+            _write("covers", version, [_covered(release(version), *graph, given) for graph in COVERS.items()])
+        if given.part == "moves":
+            _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
+        if given.part == "changes":
+            _write("changes", version, [_changed(release(version))])
+        if given.part == "quorum" and version in QUORUM.harness.releases:
+            kafka = release(version, None, QUORUM.harness)
+            _write("quorum", version, [_covered(kafka, *graph, given, QUORUM) for graph in ELECTIONS.items()])
+        if given.part == "seen":
+            bounds = [bound for name, bound in BINDINGS.items() if given.protocol in (None, name)]
+            _write("seen", version, [_seen(bound, version) for bound in bounds if version in bound.harness.releases])
+
+
+def _seen(bound: Binding, version: str) -> dict[str, str]:
+    """Return the row of checks and rules that are noticed when they are gone, and of refusals."""
+    kafka = release(version, None, bound.harness)
+
+    def tell(text: str) -> None:
+        sys.stderr.write(f"{version}: {text}\n")
+
+    found = conform_tries(bound, kafka, kafka.model, REFUSALS, 1, tell, ablate=True)
+    for row in found.rows:
+        if not row.is_well:
+            sys.stderr.write(f"{row.variant.name}: {row.sight} {row.shown}\n")
+    refusals = found.refusals
+    assert refusals is not None
+    for item in refusals.forbidden:
+        sys.stderr.write(f"{item.answer} after {' / '.join(item.steps)}\n")
+    return {
+        "release": version,
+        "protocol": bound.protocol,
+        "noticed": f"{found.noticed} of {found.drivable}",
+        "together": str(sum(row.sight is Sight.TOGETHER for row in found.rows)),
+        "refusals": f"{refusals.tries:,}",
+        "otherwise": str(len(refusals.forbidden)),
+    }
+
+
+def _covered(
+    kafka: Release, graph: str, text: str, given: argparse.Namespace, bound: Binding = REPLICATION
+) -> dict[str, str]:
+    """Return the row of walks that take every transition of a small state graph."""
+    machine = bound.machine
+    values = {**dict(machine.version(kafka.model).values), **bound.small, **sizes(text)}
+    constants = bound.as_built(kafka.model, machine.set_constants(values))
+    request = Request(constants) if given.idle else Request(constants, workers=given.workers)
+    found = conform(bound, kafka, request, lambda _: None)
+    _tell(found)
+    done, of = len(found.outcome.taken), found.transitions
+    return {
+        "release": kafka.version,
+        "graph": graph,
+        "transitions": f"all {of:,}" if done == of else f"{done:,} of {of:,}",
+        "steps": f"{found.outcome.tally.steps:,}",
+        "aside": f"{sum(found.outcome.tally.aside.values()):,}",
+        "differences": f"{sum(found.outcome.times.values()):,}",
+        "rate": f"{found.outcome.rate:,.0f}" if given.idle else "",
+    }
+
+
+def sizes(text: str) -> dict[str, int]:
+    """Return constants that are written as a text."""
+    return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
+
+
+def _walks(given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        keep = given.keep or Path(folder)
+        keep.mkdir(parents=True, exist_ok=True)
+        for version in given.kafka or LONG:
+            row = _walked(version, keep, given)
+            if int(row["steps"].replace(",", "")) >= given.steps:
+                _write("walks", version, [row])
+
+
+def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, str]:
+    """Take batches until there are enough steps; return the row of all of them."""
+    sums: dict[str, float] = dict.fromkeys(COUNTS, 0)
+    pairs: set[int] = set()
+    seed, fresh = 0, 0
+    while sums["steps"] < given.steps:
+        seed += 1
+        file = keep / f"{version}-{seed}.json"
+        if not file.is_file():
+            if fresh == given.batches:
+                break
+            fresh += 1
+            sealed.write(file, json.dumps(_batch(version, seed, given.workers)).encode())
+        found = json.loads(file.read_text("utf-8"))
+        pairs.update(found["pairs"])
+        for name in COUNTS:
+            sums[name] += found[name]
+        sys.stderr.write(f"{version}, batch {seed}: {sums['steps']:,} steps, {len(pairs):,} pairs\n")
+    return {
+        "release": version,
+        "steps": f"{sums['steps']:,.0f}",
+        "histories": f"{sums['histories']:,.0f}",
+        "pairs": f"{len(pairs):,}",
+        "aside": f"{sums['aside']:,.0f}",
+        "differences": f"{sums['differences']:,.0f}",
+    }
+
+
+def _batch(version: str, seed: int, workers: int) -> dict[str, Any]:
+    kafka = release(version)
+    machine = REPLICATION.machine
+    constants = machine.set_constants({**dict(machine.version(kafka.model).values), **SIZES})
+    found = conform(REPLICATION, kafka, Request(constants, walks=BATCH, seed=seed, workers=workers), lambda _: None)
+    _tell(found)
+    tally = found.outcome.tally
+    return {
+        "histories": tally.histories,
+        "steps": tally.steps,
+        "seconds": found.outcome.seconds,
+        "aside": sum(tally.aside.values()),
+        "differences": sum(found.outcome.times.values()),
+        "pairs": sorted(found.outcome.taken),
+    }
+
+
+def _tell(found: Report) -> None:
+    sys.stderr.write(f"{found.outcome.rate:,.0f} steps a second\n")
+    for (action, part), difference in found.outcome.differences.items():
+        steps = " / ".join(f"{step.action.label}{step.args}" for step in difference.steps)
+        sys.stderr.write(f"after {action}, {part}: {difference.rows} after {steps}\n")
+
+
+def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str]:
+    """Return the row of walks in which operators move replicas."""
+    machine = REPLICATION.machine
+    values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **sizes(text)}
+    constants = machine.set_constants({**dict(machine.version(kafka.model).values), **values})
+    found = conform(REPLICATION, kafka, Request(constants, walks=walks), lambda _: None)
+    _tell(found)
+    tally = found.outcome.tally
+    return {
+        "release": kafka.version,
+        "brokers": str(brokers),
+        "steps": f"{tally.steps:,}",
+        "histories": f"{tally.histories:,}",
+        "pairs": f"{len(found.outcome.taken):,}",
+        "reassignments": f"{tally.actions['operator-reassigns-replicas']:,}",
+        "cancellations": f"{tally.actions['operator-cancels-reassignment']:,}",
+        "aside": f"{sum(tally.aside.values()):,}",
+        "differences": f"{sum(found.outcome.times.values()):,}",
+    }
+
+
+def _changed(kafka: Release) -> dict[str, str]:
+    """Return the row of every change of every image."""
+    machine = REPLICATION.machine
+    found = conform_changes(
+        kafka, machine, machine.set_constants(dict(machine.version(kafka.model).values)), lambda _: None
+    )
+    return {
+        "release": kafka.version,
+        **{
+            name: f"{sum(getattr(item, name) for item in found.compared):,}"
+            for name in ("states", "images", "changes", "idle", "different")
+        },
+    }
+
+
+def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
+    figures: dict[str, Any] = load("conformance")
+    written = {(version, row.get("protocol")) for row in rows}
+    kept = [old for old in figures.get(part, []) if (old["release"].split(",")[0], old.get("protocol")) not in written]
+    save(
+        "conformance",
+        {**figures, part: sorted([*kept, *rows], key=lambda row: (row["release"], row.get("protocol", "")))},
+    )
+    sys.stderr.write(f"{rows}\n")
+
+
+if __name__ == "__main__":
+    main()

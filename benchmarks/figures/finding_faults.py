@@ -1,0 +1,36 @@
+"""Measures what it takes to lose a record by each finding: `python -m benchmarks.figures.finding_faults`.
+
+HYP-12 is about what must come in the end, which no number of faults breaks sooner. Writes invariants/figures/finding-faults.json.
+"""
+
+from __future__ import annotations
+
+from fencepost.api.faulting import faults
+from fencepost.api.grids import axes_of
+from fencepost.api.targets import choose_constants
+from fencepost.cli.views.display import Display
+from fencepost.invariants.figures.store import save
+from fencepost.invariants.protocols import protocol
+from fencepost.site.pages.finding_faults import PROPERTY, PROTOCOL, QUESTIONS, mark
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    found = protocol(PROTOCOL)
+    rows = {}
+    for entry, question in QUESTIONS.items():
+        with Display(quiet=False) as display:
+            rows[entry] = faults(
+                found,
+                prop=PROPERTY,
+                constants=choose_constants(found.machine, None, tuple(question.constants.split()), ()),
+                kinds=question.kinds,
+                grid=axes_of(found.machine, (f"min_isr={question.min_isr}",)),
+                workers=1,
+                progress=display,
+            ).to_dict()
+    save("finding-faults", {"mark": mark(), "findings": rows})
+
+
+if __name__ == "__main__":
+    main()

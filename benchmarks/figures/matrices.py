@@ -1,0 +1,178 @@
+"""Measuring the figures of the matrices and of the fault tables: hours, so `tox -e figures` does it by night.
+
+`python -m benchmarks.figures.matrices` measures what is stale; then `fencepost guarantees --write docs` builds the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.api.faulting import faults
+from fencepost.api.grids import axes_of
+from fencepost.api.kept import Kept
+from fencepost.cli.views.display import Display
+from fencepost.explorers.evidence.rows import rows_of
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.figures.store import save
+from fencepost.invariants.protocols import protocol
+from fencepost.site.pages import tolerance
+from fencepost.site.pages.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
+
+if TYPE_CHECKING:
+    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.native.generate import Source
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.constants import Constants
+
+
+NEW_VIOLATION = "a property is violated"
+"""Why a search ended that needed no other reason: it says nothing that the violation does not say."""
+
+
+def measure(name: str, folder: str | None, workers: int) -> dict[str, Any]:
+    """Return the matrices of a protocol, one for each of its bases; finished rows are kept in the folder."""
+    found = protocol(name)
+    return {"mark": mark_of(found), "bases": slim([_base(found, title, folder, workers) for title in BASES[name]])}
+
+
+def slim(bases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep of each row the shortest history of all bases only."""
+    shortest: dict[str, int] = {}
+    for base in bases:
+        for row in base["rows"]:
+            length = min(row.get("broken", {}).values(), default=0)
+            if length:
+                shortest[row["row"]] = min(length, shortest.get(row["row"], length))
+    for base in bases:
+        for row in base["rows"]:
+            if row.get("broken") and shortest.get(row["row"]) == min(row["broken"].values()):
+                shortest.pop(row["row"])
+            else:
+                row.pop("steps", None)
+    return bases
+
+
+def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict[str, Any]:
+    """Return one matrix; nothing is compiled or searched where everything is kept already."""
+    from fencepost.explorers.evidence.ablation import explore_rows
+    from fencepost.explorers.native.compile import generate
+
+    constants = found.machine.set_constants(values_of(base_run(found.name, title)))
+    source = generate(found.machine, constants, found.properties, normalize=True, masked=True)
+    ready: list[Ablation] = []
+    name = f"{found.name} {title}"
+    wholes = Kept(folder, f"{constants!r}{source.text}", is_object, resume=folder is not None)
+    whole = wholes.recall(f"{name} whole")
+    if whole is None:
+        whole, ablation = _whole(found, constants, source, workers)
+        ready.append(ablation)
+        wholes.keep(f"{name} whole", whole)
+    limit = max(LEAST_STATES, TIMES * whole["distinct"])
+    kept = Kept(folder, f"{constants!r}{limit}{source.text}", is_object, resume=folder is not None)
+    rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
+    finished = {row.name: item for row in rows if (item := kept.recall(f"{name} {row.name}")) is not None}
+    waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
+    if waiting:
+        ablation = ready[0] if ready else _whole(found, constants, source, workers)[1]
+        ablation.options = replace(ablation.options, max_states=limit)
+
+        def done(outcome: Outcome) -> None:
+            finished[outcome.row.name] = condensed(found, ablation, outcome)
+            kept.keep(f"{name} {outcome.row.name}", finished[outcome.row.name])
+
+        explore_rows(ablation, waiting, workers, done)
+    sys.stderr.write(f"{name}: {len(rows)} rows, {len(waiting)} of them searched\n")
+    return {"run": title, **whole, "rows": [finished[row.name] for row in rows]}
+
+
+def is_object(found: Any) -> bool:
+    """Say whether this may be what was kept: our own folder is looked at for damage alone."""
+    return isinstance(found, dict)
+
+
+def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
+    """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
+    from fencepost.api.matrix import whole_data
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.native.compile import load
+
+    ablation = Ablation(found.machine, constants, found.properties, Options(workers=workers), load(source))
+    data = whole_data(found, ablation, ablation.explore_whole())
+    kept = {key: data[key] for key in ("distinct", "depth", "constants", "asked")}
+    kept["properties"] = {item["name"]: item["verdict"] for item in data["properties"]}
+    kept["fired"] = {item["name"]: item["fired"] for item in data["actions"]}
+    return kept, ablation
+
+
+def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
+    """Return what is kept of a row: the properties that are violated, and the steps of the shortest history that shows something new."""
+    from fencepost.api.matrix import row_data
+
+    row = row_data(found, ablation, outcome, texts=False)
+    violated = {name: cell["length"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
+    departure = row["departure"]["message"] if row["departure"] and row["purpose"] == "bound" else ""
+    made = {
+        "row": row["row"],
+        "purpose": row["purpose"],
+        "broken": {name: violated[name] for name in row["broken"]},
+        "also": {name: length for name, length in violated.items() if name not in row["broken"]},
+        "why": row["why"] if row["why"] != NEW_VIOLATION else "",
+        "departure": departure,
+        "steps": row["cells"][outcome.broken[0]]["steps"] if outcome.broken else [],
+    }
+    return {key: value for key, value in made.items() if value or (key == "steps" and outcome.broken)}
+
+
+def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
+    """Measure one grid and store it; finished points are kept in the folder."""
+    found = protocol("replication")
+    with Display(quiet=False) as display:
+        made = faults(
+            found,
+            prop=tolerance.PROPERTY,
+            constants=tolerance.constants_of(replicas),
+            kinds=("crashes",),
+            grid=axes_of(found.machine, tolerance.grid_of(replicas)),
+            workers=workers,
+            compact=True,
+            max_states=tolerance.MOST_STATES,
+            checkpoint=keep,
+            resume=keep is not None and any(Path(keep).glob("*.json")),
+            progress=display,
+        ).to_dict()
+    mark = tolerance.mark_of(replicas)
+    save("faults", dict(sorted({**tolerance.measured(), replicas: {"mark": mark, **made}}.items())))
+
+
+@click.command()
+@click.argument("names", metavar="[PROTOCOL]...", nargs=-1)
+@click.option("--keep", metavar="DIR", help="Keep finished rows and grid points there, and reuse those that are there.")
+@click.option(
+    "--faults",
+    type=click.Choice(list(tolerance.SIZES)),
+    multiple=True,
+    help="Measure the fault table of so many replicas.",
+)
+@click.option("--proofs", metavar="FILE", help="Store what `fencepost prove --no-cache --workers 1 --json` printed.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
+def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proofs: str | None, workers: int) -> None:
+    """Measure the matrices of each PROTOCOL and the named fault tables; without any argument, everything that is stale."""
+    if proofs:
+        save("proofs", json.loads(Path(proofs).read_text()))
+    elif not names and not faults:
+        names, faults = tuple(stale()), tuple(tolerance.stale())
+    for name in names:
+        save(f"matrices/{name}", measure(name, keep, workers))
+    for replicas in faults:
+        measure_faults(replicas, keep, workers)
+
+
+if __name__ == "__main__":
+    main()

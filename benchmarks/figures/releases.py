@@ -1,0 +1,49 @@
+"""Settles every archived trace of data replication on the classes of every release, and keeps the verdicts as figures.
+
+`python -m benchmarks.figures.releases` takes a minute once Maven has brought the jars.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fencepost.counterexamples.reader import read
+from fencepost.invariants.figures.store import save
+from fencepost.kafka.conform.report import PROTOCOL
+from fencepost.kafka.conform.settled import settled
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import RELEASES, release
+
+ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
+
+
+def measure(versions: list[str], names: str) -> list[dict[str, str]]:
+    """Return a row for each trace and release."""
+    rows = []
+    traces = {path.stem: read(path).trace for path in sorted(ARCHIVE.glob(f"{PROTOCOL}-{names}*.trace"))}
+    for version in versions:
+        with Driver(release(version)) as driver:
+            for name, trace in traces.items():
+                found = settled(driver, trace)
+                rows.append({"trace": name, "kafka": version, "verdict": str(found.verdict), "why": found.why})
+                sys.stderr.write(f"{version} {name}: {found.verdict}, {found.why}\n")
+    return rows
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
+    )
+    options.add_argument("--names", default="", metavar="TEXT", help="only traces whose names begin so; writes nothing")
+    given = options.parse_args()
+    rows = measure(given.kafka or list(RELEASES), given.names)
+    if not given.kafka and not given.names:
+        save("releases", {"settled": rows})
+
+
+if __name__ == "__main__":
+    main()

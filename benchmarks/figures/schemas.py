@@ -1,0 +1,31 @@
+"""Holds claims about schemas, versions and code paths against the classes of every release, and keeps the verdicts as figures.
+
+`python -m benchmarks.figures.schemas` takes two minutes once Maven has brought the jars; `--kafka 4.1.2` prints the rows of one release.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from fencepost.invariants.figures.store import save, text_of
+from fencepost.kafka.driver.releases import RELEASES
+from fencepost.kafka.schemas.measure import measured
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
+    )
+    given = options.parse_args()
+    rows = measured(given.kafka or list(RELEASES))
+    if given.kafka:
+        sys.stdout.write(text_of(rows) + "\n")
+    else:
+        save("schemas", {"rows": rows})
+
+
+if __name__ == "__main__":
+    main()

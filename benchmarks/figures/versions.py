@@ -1,0 +1,176 @@
+"""Looks for every finding on data replication in every version of the model, and keeps the verdicts: `python -m benchmarks.figures.versions`.
+
+A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with all other
+findings repaired, so that what fails is its own. It takes some minutes. Writes invariants/figures/versions.json, which docs/findings.md shows.
+`--losses` measures only what each release loses where crashes leave the disk as it is, which docs/losing-data.md shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from fencepost import api
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.invariants.figures.store import load, save
+from fencepost.kafka.replication.mapping import AS_DRIVEN, built
+from fencepost.model.cluster.constants import Judging
+from fencepost.model.cluster.machine import MACHINE, VERSIONS
+from fencepost.site.pages.versions import DISK_STAYS, LOSS, losses_mark, mark
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Case
+
+REPAIRS: dict[str, int] = {
+    "equal_partition_epoch_overwrites": 0,
+    "reset_followers_on_reelection": 1,
+    "fenced_epoch_check": 1,
+    "fenced_before_registration": 1,
+    "elr_within_replicas": 1,
+    "elr_judged_by": int(Judging.HEARTBEATS),
+    "leaderless_elr_is_cleared": 0,
+    "stale_elr_elects": 0,
+    "atomic_expansion": 1,
+    "fetch_broker_epoch_check": 1,
+    "high_watermark_needs_min_isr": 1,
+    "wait_needs_eligibility": 1,
+    "last_known_leader_check": 1,
+}
+"""What closes each finding that a version has, by constant."""
+OWN: dict[str, tuple[str, ...]] = {
+    "HYP-2": ("fenced_before_registration",),
+    "HYP-11": ("elr_judged_by",),
+    "B10": ("atomic_expansion", "fetch_broker_epoch_check"),
+    "B17": ("wait_needs_eligibility",),
+    "B20": ("high_watermark_needs_min_isr",),
+}
+"""Constants that belong to a finding besides the one that its entry names."""
+ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14")
+"""Findings that say nothing where there are no eligible leader replicas."""
+RUNS = {
+    "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
+    "HYP-3": "replication 3 brokers, HYP-3",
+    "B14": "replication 3 brokers, B14",
+    "HYP-14": "replication kafka-4.4 2 brokers, HYP-14",
+    "HYP-15": "replication 2 brokers, HYP-15",
+}
+"""Runs to start from where the smallest shows something else too, or too little."""
+ON_CLUSTERS = ("HYP-13", "HYP-16")
+"""Findings that were seen on Kafka alone: no model has the index and the log directories that they are about."""
+BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
+"""What is set besides: with min ISR 1 the last replica is all that a record was ever on."""
+EPOCHS = 6
+"""Leader epochs that there are at least: some versions open more of them than others."""
+ELR = "kafka-4.0 with ELR"
+COLUMNS: dict[str, dict[str, int]] = {}
+for _version in VERSIONS:
+    COLUMNS[_version.name] = dict(_version.values)
+    if _version.name == "kafka-4.0":
+        COLUMNS[ELR] = {**_version.values, "elr": 1}
+"""What each column of the table sets: the versions, and 4.0 with the feature that it has off."""
+
+
+def smallest(entry: str) -> Case | None:
+    """Return the smallest case of data replication that an entry fails in, None if it fails in none."""
+    cases = [
+        case for case in evidence()[entry].cases if case.run.protocol == "replication" and case.expect == "violated"
+    ]
+    named = [case for case in cases if case.run.name == RUNS.get(entry, case.run.name)]
+    return min(named, key=lambda case: (case.run.distinct or 0, case.length or 0), default=None)
+
+
+def constants(entry: str, case: Case, column: str) -> dict[str, int]:
+    """Return the constants at which an entry is looked for; what no operator can come upon is as in every version."""
+    values = {name: int(value) for name, value in MACHINE.set_constants(values_of(case.run)).values.items()}
+    own = {*re.findall(r"(\w+)=", entries()[entry].switch), *OWN.get(entry, ())}
+    repaired = {name: value for name, value in REPAIRS.items() if name not in own}
+    rules = {**AS_DRIVEN, **built(column.partition(" ")[0]), **COLUMNS[column]}
+    found = {**values, **rules, **repaired, **BESIDES.get(entry, {})}
+    found["completion"] = found["completion"] if found["reassignments"] else 0
+    found["max_leader_epoch"] = max(found["max_leader_epoch"], EPOCHS)
+    return found
+
+
+def verdict(prop: str, given: dict[str, int]) -> dict[str, Any]:
+    """Return what a search finds."""
+    found = api.check("replication", constants=given, only=[prop], stop_on_violation=True, workers=1)
+    (result,) = (item for item in found.properties if item.name == prop)
+    if result.verdict is Verdict.VIOLATED:
+        return {"verdict": "violated", "length": result.path.length if result.path else 0}
+    return {"verdict": str(result.verdict), "distinct": found.distinct}
+
+
+def row(entry: str) -> dict[str, Any]:
+    """Return what every version does with an entry; versions that are alike here are searched once."""
+    case = smallest(entry)
+    if case is None:
+        return {"entry": entry, "run": "", "property": "", "by": {}}
+    searched: dict[str, dict[str, Any]] = {}
+    by = {}
+    for column in COLUMNS:
+        given = constants(entry, case, column)
+        if entry in ABOUT_ELR and not given["elr"]:
+            by[column] = {"verdict": "not expressible"}
+            continue
+        key = repr(given)
+        if key not in searched:
+            searched[key] = verdict(case.prop, given)
+        by[column] = searched[key]
+    return {"entry": entry, "run": case.run.name, "property": case.prop, "by": by}
+
+
+def losses() -> list[dict[str, Any]]:
+    """Return for each release and min ISR the fewest faults that lose an acknowledged record, where crashes lose nothing."""
+    rows = []
+    for version in VERSIONS:
+        for min_isr in (1, 2):
+            found = api.faults(
+                "replication",
+                prop=LOSS,
+                version=version.name,
+                constants={**DISK_STAYS, "min_isr": min_isr},
+                compact=True,
+            )
+            (point,) = found.to_dict()["grid"]
+            asked = {name: point[name] for name in ("least", "most", "unknown", "states")}
+            front = [{name: item[name] for name in ("faults", "length")} for item in point["front"]]
+            rows.append({"version": version.name, "min_isr": min_isr, **asked, "front": front})
+            sys.stderr.write(f"{version.name}, min ISR {min_isr}: {front}, {asked}\n")
+    return rows
+
+
+def main() -> None:
+    """Measure, and write the figures."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument(
+        "--only", action="append", metavar="ENTRY", help="only this entry (repeatable); writes nothing"
+    )
+    options.add_argument(
+        "--losses", action="store_true", help="only what each release loses where crashes leave the disk as it is"
+    )
+    given = options.parse_args()
+    if given.losses:
+        save("versions", {**load("versions"), "losses": {"mark": losses_mark(), "rows": losses()}})
+        return
+    rows = []
+    for entry, item in entries().items():
+        if item.kind not in ("hypothesis", "bug") or (given.only and entry not in given.only):
+            continue
+        if item.kind == "bug" and (entry not in evidence() or smallest(entry) is None):
+            continue
+        begun = time.monotonic()
+        rows.append(row(entry))
+        sys.stderr.write(
+            f"{entry} ({time.monotonic() - begun:.0f} s): {[one['verdict'] for one in rows[-1]['by'].values()]}\n"
+        )
+    rows += ({"entry": entry, "run": "", "property": "", "by": {}} for entry in ON_CLUSTERS)
+    if not given.only:
+        save("versions", {"mark": mark(), "findings": rows, "losses": {"mark": losses_mark(), "rows": losses()}})
+
+
+if __name__ == "__main__":
+    main()

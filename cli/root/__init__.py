@@ -1,0 +1,27 @@
+"""Fencepost: a model checker and property tester for Kafka's replication protocol.
+
+    import fencepost as f
+
+    f.check("kip320", replicas=2).distinct
+
+Every function and class of `fencepost.api` is a name of this package; it is imported when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.api import *  # noqa: F403 (exactly the names of the library)
+
+
+def __getattr__(name: str) -> Any:
+    library = import_module("fencepost.api")
+    if name not in library.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(library, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("fencepost.api").__all__})

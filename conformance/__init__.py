@@ -1,1 +1,0 @@
-"""The model and the classes of Apache Kafka judge each other, step by step."""

@@ -1,0 +1,121 @@
+"""Permanent links into the explorer: protocol, version, constants, removed guards and steps, all as they read in a trace.
+
+`#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, quote_plus, urlencode
+
+from fencepost.explorers.program.removal import find_guard
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fencepost.model.language.machine import Machine
+
+VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"
+TRACE, STORY = "trace", "story"
+"""Links to what the page has as files: an archived trace, a story."""
+KEYS = (VERSION, START, REMOVED, STEPS, TRACE)
+BETWEEN_STEPS, BETWEEN_GUARDS = ";", ","
+PLAIN = "=;,:{}[]"
+"""Signs of steps that a link holds as they are: browsers leave them alone behind `#`."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a link holds. Constants are those that are set beside the version, as text; `start` chooses among initial states."""
+
+    protocol: str
+    version: str = ""
+    constants: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    start: str = ""
+    steps: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The link, with its `#`."""
+        pairs = [(VERSION, self.version), *self.constants.items(), (REMOVED, BETWEEN_GUARDS.join(self.removed))]
+        pairs += [(START, self.start), (STEPS, BETWEEN_STEPS.join(self.steps))]
+        asked = urlencode([pair for pair in pairs if pair[1]], errors="replace", quote_via=quote_plus, safe=PLAIN)
+        return f"#{self.protocol}?{asked}" if asked else f"#{self.protocol}"
+
+
+def link(
+    protocol: str,
+    *,
+    version: str | None = None,
+    constants: Mapping[str, int | str] | None = None,
+    switches: Iterable[str] = (),
+    removed: Iterable[str] = (),
+    steps: Iterable[str] = (),
+) -> str:
+    """Return the part of an address behind `explore/` that opens a protocol after these steps; raise UsageError for unknown names.
+
+    `switches` are turned on, and off where they are written as `name=off`. `removed` are guards by name, such as `follower-fetch 1`.
+    """
+    machine = named_protocol(protocol).machine
+    if version:
+        machine.version(version)
+    written = [(name, str(value)) for name, value in (constants or {}).items()]
+    written += [(name, value or "on") for name, _, value in (item.partition("=") for item in switches)]
+    declared, shown = machine.constants.declared(), dict[str, str]()
+    for name, text in written:
+        known, value = machine.setting(name, text)
+        shown[known] = str(declared[known].show(value)).lower()
+    guards = tuple(find_guard(machine, name).name for name in removed)
+    return Link(protocol, version or "", shown, guards, "", tuple(steps)).text
+
+
+def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
+    """Return the constants, given as they read in JSON, that differ from a version, or else from what the machine declares."""
+    base = dict(machine.version(version).values) if version else {}
+    found = {}
+    for name, item in machine.constants.declared().items():
+        text, usual = (str(value).lower() for value in (shown.get(name, ""), item.show(base.get(name, item.default))))
+        if name in shown and text != usual:
+            found[name] = text
+    return found
+
+
+def link_of_trace(name: str) -> str:
+    """Return the part of an address behind `explore/` that opens an archived trace, such as `replication-b09-kip-903`."""
+    return f"#{TRACE}={quote_plus(name.removesuffix('.trace'))}"
+
+
+def link_of_story(name: str) -> str:
+    """Return the part of an address behind `explore/` that opens a story."""
+    return f"#{STORY}={quote_plus(name)}"
+
+
+def read(text: str) -> Link:
+    """Return what a link holds; raise UsageError for a name that it cannot hold. Its steps are not examined."""
+    name, _, asked = text.removeprefix("#").partition("?")
+    machine = named_protocol(name).machine
+    given = dict(parse_qsl(asked))
+    declared = machine.constants.declared()
+    constants = {key: value for key, value in given.items() if key not in KEYS}
+    for key in constants:
+        if key not in declared:
+            known = [*declared, *KEYS]
+            raise UsageError(
+                f"the link sets {key!r}, which protocol {name!r} does not have.{nearest(key, known)} Constants are: {', '.join(declared)}."
+            )
+    return Link(
+        name,
+        given.get(VERSION, ""),
+        constants,
+        _split(given.get(REMOVED, ""), BETWEEN_GUARDS),
+        given.get(START, ""),
+        _split(given.get(STEPS, ""), BETWEEN_STEPS),
+    )
+
+
+def _split(text: str, sign: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(sign) if item.strip())

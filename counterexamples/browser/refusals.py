@@ -1,0 +1,136 @@
+"""Why a step cannot happen: the guard that refuses it, the part of it that decides, and the values in that part."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import suppress
+from enum import IntEnum
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.counterexamples.violating_binding import unmet
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import DisabledError, FencepostError
+from fencepost.model.language.interpreter import ARITHMETIC
+from fencepost.model.language.records import Record, Scalar, declared_class, fields
+from fencepost.model.language.trees import expression_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
+
+    from fencepost.counterexamples.browser.setting import Setting
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.interpreter import Step
+
+NOT_IN_FLIGHT = "no such message is in flight"
+NO_ROOM, WRONG = "a value would be out of its domain", "the model goes wrong"
+
+
+class Refusal(NamedTuple):
+    """The guard by its number in the action (-1: no guard), the condition, the part that decides, and what is read in it.
+
+    `bound` is the constant that the guard stands for, where it is no rule of the protocol but the end of what a run explores.
+    """
+
+    number: int
+    guard: str
+    decided: str = ""
+    values: tuple[str, ...] = ()
+    bound: str = ""
+
+
+def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: bool = True) -> Refusal:
+    """Return why a step was refused, from the error that refused it; without `explained` only by which guard.
+
+    It must be asked at once: the values are those that the guard has read, in a state that is used again.
+    """
+    number = number_of(setting, step.action, error)
+    if number < 0:
+        why = NO_ROOM if setting.removed else WRONG
+        return Refusal(number, NOT_IN_FLIGHT if isinstance(error, DisabledError) else f"{why}: {error}")
+    condition = setting.guards.texts(step.action)[number]
+    bound = setting.guards.bounds[step.action.name][number] or ""
+    if not explained:
+        return Refusal(number, condition, bound=bound)
+    frame = _frame(step.action, error)
+    found, parts = unmet(condition, {**frame.f_globals, **frame.f_locals})
+    values = [f"{name}={value}" for name, value in found.values]
+    values += [text for part, names in parts for text in _read(part, names)]
+    decided = found.condition if found.condition != condition else ""
+    return Refusal(number, condition, decided, tuple(dict.fromkeys(values)), bound)
+
+
+def number_of(setting: Setting, item: Action, error: FencepostError) -> int:
+    """Return which guard of an action refused; -1 if it was none of them."""
+    return setting.guards.refused(item, error) if isinstance(error, DisabledError) else -1
+
+
+def _frame(item: Action, error: FencepostError) -> FrameType:
+    """Return the frame of the action in which a guard refused."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code is not item.function.__code__:
+        trace = trace.tb_next
+    assert trace is not None
+    return trace.tb_frame
+
+
+class Place(NamedTuple):
+    """Something that a condition reads: its text, how to have its value, and for a field how to have its record."""
+
+    text: str
+    code: CodeType
+    owner: CodeType | None
+    field: str
+
+
+def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
+    """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers.
+
+    What has no value is left out: the condition did not come to it.
+    """
+    for place in _places(condition):
+        shown = None
+        with suppress(FencepostError, *ARITHMETIC):
+            shown = _shown(place, names)
+        if shown is not None:
+            yield f"{place.text}={shown}"
+
+
+@cache
+def _places(condition: str) -> tuple[Place, ...]:
+    """Return what a condition reads, without what is a part of it, names of its own loops, and constants of a module."""
+    tree = expression_of(condition)
+    loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
+    inner: set[ast.AST] = set()
+    found: dict[str, Place] = {}
+    for node in ast.walk(tree):
+        if node in inner or not isinstance(node, ast.Attribute | ast.Subscript | ast.Name):
+            continue
+        inner |= {item for item in ast.walk(node) if isinstance(item, ast.Attribute | ast.Subscript)}
+        text = ast.unparse(node)
+        if isinstance(node, ast.Name) and text.isupper():
+            continue
+        if not loops & {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}:
+            owner, field = (_code(node.value), node.attr) if isinstance(node, ast.Attribute) else (None, "")
+            found[text] = Place(text, _code(node), owner, field)
+    return tuple(found.values())
+
+
+def _shown(place: Place, names: dict[str, Any]) -> str | None:
+    """Return the value of a place as text; None where it is no single value, or says so itself."""
+    value = eval(place.code, names)  # noqa: S307 (the model's own text)
+    if not isinstance(value, int) or isinstance(value, IntEnum):
+        return None
+    owner = eval(place.owner, names) if place.owner else None  # noqa: S307 (the model's own text)
+    if isinstance(owner, Constants):
+        return str(owner.shown[place.field]).lower()
+    if isinstance(owner, Record):
+        kind = dict(fields(declared_class(type(owner)))).get(place.field)
+        if isinstance(kind, Scalar):
+            return kind.domain.show(int(value))
+    return str(bool(value)).lower() if isinstance(value, bool) else str(int(value))
+
+
+def _code(node: ast.expr) -> CodeType:
+    return compile(ast.Expression(node), "<guard>", "eval")

@@ -1,0 +1,171 @@
+"""The explorer on this machine: a server of files for its own address alone, and the page kept for the next time."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+from contextlib import contextmanager
+from functools import partial
+from http import HTTPStatus
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.browser import links, page
+from fencepost.counterexamples.browser.session import described
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOST = "127.0.0.1"
+PREFIX = "explorer-"
+LOCAL = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)
+"""Hosts that mean this machine, directly or through a tunnel, as the header of a request names them."""
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Serves files with the types that browsers ask of modules and of WebAssembly, and says nothing on the terminal."""
+
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
+        ".mjs": "text/javascript",
+        ".js": "text/javascript",
+        ".wasm": "application/wasm",
+    }
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (as its base has it)
+        """Say nothing of each file."""
+
+    def send_head(self) -> Any:
+        """Begin the answer; what cannot be the name of a file is not found.
+
+        A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS rebinding).
+        """
+        if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
+            self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only")
+            return None
+        try:
+            return super().send_head()
+        except ValueError:
+            self.send_error(HTTPStatus.NOT_FOUND)
+            return None
+
+    def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
+        """Say that a folder is no file."""
+        self.send_error(HTTPStatus.NOT_FOUND)
+
+
+class Server(ThreadingHTTPServer):
+    """Serves several files at a time, and says nothing of a browser that does not wait for one."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell what failed, unless it is that the other end is gone."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
+    """Listen on this machine; raise UsageError if the port is taken."""
+    try:
+        made = Server((HOST, port), partial(Handler, directory=str(folder)))
+    except OSError as error:
+        raise UsageError(
+            f"port {port} of {HOST} cannot be used: {error.strerror}. Give another --port, or none for any that is free."
+        ) from None
+    with made:
+        yield made
+
+
+def address(what: str | None) -> str:
+    """Return the part of the address behind the page that opens a protocol, an archived trace or a trace file; raise UsageError for others."""
+    if what is None:
+        return ""
+    if what in PROTOCOLS:
+        return links.link(what)
+    name = Path(what).name.removesuffix(".trace")
+    file = Path(what)
+    if file.is_file():
+        archived = ARCHIVE / file.name
+        if archived.is_file() and archived.read_bytes() == file.read_bytes():
+            return links.link_of_trace(name)
+        if file.suffix == ".py":
+            raise UsageError(
+                f"{what} is a Python file, and the explorer has the protocols of `fencepost list` alone. For a model of your own, "
+                f"`fencepost check {what} --trace FILE` and `fencepost show FILE --model {what} --format html` make a page of a history."
+            )
+        return str(described(read(file).trace)["link"])
+    if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
+        return links.link_of_trace(name)
+    known = [*PROTOCOLS, *(item.stem for item in ARCHIVE.glob("*.trace"))]
+    raise UsageError(
+        f"there is no protocol, no archived trace and no file {what!r}.{nearest(what, known)} "
+        "Give a protocol of `fencepost list`, or the path of a trace file."
+    )
+
+
+@contextmanager
+def prepared() -> Iterator[Path]:
+    """Hold a folder with the page, made again only if something that goes into it has changed: while it is held nobody removes it."""
+    kept = cache_folder()
+    folder = kept / f"{PREFIX}{_digest()}"
+    while (held := _lock(folder, fcntl.LOCK_SH)) is None:
+        _make(folder)
+    try:
+        yield folder
+    finally:
+        os.close(held)
+
+
+def _make(folder: Path) -> None:
+    """Write the page aside, remove those of before that nobody holds, and put it in its place unless another process has."""
+    aside = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        page.write(aside)
+        for old in folder.parent.glob(f"{PREFIX}*"):
+            held = _lock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if held is not None:
+                shutil.rmtree(old, ignore_errors=True)
+                os.close(held)
+        if not folder.is_dir():
+            aside.replace(folder)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _lock(folder: Path, how: int) -> int | None:
+    """Lock a folder, until what is returned is closed; None if it is not there, or somebody holds it."""
+    try:
+        held = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(held, how)
+    except BlockingIOError:
+        os.close(held)
+        return None
+    if folder.is_dir():
+        return held
+    os.close(held)  # it was removed while we waited
+    return None
+
+
+def _digest() -> str:
+    """Return a mark of all that the page is made of."""
+    found = hashlib.sha256()
+    for package in page.MODULES:
+        for root in import_module(f"fencepost.{package}").__path__:
+            for file in sorted(Path(root).rglob("*")):
+                if file.is_file() and file.suffix != ".pyc":
+                    found.update(f"{file.relative_to(root)}".encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,140 @@
+"""A protocol as the explorer runs it: under the constants of a link, without the guards that somebody took out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.browser.links import Link, differing
+from fencepost.counterexamples.render.parties import Parties, parties
+from fencepost.counterexamples.trace import Trace, starting_points
+from fencepost.counterexamples.values import arguments
+from fencepost.explorers.program.removal import find_guard, guards, without
+from fencepost.explorers.program.subset import Guards, check, guards_of
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.removal import Guard
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
+
+SPENDS = re.compile(r"\bbudget\.")
+"""In the text of an action that may happen only as often as a budget allows."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A protocol under constants, with the plain semantics of it."""
+
+    link: Link
+    protocol: Protocol
+    constants: Constants
+    removed: tuple[Guard, ...]
+    plain: Interpreter
+
+    @cached_property
+    def guards(self) -> Guards:
+        """The guards that are left, by action."""
+        return guards_of(check(self.plain.machine))
+
+    @cached_property
+    def parties(self) -> Parties:
+        """Who takes part."""
+        return parties(self.plain)
+
+    @cached_property
+    def taken_out(self) -> tuple[Guard, ...]:
+        """The guards that are taken out: as a whole where all parts of one are."""
+        return _taken_out(self.protocol.machine, self.removed)
+
+    def guard_name(self, item: Action, number: int) -> str:
+        """Return the name by which a guard is taken out, given its place among those that are left; empty if it is none."""
+        if number < 0:
+            return ""
+        out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
+        kept = (place for place in range(1, number + len(out) + 2) if place not in out)
+        return f"{item.label} {list(kept)[number]}"
+
+    def initial(self) -> Key:
+        """Return the initial state that the link names, or the first."""
+        item = self.plain.machine.initial
+        if not self.link.start:
+            return self.plain.initial_states()[0]
+        wanted = arguments(self.plain, item, "initial", self.link.start)
+        found = next((state for step, state in starting_points(self.plain) if step.args == wanted), None)
+        if found is None:
+            raise UsageError(
+                f"{self.link.start!r} is not an initial state: a guard of {item.label!r} refuses it. Choose another one."
+            )
+        return found
+
+    def starts(self) -> list[str]:
+        """Return the parameters of every initial state as text, where there are several."""
+        found = {state: self.plain.show(step).partition(" ")[2] for step, state in starting_points(self.plain)}
+        return list(found.values()) if len(found) > 1 else []
+
+    def step(self, text: str) -> Step:
+        """Return a step from its text; raise UsageError if it is none."""
+        label, _, rest = text.partition(" ")
+        item = self.plain.machine.action(label)
+        return Step(item, arguments(self.plain, item, label, rest))
+
+    def trace(self, title: str, **parts: Any) -> Trace:
+        """Return a trace of this protocol."""
+        made = {"prop": None, "steps": (), "version": self.link.version} | parts
+        return Trace(title, self.protocol, self.constants, removed=next(iter(self.removed), None), **made)
+
+
+def set_up(link: Link) -> Setting:
+    """Return a protocol as a link says; raise UsageError where its names or values are none, or do not go together."""
+    found = protocol(link.protocol)
+    machine, declared = found.machine, found.machine.constants.declared()
+    base = machine.version(link.version).values if link.version else {}
+    constants = machine.set_constants(
+        {**base, **{name: declared[name].parse(text) for name, text in link.constants.items()}}
+    )
+    removed = tuple(dict.fromkeys(find_guard(machine, name) for name in link.removed))
+    for guard in sorted(_taken_out(machine, removed), key=lambda item: (item.number, item.part), reverse=True):
+        machine = without(machine, guard)  # the last guards of an action first, so that the others keep their numbers
+    return Setting(link, found, constants, removed, Interpreter(machine, constants, bounded=True))
+
+
+def of_trace(trace: Trace) -> Setting:
+    """Return the protocol of a trace, which may be a user's own, as the trace has it."""
+    removed = (trace.removed,) if trace.removed else ()
+    return Setting(link_of(trace), trace.protocol, trace.constants, removed, trace.interpreter(bounded=True))
+
+
+def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
+    """Return what is taken out. A whole guard stands in for its parts if it is named too, or if all of them are."""
+    found: list[Guard] = []
+    every = guards(machine) if removed else ()
+    for whole in (item for item in every if not item.part):
+        parts = [item for item in every if item.part and (item.action, item.number) == (whole.action, whole.number)]
+        named = [item for item in parts if item in removed]
+        found += [whole] if whole in removed or (named and len(named) == len(parts)) else named
+    return tuple(found)
+
+
+def link_of(trace: Trace) -> Link:
+    """Return a trace as a link: what differs from its version, or from what the protocol declares, and its steps."""
+    plain, machine = trace.interpreter(), trace.protocol.machine
+    constants = differing(machine, trace.constants.shown, trace.version)
+    removed = (trace.removed.name,) if trace.removed else ()
+    steps = tuple(plain.show(step) for step in trace.steps)
+    return Link(trace.protocol.name, trace.version, constants, removed, trace.start(plain), steps)
+
+
+def fault_of(item: Action) -> str:
+    """Return what an action is that spends a budget: a fault, or an operator's doing; empty for what the protocol does by itself."""
+    if not SPENDS.search(inspect.getsource(item.function)):
+        return ""
+    return "operator" if "operator" in item.name.split("_") else "fault"

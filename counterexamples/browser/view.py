@@ -1,0 +1,209 @@
+"""A state as the page shows it: cards, messages, what can happen and what cannot, and every property in this state. JSON values only."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.browser.refusals import number_of, refusal
+from fencepost.counterexamples.browser.setting import fault_of
+from fencepost.counterexamples.history import folded
+from fencepost.counterexamples.render.markup import card_html
+from fencepost.counterexamples.render.pictures import cards
+from fencepost.counterexamples.states import changes, parts
+from fencepost.counterexamples.violating_binding import violating_binding
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError
+from fencepost.model.language.interpreter import Path, Transition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fencepost.counterexamples.browser.refusals import Refusal
+    from fencepost.counterexamples.browser.setting import Setting
+    from fencepost.model.language.actions import Action, Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.records import Key
+
+View = dict[str, Any]
+VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
+    "violated",
+    "holds",
+    "reached",
+    "not here",
+    "no step yet",
+    "whole behaviours",
+    "goes wrong",
+)
+"""What may be said of a property in one state. A property of whole behaviours is not decided by one. One that goes wrong has an error there."""
+
+PARAMETERS = {
+    "kept": "how many records of its log it still has afterwards",
+    "checkpoint": "the high watermark that it had written to disk",
+    "index": "up to which image of the controller's log",
+    "electors": "who votes for it",
+    "loses": "whether it loses what it had not flushed",
+    "arrives": "whether the answer arrives",
+    "target": "the replicas that there should be",
+    "members": "the ISR that it asks for",
+}
+"""Parameters of actions that do not say by their names what they mean."""
+
+
+def view(
+    setting: Setting,
+    key: Key,
+    before: Key | None = None,
+    came: Transition | None = None,
+    *,
+    explained: bool = False,
+    acts: bool = True,
+) -> View:
+    """Return a state; `came` is the step that led there from `before`, whose changes then stand out.
+
+    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of actions.
+    """
+    found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
+    return found | {"properties": found["properties"] + found.pop("of_step")}
+
+
+def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
+    """Return what is so in a state whatever step led there."""
+    return {
+        "messages": _messages(setting, key),
+        "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
+        "properties": properties(
+            setting, [item for item in setting.protocol.every_property if not item.over_steps], key
+        ),
+    }
+
+
+def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
+    """Return what depends on the step that led to a state: what it changed, and the properties of steps."""
+    raw = came.raw if came is not None else key
+    of_steps = [item for item in setting.protocol.every_property if item.over_steps]
+    return {
+        "cards": [card_html(card) for card in cards(setting.parties, key if before is None else before, raw)],
+        "changes": [] if before is None else _changes(setting, before, raw),
+        "folded": folded(setting.plain.machine.state, raw, key) if came is not None else "",
+        "of_step": properties(setting, of_steps, key, before, came),
+    }
+
+
+def _messages(setting: Setting, key: Key) -> list[tuple[str, str]]:
+    """Return the messages in flight, each with the name of what holds it."""
+    return [
+        (f"{part.label}.{cell.name}" if part.label else cell.name, text)
+        for part in parts(setting.plain.machine.state, key)
+        for cell in part.cells
+        for text in cell.messages or ()
+    ]
+
+
+def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
+    found = changes(setting.plain.machine.state, before, after)
+    return [f"{item.label}.{item}" if item.label else str(item) for item in found]
+
+
+def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:
+    """Return one action: the steps of it that can happen, and for each guard how many it refuses, with the first of these."""
+    can: list[str] = []
+    cannot: dict[int, View] = {}
+    for step, found in setting.plain.attempts(item, key):
+        if isinstance(found, Transition):
+            can.append(setting.plain.show(step))
+            continue
+        # at once: the state that a guard has read is used again for the next step
+        number = number_of(setting, item, found)
+        if number not in cannot:
+            why = refusal(setting, step, found, explained=explained)
+            cannot[number] = {**_refused(setting, item, why), "count": 0, "step": setting.plain.show(step)}
+        cannot[number]["count"] += 1
+    return {"label": item.label, "can": can, "cannot": [why for _, why in sorted(cannot.items(), reverse=True)]}
+
+
+def _refused(setting: Setting, item: Action, why: Refusal) -> View:
+    """Return what refuses an action, with the name of the guard."""
+    # a bound stays: without it the step would leave a domain, while one more of its constant allows the step
+    return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
+
+
+def refusals(setting: Setting, key: Key, label: str) -> list[View]:
+    """Return why each step of an action cannot happen, those that come furthest first."""
+    item = setting.plain.machine.action(label)
+    found = [
+        (step, refusal(setting, step, error))
+        for step, error in setting.plain.attempts(item, key)
+        if not isinstance(error, Transition)
+    ]
+    found.sort(key=lambda pair: -pair[1].number)
+    return [{"step": setting.plain.show(step), **why._asdict()} for step, why in found]
+
+
+def properties(
+    setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
+) -> list[View]:
+    """Return what properties say of this state, and those over steps of the step that led there."""
+    return [_property(setting, prop, key, before, came) for prop in asked]
+
+
+def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
+    """Return what a property says, with the values for which it is violated, or the error where it goes wrong."""
+    try:
+        status = _status(setting, prop, key, before, came)
+    except DomainError as error:
+        return {"name": prop.name, "status": WRONG, "values": str(error)}
+    values = _values(setting, prop, key, before, came) if status == VIOLATED else ""
+    return {"name": prop.name, "status": status, "values": values}
+
+
+def _status(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
+    if prop.kind.over_behaviours:
+        return WHOLE
+    if not prop.over_steps:
+        so = setting.plain.holds(prop, key)
+    elif before is None or came is None:
+        return NO_STEP
+    else:
+        so = setting.plain.holds_step(prop, before, came)
+    if prop.kind is Kind.SOMETIMES:
+        return REACHED if so else NOT_HERE
+    return HOLDS if so else VIOLATED
+
+
+def _values(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> str:
+    """Return for which values a property is violated: `leader=1, offset=0`."""
+    path = Path(key, (), (key,)) if before is None or came is None else Path(before, (came.step,), (before, key))
+    return str(violating_binding(setting.trace("", prop=prop), path) or "")
+
+
+def about(setting: Setting) -> View:
+    """Return what does not change from state to state: actions and properties with their sentences."""
+    machine = setting.plain.machine
+    return {
+        "protocol": setting.protocol.name,
+        "sentence": machine.sentence,
+        "version": setting.link.version,
+        "constants": {name: str(value).lower() for name, value in setting.constants.shown.items()},
+        "mark": mark_of(setting.constants),
+        "bounds": {name: machine.constants.declared()[name].high for name in setting.guards.declared},
+        "removed": [{"name": guard.name, "condition": guard.condition} for guard in setting.removed],
+        "parties": [lane.title for lane in setting.parties.lanes],
+        "actions": {
+            item.label: {
+                "sentence": item.sentence,
+                "fault": fault_of(setting.protocol.machine.action(item.name)),
+                "parameters": {name: PARAMETERS[name] for name, _ in item.params if name in PARAMETERS},
+            }
+            for item in machine.actions
+        },
+        "properties": {
+            item.name: {"kind": str(item.kind), "sentence": item.sentence} for item in setting.protocol.every_property
+        },
+    }
+
+
+def mark_of(constants: Constants) -> str:
+    """Return a short mark of constants: traces under the same ones are found by it."""
+    return hashlib.sha256(json.dumps(dict(constants.values)).encode()).hexdigest()[:12]

@@ -1,0 +1,201 @@
+"""The measured matrices: guards removed one by one and switches turned, at the constants of small runs of the catalogue."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.kept import digest
+from fencepost.explorers.evidence.rows import settings
+from fencepost.explorers.program.fingerprint import texts
+from fencepost.invariants.catalogue import runs, values_of
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Machine, Property
+
+BASES: dict[str, tuple[str, ...]] = {
+    "kip320": ("3/2/2/2",),
+    "replication": (
+        "2 brokers, KIP-903",
+        "2 brokers, one fence",
+        "2 brokers, joining with two fences",
+        "2 brokers, shrink and lag",
+        "2 brokers, two fences",
+        "2 brokers, clean stop",
+        "2 brokers, ELR",
+        "2 brokers, three moves",
+        "2 brokers, one move",
+        "2 brokers, waiting for joining",
+        "3 brokers, two moves",
+        "3 brokers, crash with loss",
+        "3 brokers, crash with loss and early registration",
+        "3 brokers, joining",
+        "3 brokers, crash",
+        "3 brokers, size of KIP-966's specification",
+        "3 brokers, reassignment",
+        "2 brokers, a process starts early",
+        "2 brokers, HYP-11 repaired by heartbeats, in the end",
+        "2 brokers, HYP-12, lowered, repaired",
+        "kafka-4.4 2 brokers, HYP-14 repaired",
+    ),
+    "quorum": (
+        "2 voters and an observer",
+        "3 voters",
+        "3 voters, restart",
+    ),
+    "metadata-reads": (
+        "repaired 2 clients",
+        "repaired 2 clients, writes and a foreign context, to offset 2",
+        "draft-check-first 1 client, one image",
+        "draft-check-first 2 calls in order, one broker",
+        "draft-check-first 1 client, an old broker refused, in the end",
+        "draft-check-first 1 client, a foreign context and resets, in the end",
+        "draft-check-first 1 client, a rebuilt log and resets, in the end",
+        "draft-check-first 1 client, a wrong context and resets, in the end",
+    ),
+    "leader-discovery": (
+        "kip-951 3 brokers",
+        "before-kip-951 3 brokers",
+        "kip-951 3 brokers, consumer",
+        "kip-951 3 brokers, one joins late, leaders keep endpoints",
+        "kip-951 3 brokers, replicas behind their caches",
+        "kip-951 2 brokers, a new topic, topic ids in hints",
+        "kip-951 2 brokers, 2 partitions",
+    ),
+    "hints-and-tokens": (
+        "repaired 2 brokers, in order, a new topic",
+        "draft-check-first 2 brokers, one image, late metadata dropped",
+    ),
+    "follower-reads": (
+        "kafka-4.1 2 replicas",
+        "kafka-4.1 2 replicas, ListOffsets",
+        "kafka-4.1 2 replicas, one stops",
+        "kafka-4.1 2 replicas, late error, sender known",
+        "kip392-newer 2 replicas, no epochs, leader asked first",
+        "kip392-newer 2 replicas, no retention, guarded",
+    ),
+    "controller-failover": (
+        "one decision",
+        "one decision, no records",
+        "two decisions, no records",
+        "three epochs",
+    ),
+    "watermark-propagation": (
+        "kip-392 one follower",
+        "data-only one follower",
+        "reported one follower",
+    ),
+}
+"""The runs at whose constants guards are removed, by protocol: together they use every part of it."""
+MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}
+"""Constants that are not switches, and are set otherwise too."""
+LEAST_STATES, TIMES = 300_000, 3
+"""A row may take so many states, or so many times those of the whole machine."""
+
+
+ORDER = (
+    "needed",
+    "nothing-broke",
+    "same-states",
+    "bound",
+    "implied",
+    "not-exercised",
+    "never-fires",
+    "refused",
+    "undetermined",
+)
+"""What is said of a row that has several purposes at several constants: the first of these."""
+Found = tuple[dict[str, Any], dict[str, Any]]
+"""A row, and the base at whose constants it was found."""
+
+
+def base_run(name: str, title: str) -> Run:
+    """Return the run of the catalogue with this title."""
+    return next(run for run in runs() if run.name == f"{name} {title}")
+
+
+_TEXTS: dict[tuple[int, ...], tuple[object, list[str]]] = {}
+"""The texts of machines that were asked for, and what must stay in memory for its identity to be its own."""
+
+
+def texts_of(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
+    """Return the texts of a machine, which several pages ask for."""
+    key = (id(machine), *map(id, properties))
+    if key not in _TEXTS:
+        _TEXTS[key] = (machine, properties), texts(machine, properties)
+    return _TEXTS[key][1]
+
+
+def mark_of(found: Protocol) -> str:
+    """Return what tells whether anything has changed that its matrices depend on: functions, schema, properties, constants."""
+    asked = [(item.name, str(item.kind)) for item in found.properties]
+    bases = [(title, *_question(found, title)) for title in BASES[found.name]]
+    return digest([*texts_of(found.machine, found.properties), repr(asked), repr(bases), repr((LEAST_STATES, TIMES))])
+
+
+def _question(found: Protocol, title: str) -> tuple[list[tuple[str, int]], list[str]]:
+    """Return the constants of a base, and the settings that are its rows."""
+    constants = found.machine.set_constants(values_of(base_run(found.name, title)))
+    values = [(name, int(value)) for name, value in constants.values.items()]
+    return values, [row.name for row in settings(constants, MORE.get(found.name, {}))]
+
+
+def stale() -> list[str]:
+    """Return the protocols whose matrices were not measured, or not as the protocol now is."""
+    known = measured()
+    return [name for name in BASES if name not in known or known[name]["mark"] != mark_of(protocol(name))]
+
+
+def measured() -> dict[str, Any]:
+    """Return the matrices by protocol, in the form in which `fencepost ablate --json` prints them."""
+    for name in BASES:
+        data = load(f"matrices/{name}")
+        if data and (name not in _READ or _READ[name][0] is not data):
+            _READ[name] = data, {"mark": data["mark"], "bases": [_whole(base) for base in data["bases"]]}
+    return {name: _READ[name][1] for name in BASES if load(f"matrices/{name}")}
+
+
+_READ: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {}
+"""By protocol, what stands in its file and the matrices that it stands for."""
+
+
+def _whole(base: dict[str, Any]) -> dict[str, Any]:
+    """Return a matrix with what is left out in its file because the rest says it."""
+    return {
+        **base,
+        "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
+        "actions": [{"name": name, "fired": fired} for name, fired in base["fired"].items()],
+        "rows": [_whole_row(row) for row in base["rows"]],
+    }
+
+
+def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
+    guard = re.fullmatch(r"(.+) (\d+)[a-z]*", row["row"])
+    about = (
+        {"kind": "guard", "action": guard[1], "number": int(guard[2])}
+        if guard
+        else {"kind": "setting", "constant": row["row"].partition("=")[0]}
+    )
+    broken = row.get("broken", {})
+    cells = {
+        name: {"verdict": "violated", "length": length} for name, length in {**broken, **row.get("also", {})}.items()
+    }
+    return {"why": "", **row, **about, "broken": broken, "cells": cells}
+
+
+def best_of(data: dict[str, Any]) -> dict[str, Found]:
+    """Return for each row what is said of it: its first purpose in order, by the shortest trace."""
+    found: dict[str, Found] = {}
+    for base in data["bases"]:
+        for row in base["rows"]:
+            if row["row"] not in found or _rank(row) < _rank(found[row["row"]][0]):
+                found[row["row"]] = row, base
+    return found
+
+
+def _rank(row: dict[str, Any]) -> tuple[int, int]:
+    return ORDER.index(row["purpose"]), min(row["broken"].values(), default=0)

@@ -1,0 +1,154 @@
+"""A page for each protocol: its actions, each with its sentence and its guards; its properties, constants and versions."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.listing import protocol_data
+from fencepost.api.quantities import counted
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.catalogue import runs_of
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.site.knowledge import entries_by_property
+from fencepost.site.pages.checks import without_it
+from fencepost.site.pages.markdown import row, table
+from fencepost.site.pages.matrices import best_of, measured
+from fencepost.site.places import (
+    EXPLORER,
+    in_explorer,
+    of_constant,
+    of_entry,
+    of_property,
+    of_protocol,
+    relative,
+    slug,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.explorers.program.removal import Guard
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language.machine import Machine
+    from fencepost.site.pages.matrices import Found
+
+
+def pages() -> dict[str, Iterator[str]]:
+    """Return the lines of each page by its place."""
+    return {"protocols/index.md": _index(), **{of_protocol(name): page(found) for name, found in PROTOCOLS.items()}}
+
+
+def _index() -> Iterator[str]:
+    yield from ("# Protocols", "")
+    yield from table(
+        ("protocol", "what it models", "actions", "guards", "properties", "runs"),
+        (
+            [
+                f"[{name}]({name}.md)",
+                found.machine.sentence,
+                str(len(found.machine.actions)),
+                str(sum(not guard.part for guard in guards(found.machine))),
+                str(len(found.every_property)),
+                f"[{len(runs_of(name))}](../runs/{name}.md)" if runs_of(name) else "",
+            ]
+            for name, found in PROTOCOLS.items()
+        ),
+        numbers=range(2, 6),
+    )
+    yield ""
+
+
+def page(found: Protocol) -> Iterator[str]:
+    """Yield the lines of the page of a protocol."""
+    data, place = protocol_data(found), of_protocol(found.name)
+    machine = found.machine
+    yield from (f"# {found.name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
+    yield f"[Explore it]({relative(f'{EXPLORER}#{found.name}', place)}){{ .md-button }}"
+    links = (
+        [f"[{counted(len(runs_of(found.name)), 'run')} of the catalogue](../runs/{found.name}.md)"]
+        if runs_of(found.name)
+        else []
+    )
+    links += [f"[why every check is there](../checks/{found.name}.md)"] if found.name in measured() else []
+    yield from ("", ", ".join(links), "", f"Read from: {machine.source}." if machine.source else "", "")
+    yield from ("## Actions", "")
+    best = best_of(measured()[found.name]) if found.name in measured() else {}
+    for item, about in zip(machine.actions, data["actions"], strict=True):
+        yield from (f"### {item.label}", "", f"{item.sentence}", "")
+        if about["parameters"]:
+            yield from (f"Parameters: {', '.join(f'`{name}`' for name in about['parameters'])}.", "")
+        yield from _guards(machine, [guard for guard in guards(machine) if guard.action == item.label], best, place)
+    yield from _properties(found, data, place)
+    yield from _constants(data, place)
+
+
+def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place: str) -> Iterator[str]:
+    if not found:
+        yield from ("It has no guard.", "")
+        return
+    yield row(("guard", "it asks for", *(("purpose", "without it") if best else ())))
+    yield row(("---",) * (4 if best else 2))
+    for guard in found:
+        asks = f"`{guard.condition}`" + (f": {guard.sentence}" if guard.sentence else "")
+        name = f'<a id="guard-{slug(guard.name)}"></a>{guard.name.rpartition(" ")[2]}'
+        yield row((name, asks, *(_purpose(machine, guard, best.get(guard.name), place) if best else ())))
+    yield ""
+
+
+def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) -> tuple[str, str]:
+    """Return what a guard is for, and what happens without it, with the history to explore."""
+    if known is None:
+        return "", ""
+    data, base = known
+    steps: list[str] = data.get("steps", [])
+    told = without_it(known)
+    if not steps:
+        return data["purpose"], told
+    there = relative(in_explorer(machine, base["constants"], steps, (guard.name,)), place)
+    return f"**{data['purpose']}**", f"{told} ([explore]({there}))"
+
+
+def _properties(found: Protocol, data: dict[str, Any], place: str) -> Iterator[str]:
+    yield from ("## Properties", "")
+    rows = (
+        [
+            f'<a id="{of_property(found.name, item["name"]).partition("#")[2]}"></a>{item["name"]}',
+            item["kind"],
+            " ".join(item["sentence"].split()),
+            ", ".join(
+                f"[{name}]({relative(of_entry(name), place)})"
+                for name in entries_by_property().get((found.name, item["name"]), ())
+            ),
+        ]
+        for item in data["properties"]
+    )
+    yield from (*table(("property", "kind", "it says", "decides"), rows), "")
+
+
+def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
+    yield from ("## Constants", "")
+    rows = (
+        [
+            f'<a id="{of_constant(data["name"], item["name"]).partition("#")[2]}"></a>`{item["name"]}`',
+            escape(item["meaning"], quote=False),
+            f"`{str(item['default']).lower()}`",
+            ", ".join(str(value).lower() for value in item["values"])
+            if "values" in item
+            else f"{item['low']} to {item['high']}",
+        ]
+        for item in data["constants"]
+    )
+    yield from (*table(("constant", "meaning", "default", "values"), rows), "")
+    if data["versions"]:
+        yield from ("## Versions", "")
+        opened = relative(f"{EXPLORER}#{data['name']}", place)
+        versions = (
+            [
+                f'<a id="version-{item["name"]}"></a>[{item["name"]}]({opened}?version={item["name"]})',
+                item["sentence"],
+                " ".join(f"`{name}={str(value).lower()}`" for name, value in item["constants"].items()),
+            ]
+            for item in data["versions"]
+        )
+        yield from (*table(("version", "what it follows", "it sets"), versions), "")

@@ -1,0 +1,180 @@
+"""The page on settings: every answer of `fencepost advise`, worked out here; a form shows the pieces of the one that is chosen."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from itertools import product
+from typing import TYPE_CHECKING
+
+from fencepost.api.advice_words import (
+    ELR_SHOWN,
+    UNCHANGED,
+    broken_by,
+    change_of,
+    groups,
+    headline,
+    lines_of,
+    release_of,
+    released_of,
+)
+from fencepost.api.advising import ACKS, advise, may_have_elr, notes, versions
+from fencepost.api.crash_table import cells, outcome
+from fencepost.api.quantities import counted
+from fencepost.site.places import EXPLORER, of_entry, of_trace, rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.api.advising import AdviceResult
+    from fencepost.api.contract_evidence import AdviceData, AppliesData, BreakingData
+
+PLACE = "settings.md"
+MOST_REPLICAS = 5
+"""Replicas that may be chosen: more than were searched, so that one sees that they were not."""
+NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
+CHOICES = (
+    ("replicas", "replication.factor", NUMBERS, "3"),
+    ("min-isr", "min.insync.replicas", NUMBERS, "2"),
+    ("acks", "acks", ACKS, "all"),
+    ("elr", "eligible leader replicas", ("on", "off"), "on"),
+    ("unclean", "unclean.leader.election.enable", ("off", "on"), "off"),
+    (
+        "kafka",
+        "Kafka",
+        tuple(item.removeprefix("kafka-") for item in versions()),
+        versions()[-1].removeprefix("kafka-"),
+    ),
+)
+"""What may be chosen: by name, in Kafka's words, its values, and the one to begin with."""
+INTRODUCTION = (
+    "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
+    "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I lose data?](losing-data.md)"
+)
+
+
+def page() -> Iterator[str]:
+    """Yield the lines of the page. Without a script it has the measured table."""
+    index, pieces = answers()
+    yield from (
+        "---",
+        "hide: [toc]",
+        "search:",
+        "  exclude: true",
+        "---",
+        "",
+        "# Settings",
+        "",
+        INTRODUCTION,
+        "",
+        *_form(),
+        "",
+    )
+    yield from (f"<noscript>{_table()}</noscript>", "", '<div id="answers">')
+    for number, piece in enumerate(pieces):
+        yield f'<section class="answer" id="piece-{number}" hidden>{piece}</section>'
+    yield from ("</div>", "")
+    yield f'<script type="application/json" id="index">{json.dumps(index, separators=(",", ":"))}</script>'
+    yield from ("", '<script src="settings.js"></script>', "")
+
+
+def answers() -> tuple[dict[str, list[int]], list[str]]:
+    """Return for each choice of settings the numbers of its pieces in order, and the pieces, each once."""
+    index: dict[str, list[int]] = {}
+    numbers: dict[str, int] = {}
+    for chosen in product(*(values for _, _, values, _ in CHOICES)):
+        made = _advised(*chosen)
+        if made is not None:
+            index[" ".join(chosen)] = [numbers.setdefault(piece, len(numbers)) for piece in _pieces(made)]
+    return index, list(numbers)
+
+
+def _advised(replicas: str, min_isr: str, acks: str, elr: str, unclean: str, kafka: str) -> AdviceResult | None:
+    """Return the answer of the command; None for ELR on a release that has none."""
+    if elr == "on" and not may_have_elr(f"kafka-{kafka}"):
+        return None
+    on = {"elr": elr == "on", "unclean_election": unclean == "on"}
+    return advise(int(replicas), int(min_isr), kafka=kafka, acks=acks, **on)
+
+
+def _form() -> Iterator[str]:
+    yield '<form id="choose" hidden>'
+    for name, label, values, chosen in CHOICES:
+        options = "".join(f"<option{' selected' if value == chosen else ''}>{value}</option>" for value in values)
+        yield f'<div><label for="choose-{name}">{label}</label> <select id="choose-{name}" name="{name}">{options}</select></div>'
+    yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
+    since = "Eligible leader replicas are on in new clusters since Kafka 4.1; an upgraded cluster may differ"
+    yield f"<p>{since}. {_text(ELR_SHOWN)}.</p>"
+
+
+def _table() -> str:
+    """Return what a reader without a script sees: the measured cells."""
+    rows = "".join(
+        f"<tr><td>{replicas}</td><td>{point['setting']['min_isr']}</td><td>{_on(point['setting']['elr'])}</td>"
+        f"<td>{_on(point['setting']['unclean_election'])}</td><td>{outcome(point)}</td></tr>"
+        for replicas in range(1, MOST_REPLICAS + 1)
+        for point in cells(replicas)
+    )
+    heads = "".join(
+        f"<th>{name}</th>" for name in ("replicas", "min ISR", "ELR", "unclean elections", "by crashes alone")
+    )
+    return f"<p>Choosing needs JavaScript; <code>fencepost advise</code> has every answer. What was measured, without any finding:</p><table><tr>{heads}</tr>{rows}</table>"
+
+
+def _pieces(made: AdviceResult) -> Iterator[str]:
+    """Yield an answer in pieces, which other answers share."""
+    data = made.to_dict()
+    first, *rest = headline(data)
+    unknown = "" if made.decided else " unknown"
+    more = "".join(f"<br>{escape(line)}" for line in rest)
+    yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong>{more}</p>'
+    yield f"<h2>What to change</h2>{_changes(data)}"
+    crashes = data["crashes"]
+    if crashes is not None:
+        yield "<h2>By crashes alone</h2>"
+        for item, told, there in zip(crashes["front"], crashes["told"], crashes["explore"], strict=True):
+            yield _history(item, told, rendered(EXPLORER + there, PLACE))
+    yield f"<p>{escape(released_of(data))}</p>"
+    yield from (f"<p>{escape(note)}</p>" for note in notes(made.settings, {**data, "assumed": []}))
+    yield f"<h2>Findings in {release_of(data)}</h2>"
+    for title, items in groups(data):
+        yield f"<h3>{escape(title)}</h3>"
+        yield from (_finding(item, data) for item in items)
+
+
+def _changes(data: AdviceData) -> str:
+    rows = "".join(
+        f"<li><code>{escape(what)}</code>: {escape(then)}</li>" for what, then in map(change_of, data["changes"])
+    )
+    return f"<ul>{rows or f'<li>{UNCHANGED}</li>'}</ul>"
+
+
+def _history(item: BreakingData, told: list[str], there: str) -> str:
+    """Return the shortest history of a cell, with its place in the explorer."""
+    steps = "".join(f"<li>{escape(step)}</li>" for step in told)
+    return (
+        f'<p>{escape(broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'
+        f"<details><summary>Its {counted(len(told), 'step')}</summary><ol>{steps}</ol></details>"
+    )
+
+
+def _finding(found: AppliesData, data: AdviceData) -> str:
+    place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
+    lines = "".join(f"<p>{_text(line)}</p>" for line in lines_of(found, data))
+    trace = loses["trace"] if loses else None
+    link = (
+        f'<p><a href="{escape(rendered(of_trace(trace), PLACE))}">The history that loses a record</a></p>'
+        if trace
+        else ""
+    )
+    return f'<h4><a href="{escape(place)}">{found["id"]}</a></h4>{lines}{link}'
+
+
+def _text(line: str) -> str:
+    """Return a line as HTML, with what it has in code."""
+    return re.sub("`([^`]*)`", r"<code>\1</code>", escape(line))
+
+
+def _on(value: object) -> str:
+    return "on" if value else "off"

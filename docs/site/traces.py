@@ -1,0 +1,95 @@
+"""A page for each archived trace, as `fencepost show --format html` draws it, with the way back and into the explorer; and a list of them."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from html import escape
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.replay import replay
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.site.knowledge import entries_by_trace
+from fencepost.site.pages.markdown import table
+from fencepost.site.places import EXPLORER, of_entry, of_property, of_protocol, of_trace, relative, rendered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+EVERY = 40
+"""Traces after which it is said how far it is."""
+END_OF_HEAD, END_OF_META = "</header>", "</head>"
+ICON = '<link rel="icon" href="../assets/images/favicon.png">'
+"""Without it a browser asks for one at the root of the server."""
+WAYS = (
+    '<style>.ways a {{ color: var(--accent); margin-right: 1em; }}</style><nav class="ways" aria-label="Fencepost"><p>'
+    '<a href="{explore}">Open in the explorer</a>{others}</p></nav>'
+)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the archived traces."""
+    return tuple(file.stem for file in sorted(ARCHIVE.glob("*.trace")))
+
+
+def listed() -> Iterator[str]:
+    """Yield the lines of the list of all traces."""
+    from fencepost.counterexamples.browser.links import link_of_trace
+
+    yield from ("# Traces", "")
+    yield "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
+    yield ""
+    rows = []
+    for name in names():
+        trace = read(ARCHIVE / f"{name}.trace").trace
+        asked = trace.prop.name if trace.prop else ""
+        rows.append(
+            [
+                f"[{name}]({relative(of_trace(name), 'traces.md')})",
+                trace.title,
+                f"[{trace.protocol.name}]({of_protocol(trace.protocol.name)})",
+                f"[{asked}]({of_property(trace.protocol.name, asked)})" if asked else "",
+                str(len(trace.steps) + 1),
+                ", ".join(f"[{entry}]({of_entry(entry)})" for entry in entries_by_trace().get(f"{name}.trace", ())),
+                f"[explore]({EXPLORER}{link_of_trace(name)})",
+            ]
+        )
+    yield from (
+        *table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows, numbers=(4,)),
+        "",
+    )
+
+
+def page(name: str) -> str:
+    """Return the page of an archived trace."""
+    from fencepost.counterexamples.browser.links import link_of_trace
+
+    made = replay(ARCHIVE / f"{name}.trace")
+    place = of_trace(name)
+    others = [
+        ("All traces", "traces.md"),
+        (f"Protocol {made.trace.protocol.name}", of_protocol(made.trace.protocol.name)),
+    ]
+    others += [(entry, of_entry(entry)) for entry in entries_by_trace().get(f"{name}.trace", ())]
+    links = "".join(f'<a href="{escape(rendered(target, place))}">{escape(text)}</a>' for text, target in others)
+    ways = WAYS.format(explore=escape(rendered(EXPLORER + link_of_trace(name), place)), others=links)
+    head, end, rest = render("html", made).partition(END_OF_HEAD)
+    return with_icon(f"{head}{ways}{end}{rest}")
+
+
+def with_icon(text: str) -> str:
+    """Return a page of a history, one folder below the root of the site, with the site's icon."""
+    return text.replace(END_OF_META, ICON + END_OF_META, 1)
+
+
+def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:
+    """Write the pages of all traces into a folder, on so many processes, and say how far it is."""
+    (folder / "traces").mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):
+            if number % EVERY == 0:
+                tell(f"{number} of {len(names())}")
+            (folder / of_trace(name)).write_text(text, encoding="utf-8")

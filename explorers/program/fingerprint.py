@@ -1,0 +1,154 @@
+"""The text that a machine and properties are made of, to find out whether anything has changed that a search depends on."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from contextlib import suppress
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.scope import Scope
+from fencepost.model.language.domains import Member
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.program.subset import Function, Program
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.machine import Machine
+
+
+def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
+    """Return the machine's schema, its parts and all parameters, and every function that it or a property calls, in a fixed order.
+
+    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What constants are
+    set to is for the caller to add, and `ends` too.
+    """
+    program = check(machine, properties)
+    functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}
+    parts: dict[str, Callable[..., Any] | None] = {
+        f"{item.name}({item.params})": item.function for item in (machine.initial, *machine.actions)
+    }
+    parts |= {"normalize": machine.normalize}
+    parts |= {
+        f"{item.kind} {item.name}({item.params}){' on ' + item.on.name if item.on else ''}": item.function
+        for item in properties
+    }
+    return [
+        machine.name,
+        *(
+            f"{name} is {'nothing' if python is None else functions.get(python, _named(python))}"
+            for name, python in parts.items()
+        ),
+        *_schema(machine.state),
+        *sorted(
+            "\n".join([functions[python], *_meanings(program, made, functions)])
+            for python, made in program.functions.items()
+        ),
+    ]
+
+
+def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
+    """Return what each name of a module in a function's body stands for: a number, several, a function of the model by its text, or its like by name."""
+    scope = Scope(program, made)
+    found = set()
+    for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
+        item = scope.global_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
+        if isinstance(item, int):
+            found.add(f"{ast.unparse(node)}={int(item)}")
+        elif isinstance(item, tuple | frozenset):
+            found.add(f"{ast.unparse(node)}={sorted(map(int, item))}")
+        elif isinstance(item, FunctionType):
+            found.add(f"{ast.unparse(node)} is {functions.get(item) or _named(item)}")
+        elif isinstance(item, type | BuiltinFunctionType):
+            found.add(f"{ast.unparse(node)} is {_named(item)}")
+    return sorted(found)
+
+
+def _named(item: Callable[..., Any]) -> str:
+    """Return the name of a function or a class with that of its module."""
+    return f"{item.__module__}.{item.__qualname__}"
+
+
+def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
+    """Return what `texts` names only: the members of enums, and between which ends constants lie."""
+    params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
+    domains = [*_domains(machine.state), *(domain for some in params for _, domain in some)]
+    return [
+        *(f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)),
+        *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
+    ]
+
+
+def plain_texts(function: object) -> list[str]:
+    """Return what decides what a function outside of the language does, such as `refuse`: its text, and what it names."""
+    found = []
+    functions = [function]
+    for item in functions:
+        if not isinstance(item, FunctionType):
+            found.append(repr(item))
+            continue
+        found.append(f"{_named(item)}: {_source(item)}")
+        for name, value in _reads(item):
+            found.append(f"{name} is {_named(value) if isinstance(value, FunctionType) else _value(value)}")
+            if isinstance(value, FunctionType) and value not in functions:
+                functions.append(value)
+    return found
+
+
+def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield what a function reads by name: defaults, names of functions around it and of its module; of a module, what it has of these names."""
+    yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
+    yield from (function.__kwdefaults__ or {}).items()
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has no value yet
+            yield name, cell.cell_contents
+    codes = [function.__code__]
+    for code in codes:
+        codes += [item for item in code.co_consts if isinstance(item, CodeType)]
+        for name in code.co_names:
+            item = function.__globals__.get(name)
+            if isinstance(item, ModuleType):
+                yield from ((f"{name}.{inner}", vars(item)[inner]) for inner in code.co_names if inner in vars(item))
+            elif item is not None:
+                yield name, item
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return repr(function)
+
+
+def _value(item: Any) -> str:
+    """Return a class by its name, an enum with its members, several values one by one, and anything else as Python shows it."""
+    if isinstance(item, type):
+        return f"{_named(item)} {getattr(item, '__members__', '')}"
+    if isinstance(item, FunctionType):
+        return f"{_named(item)}: {_source(item)}"
+    if isinstance(item, set | frozenset):
+        return f"{{{', '.join(sorted(map(_value, item)))}}}"
+    return f"[{', '.join(map(_value, item))}]" if isinstance(item, tuple | list) else repr(item)
+
+
+def _domains(record: type[Record]) -> Iterator[Domain]:
+    for _, field in fields(record):
+        item = field.element if isinstance(field, ArrayOf) else field
+        if isinstance(item, Scalar):
+            yield item.domain
+        else:
+            yield from _domains(item.record)
+
+
+def _schema(record: type[Record]) -> Iterator[str]:
+    for name, field in fields(record):
+        yield f"{record.__name__}.{name}: {field}"
+        if isinstance(field, Nested | BagOf):
+            yield from _schema(field.record)
+        elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):
+            yield from _schema(field.element.record)

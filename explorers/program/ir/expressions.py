@@ -1,0 +1,357 @@
+"""Expressions of a checked function as nodes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Protocol
+
+from fencepost.explorers.program.ir import lifted, sameness, views
+from fencepost.explorers.program.ir.nodes import (
+    Among,
+    At,
+    Binary,
+    BinaryOp,
+    Call,
+    Clause,
+    Compare,
+    Constant,
+    Extreme,
+    Failure,
+    Field,
+    Fits,
+    Fold,
+    FoldOp,
+    Length,
+    Literal,
+    Local,
+    Logic,
+    Not,
+    Numbers,
+    Order,
+    Select,
+    Slot,
+    Unary,
+    UnaryOp,
+)
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Int, Nothing, Queue, Rec
+from fencepost.explorers.program.subset.kinds import Among as How
+from fencepost.explorers.program.subset.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from fencepost.explorers.program import subset
+    from fencepost.explorers.program.ir.nodes import Block, Expression, Failures, Source, Type
+    from fencepost.explorers.program.ir.views import Made
+
+_BINARY: dict[type[ast.operator], BinaryOp] = {
+    ast.Add: BinaryOp.ADD,
+    ast.Sub: BinaryOp.SUBTRACT,
+    ast.Mult: BinaryOp.MULTIPLY,
+    ast.FloorDiv: BinaryOp.DIVIDE,
+    ast.Mod: BinaryOp.MODULO,
+    ast.BitAnd: BinaryOp.AND,
+    ast.BitOr: BinaryOp.OR,
+    ast.BitXor: BinaryOp.XOR,
+    ast.LShift: BinaryOp.LEFT,
+    ast.RShift: BinaryOp.RIGHT,
+}
+_ORDERS: dict[type[ast.cmpop], Order] = {
+    ast.Eq: Order.EQUAL,
+    ast.NotEq: Order.DIFFERENT,
+    ast.Lt: Order.LESS,
+    ast.LtE: Order.AT_MOST,
+    ast.Gt: Order.MORE,
+    ast.GtE: Order.AT_LEAST,
+}
+NUMBER: Failures = frozenset([Failure.NUMBER])
+_CHECKS: dict[BinaryOp, Failures] = {
+    BinaryOp.ADD: NUMBER,
+    BinaryOp.SUBTRACT: NUMBER,
+    BinaryOp.MULTIPLY: NUMBER,
+    BinaryOp.LEFT: frozenset([Failure.SHIFT, Failure.NUMBER]),
+    BinaryOp.RIGHT: frozenset([Failure.SHIFT]),
+}
+
+
+class Functions(Protocol):
+    """Where the functions are that expressions call."""
+
+    checked: subset.Program
+
+    def function(self, made: subset.Function, part: int | None = None) -> int:
+        """Return the number of a function; of one that returns a tuple, of what gives a part of it."""
+
+    def add(
+        self,
+        python: Callable[..., Any],
+        at: At,
+        parameters: int,
+        slots: tuple[Slot, ...],
+        body: Block,
+        returns: Type | None,
+    ) -> int:
+        """Add a function that is not in the text, and return its number."""
+
+
+def where(node: ast.AST) -> At:
+    """Return where a part of the text stands."""
+    at: ast.expr = node  # type: ignore[assignment]  # statements, clauses and functions have the same four
+    return At(at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset)
+
+
+def kind_of_value(kind: subset.Type | Nothing) -> Type | None:
+    """Return the type of a value; None for nothing and for the constants, which are not a value."""
+    if isinstance(kind, Queue):
+        return Rec(kind.record)
+    return kind if isinstance(kind, Int | Rec | Arr | BagRef) else None
+
+
+class Expressions:
+    """The expressions of one function, and its slots."""
+
+    def __init__(self, functions: Functions, made: subset.Function) -> None:
+        self.functions, self.made = functions, made
+        self.scope = Scope(functions.checked, made)
+        self.slots: list[Slot] = []
+        self.named: dict[tuple[str, Type], Slot] = {}
+        """The slots of the function's own names: one for each type that a name has had."""
+        self.bound: list[dict[str, Made]] = []
+        """What generators' variables stand for, the innermost generator last."""
+
+    def slot(self, name: str, kind: Type) -> Slot:
+        """Make a slot."""
+        self.slots.append(Slot(len(self.slots), name, kind))
+        return self.slots[-1]
+
+    def own(self, name: str, kind: Type) -> Slot:
+        """Return the slot of a name of the function."""
+        if (name, kind) not in self.named:
+            self.named[name, kind] = self.slot(name, kind)
+        return self.named[name, kind]
+
+    def kind(self, node: ast.expr) -> Type:
+        """Return the type of an expression that has a value."""
+        found = kind_of_value(self.made.types[node])
+        assert found is not None, ast.unparse(node)
+        return found
+
+    def value(self, node: ast.expr) -> Expression:
+        """Return an expression."""
+        at = where(node)
+        static = self.made.static.get(node)
+        if static is not None:
+            return Literal(int(static), at=at)
+        match node:
+            case ast.Constant(value=int() as number):
+                return Literal(int(number), at=at)
+            case ast.Name():
+                return self.name(node)
+            case ast.Attribute():
+                return self.attribute(node)
+            case ast.Subscript():
+                owner = self.value(node.value)
+                if isinstance(owner.type, Rec):
+                    return lifted.message(self.lifted(node), owner, self.value(node.slice))
+                return views.element(owner, self.value(node.slice), at)
+            case ast.BinOp():
+                return self.operation(node, node.op, self.value(node.left), self.value(node.right))
+            case ast.UnaryOp():
+                return self.unary(node)
+            case ast.BoolOp():
+                return Logic(isinstance(node.op, ast.And), tuple(map(self.value, node.values)), at=at)
+            case ast.Compare():
+                return self.compare(node)
+            case ast.IfExp():
+                return Select(
+                    self.value(node.test), self.value(node.body), self.value(node.orelse), at=at, type=self.kind(node)
+                )
+            case ast.Call():
+                return self.call(node)
+        raise AssertionError(ast.dump(node))
+
+    def lifted(self, node: ast.AST) -> lifted.Lifted:
+        """Begin a helper that no model has written."""
+        return lifted.Lifted(self.functions, self.made.python, where(node))
+
+    def name(self, node: ast.Name) -> Expression:
+        """Return what a name stands for: the innermost generator's variable, or the function's own."""
+        inner = next((found[node.id] for found in reversed(self.bound) if node.id in found), None)
+        if inner is not None:
+            return inner()
+        slot = self.own(node.id, self.kind(node))
+        return Local(slot, at=where(node), type=slot.type)
+
+    def attribute(self, node: ast.Attribute) -> Expression:
+        """Return `record.field` or `c.constant`."""
+        if isinstance(self.made.types[node.value], Consts):
+            return Constant(node.attr, at=where(node))
+        owner = self.value(node.value)
+        return Field(owner, node.attr, at=where(node), type=self.kind(node))
+
+    def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Binary:
+        """Return `left operator right`."""
+        found = _BINARY[type(operator)]
+        return Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
+
+    def unary(self, node: ast.UnaryOp) -> Expression:
+        """Return an operator of one number; a plus changes nothing."""
+        value = self.value(node.operand)
+        match node.op:
+            case ast.Not():
+                return Not(value, at=where(node))
+            case ast.USub() if isinstance(value, Literal):
+                return Literal(-value.value, at=where(node))
+            case ast.USub():
+                return Unary(UnaryOp.NEGATE, value, at=where(node), checks=NUMBER)
+            case ast.Invert():
+                return Unary(UnaryOp.INVERT, value, at=where(node))
+        return value
+
+    def compare(self, node: ast.Compare) -> Expression:
+        """Return a chain of comparisons, `==` of records, or `in`."""
+        if isinstance(node.ops[0], ast.In | ast.NotIn):
+            return self.among(node, negated=isinstance(node.ops[0], ast.NotIn))
+        if self.made.types[node.left] != INT:
+            found = self.same(node)
+            return Not(found, at=where(node)) if isinstance(node.ops[0], ast.NotEq) else found
+        first = self.value(node.left)
+        rest = zip(node.ops, node.comparators, strict=True)
+        return Compare(first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node))
+
+    def among(self, node: ast.Compare, *, negated: bool) -> Expression:
+        """Return `in` or `not in`."""
+        first, others = self.value(node.left), node.comparators[0]
+        how = self.made.among.get(node)
+        if how is None:
+            others = self.made.sugar.get(others, others)
+            assert isinstance(others, ast.Tuple | ast.List | ast.Set)
+            return Among(first, tuple(map(self.value, others.elts)), negated, at=where(node))
+        ends = others.args if isinstance(others, ast.Call) and how is How.RANGE else [others]
+        found = lifted.among(self.lifted(node), how, first, [self.value(item) for item in ends])
+        return Not(found, at=where(node)) if negated else found
+
+    def same(self, node: ast.Compare) -> Expression:
+        """Return whether two records or arrays have the same content; one of the records may be written out."""
+        left, right = node.left, node.comparators[0]
+        if left in self.made.made or right in self.made.made:
+            place, whole = (right, left) if left in self.made.made else (left, right)
+            owner = self.value(place) if place is left else None
+            values = self.written(whole)
+            return sameness.same_as_written(
+                self.lifted(node), owner or self.value(place), values, first=owner is not None
+            )
+        return sameness.same(self.lifted(node), self.value(left), self.value(right))
+
+    def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
+        """Return what a record that is written out says, by the paths of its fields."""
+        assert isinstance(node, ast.Call)
+        found: dict[tuple[str, ...], Expression] = {}
+        for item in node.keywords:
+            here = (*path, str(item.arg))
+            if item.value in self.made.made:
+                found.update(self.written(item.value, here))
+            else:
+                found[here] = self.value(item.value)
+        return found
+
+    def call(self, node: ast.Call) -> Expression:
+        """Return a call of a helper or a builtin."""
+        callee = self.made.calls.get(node)
+        if callee is not None:
+            number = self.functions.function(callee)
+            given = zip(node.args, callee.params.values(), strict=True)
+            arguments = tuple(self.value(item) for item, kind in given if not isinstance(kind, Consts))
+            return Call(number, arguments, at=where(node), type=kind_of_value(callee.returns) or INT)
+        if node in self.made.bounds:
+            return Fits(self.made.bounds[node], self.value(node.args[0]), at=where(node))
+        name = self.scope.global_of(node.func).__name__
+        if name in ("all", "any", "sum"):
+            return self.fold(node, FoldOp(name))
+        if name in ("min", "max") and len(node.args) == 1:
+            default = self.value(node.keywords[0].value) if node.keywords else None
+            fold = self.fold(node, FoldOp.SUM)
+            return lifted.extreme(self.lifted(node), fold, default, greatest=name == "max")
+        arguments = tuple(map(self.value, node.args))
+        match name:
+            case "len":
+                if isinstance(arguments[0].type, Rec):
+                    return Field(arguments[0], "items_end", at=where(node))
+                return Length(arguments[0], at=where(node))
+            case "abs":
+                return Unary(UnaryOp.ABSOLUTE, arguments[0], at=where(node), checks=NUMBER)
+            case "int":
+                return arguments[0]
+            case "bool":
+                return Compare(arguments[0], ((Order.DIFFERENT, Literal(0, at=where(node))),), at=where(node))
+        assert name in ("min", "max"), name
+        return Extreme(name == "max", arguments, at=where(node))
+
+    def fold(self, node: ast.Call, operator: FoldOp) -> Fold:
+        """Return all(...), any(...) or sum(...); only the first source is evaluated outside the generator's scope."""
+        generator = self.made.sugar.get(node.args[0], node.args[0])
+        assert isinstance(generator, ast.GeneratorExp)
+        clauses = []
+        own: dict[str, Made] = {}
+        for number, clause in enumerate(generator.generators):
+            slot, bound, source = self.clause(clause)
+            if number == 0:
+                self.bound.append(own)
+            own.update(bound)
+            clauses.append(Clause(slot, source, tuple(map(self.value, clause.ifs)), at=where(clause.target)))
+        value = self.value(generator.elt)
+        self.bound.pop()
+        return Fold(
+            operator, tuple(clauses), value, at=where(node), checks=NUMBER if operator is FoldOp.SUM else frozenset()
+        )
+
+    def clause(self, clause: ast.comprehension) -> tuple[Slot, dict[str, Made], Source]:
+        """Return what a clause runs over, its slot, and what its variables stand for."""
+        at = where(clause.target)
+        if not self.is_view(clause.iter):
+            assert isinstance(clause.target, ast.Name)
+            source = self.source(clause.iter)
+            slot = self.slot(clause.target.id, self.kind(clause.target))
+            return slot, {clause.target.id: lambda: Local(slot, at=at, type=slot.type)}, source
+        around = [
+            dict(found) for found in self.bound
+        ]  # a later clause may give a name of this generator to something else
+
+        def again(node: ast.expr) -> Made:
+            def made() -> Expression:
+                kept, self.bound = self.bound, list(around)
+                found = self.value(node)
+                self.bound = kept
+                return found
+
+            return made
+
+        view = views.view_of(self.made, clause.iter, again, at)
+        slot = self.slot("", INT)
+        items = named(clause.target, view.item(lambda: Local(slot, at=at)))
+        source = Numbers(Literal(0, at=at), view.count(), at=where(clause.iter))
+        return slot, {name.id: item for name, item in items}, source
+
+    def is_view(self, node: ast.expr) -> bool:
+        """Say whether a loop over this goes by number."""
+        return node in self.made.views
+
+    def source(self, node: ast.expr) -> Source:
+        """Return what a loop runs over."""
+        if node in self.made.types:
+            return self.value(node)
+        assert isinstance(node, ast.Call)
+        ends = [self.value(item) for item in node.args]
+        start = ends[0] if len(ends) == 2 else Literal(0, at=where(node))
+        return Numbers(start, ends[-1], at=where(node))
+
+
+def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
+    """Return the variables of a loop with what they stand for."""
+    if isinstance(target, ast.Name):
+        assert callable(items)
+        return [(target, items)]
+    assert isinstance(target, ast.Tuple)
+    assert isinstance(items, tuple)
+    return [found for name, item in zip(target.elts, items, strict=True) for found in named(name, item)]

@@ -1,0 +1,282 @@
+"""Helpers that no model has written: what engines know as a call stands for a construct that they do not know.
+
+The greatest of a generator, what `in` looks through, the messages of a channel; `sameness.py` compares records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from fencepost.explorers.program.ir.nodes import (
+    Assign,
+    At,
+    Binary,
+    BinaryOp,
+    Call,
+    Clause,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Extreme,
+    Failure,
+    Field,
+    Fold,
+    FoldOp,
+    For,
+    If,
+    Length,
+    Literal,
+    Local,
+    Logic,
+    Numbers,
+    Order,
+    Return,
+    Select,
+    Slot,
+)
+from fencepost.explorers.program.ir.walk import inside, rebuilt
+from fencepost.explorers.program.subset.kinds import INT, Among, Arr, Rec, kind_of
+from fencepost.model.language.domains import NONE, BitSet, Range, linear
+from fencepost.model.language.domains import Extreme as Widest
+from fencepost.model.language.records import ArrayOf, Nested, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from fencepost.explorers.program.ir.nodes import Block, Node, Source, Statement, Type
+    from fencepost.model.language.domains import Domain, Linear
+
+INDEX = frozenset([Failure.INDEX])
+NUMBER = frozenset([Failure.NUMBER])
+SHIFT = frozenset([Failure.SHIFT, Failure.NUMBER])
+
+
+class Adding(Protocol):
+    """Where functions are added."""
+
+    def add(
+        self,
+        python: Callable[..., Any],
+        at: At,
+        parameters: int,
+        slots: tuple[Slot, ...],
+        body: Block,
+        returns: Type | None,
+    ) -> int:
+        """Add a function whose first slots are its parameters, and return its number."""
+        ...
+
+
+class Lifted:
+    """One helper being made, of a function of the model that it stands in, and the call of it."""
+
+    def __init__(self, functions: Adding, python: Callable[..., Any], at: At) -> None:
+        self.functions, self.python, self.at = functions, python, at
+        self.slots: list[Slot] = []
+        self.arguments: list[Expression] = []
+
+    def slot(self, kind: Type, name: str = "") -> Slot:
+        """Make a local."""
+        self.slots.append(Slot(len(self.slots), name, kind))
+        return self.slots[-1]
+
+    def given(self, argument: Expression) -> Slot:
+        """Make a parameter, with what it is given; locals come after all of them."""
+        self.arguments.append(argument)
+        return self.slot(argument.type)
+
+    def read(self, slot: Slot) -> Local:
+        """Return what a local holds."""
+        return Local(slot, at=self.at, type=slot.type)
+
+    def number(self, value: int) -> Literal:
+        """Return a number."""
+        return Literal(value, at=self.at)
+
+    def compare(self, one: Expression, order: Order, other: Expression) -> Compare:
+        """Return a comparison."""
+        return Compare(one, ((order, other),), at=self.at)
+
+    def call(self, body: Sequence[Statement], returns: Type = INT) -> Call:
+        """Add the helper and return the call."""
+        number = self.functions.add(self.python, self.at, len(self.arguments), tuple(self.slots), tuple(body), returns)
+        return Call(number, tuple(self.arguments), at=self.at, type=returns)
+
+    def value(self, found: Expression) -> Call:
+        """Return the call of a helper that is one expression."""
+        return self.call([Return(found, at=self.at)], found.type)
+
+
+def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest: bool) -> Call:
+    """Return `max` or `min` of the values of a fold; `default` is the value where there is none."""
+    at, first = lifted.at, fold.clauses[0]
+    moved = _Moved(lifted, fold)
+    if isinstance(first.source, Numbers):
+        start, stop = lifted.given(first.source.start), lifted.given(first.source.stop)
+    else:
+        start = stop = lifted.given(first.source)
+    otherwise = None if default is None else lifted.given(default)
+    for slot in moved.free:
+        moved.slots[slot] = lifted.given(Local(slot, at=at, type=slot.type))
+    for slot in moved.own:
+        moved.slots[slot] = lifted.slot(slot.type, slot.name)
+    best, seen, value = lifted.slot(INT), lifted.slot(INT), lifted.slot(INT)
+    better = Extreme(greatest, (lifted.read(best), lifted.read(value)), at=at)
+    body: Block = (
+        Assign(value, moved.expression(fold.value), at=at),
+        Assign(best, Select(lifted.read(seen), better, lifted.read(value), at=at), at=at),
+        Assign(seen, lifted.number(1), at=at),
+    )
+    for number, clause in reversed(list(enumerate(fold.clauses))):
+        for test in reversed(clause.tests):
+            body = (If(moved.expression(test), body, (), at=at),)
+        source: Source
+        if number == 0:
+            source = (
+                Numbers(lifted.read(start), lifted.read(stop), at=at)
+                if isinstance(first.source, Numbers)
+                else lifted.read(start)
+            )
+        elif isinstance(clause.source, Numbers):
+            source = Numbers(moved.expression(clause.source.start), moved.expression(clause.source.stop), at=at)
+        else:
+            source = moved.expression(clause.source)
+        body = (For(moved.slots[clause.slot], source, body, stores=False, at=at),)
+    result = (
+        lifted.read(best)
+        if otherwise is None
+        else Select(lifted.read(seen), lifted.read(best), lifted.read(otherwise), at=at)
+    )
+    zero = (Assign(best, lifted.number(0), at=at), Assign(seen, lifted.number(0), at=at))
+    return lifted.call([*zero, *body, Return(result, at=at)])
+
+
+class _Moved:
+    """The inside of a fold in a function of its own: its slots are others, and what it reads from around it is given."""
+
+    def __init__(self, lifted: Lifted, fold: Fold) -> None:
+        self.lifted = lifted
+        every = [*fold.clauses[1:], *(test for test in fold.clauses[0].tests), fold.value]
+        self.own = _once([fold.clauses[0].slot, *(item.slot for item in inside(every) if isinstance(item, Clause))])
+        self.free = [
+            slot
+            for slot in _once(item.slot for item in inside(every) if isinstance(item, Local))
+            if slot not in self.own
+        ]
+        self.slots: dict[Slot, Slot] = {}
+
+    def node(self, node: Node) -> Node:
+        """Return a node with the slots of the helper."""
+        if isinstance(node, Local):
+            return replace(node, slot=self.slots[node.slot])
+        if isinstance(node, Clause):
+            return rebuilt(node, self.node, slot=self.slots[node.slot])
+        return rebuilt(node, self.node)
+
+    def expression(self, node: Expression) -> Expression:
+        """Return an expression with the slots of the helper."""
+        found = self.node(node)
+        assert isinstance(found, Expression)
+        return found
+
+
+def _once(slots: Iterable[Slot]) -> list[Slot]:
+    return list(dict.fromkeys(slots))
+
+
+def field_of(owner: Expression, name: str, at: At) -> Field:
+    """Return a field of a record."""
+    assert isinstance(owner.type, Rec)
+    kind = kind_of(dict(fields(owner.type.record))[name])
+    assert isinstance(kind, type(INT) | Rec | Arr)
+    return Field(owner, name, at=at, type=Rec(kind.record) if isinstance(kind, Rec) else kind)
+
+
+def element_of(kind: ArrayOf) -> Type:
+    """Return the type of an array's elements."""
+    return Rec(kind.element.record) if isinstance(kind.element, Nested) else INT
+
+
+def among(lifted: Lifted, how: Among, item: Expression, others: list[Expression]) -> Call:
+    """Return whether a number is in a range, an array or a set."""
+    at, wanted = lifted.at, lifted.given(item)
+    rest = [lifted.given(other) for other in others]
+    if how is Among.RANGE:
+        start: Expression = lifted.read(rest[0]) if len(rest) == 2 else lifted.number(0)
+        return lifted.value(
+            Compare(start, ((Order.AT_MOST, lifted.read(wanted)), (Order.LESS, lifted.read(rest[-1]))), at=at)
+        )
+    if how is Among.ARRAY:
+        each = lifted.slot(INT)
+        equal = lifted.compare(lifted.read(wanted), Order.EQUAL, lifted.read(each))
+        return lifted.value(Fold(FoldOp.ANY, (Clause(each, lifted.read(rest[0]), (), at=at),), equal, at=at))
+    count = Extreme(True, (lifted.read(wanted), lifted.number(0)), at=at)
+    bit = Binary(BinaryOp.AND, Binary(BinaryOp.RIGHT, lifted.read(rest[0]), count, at=at), lifted.number(1), at=at)
+    there = lifted.compare(lifted.read(wanted), Order.AT_LEAST, lifted.number(0))
+    return lifted.value(Logic(True, (there, bit), at=at))
+
+
+def message(lifted: Lifted, channel: Expression, index: Expression) -> Call:
+    """Return a message of a channel by its place, which must be below the number of messages."""
+    at, owner, place = lifted.at, lifted.given(channel), lifted.given(index)
+    items = field_of(lifted.read(owner), "items", at)
+    there = lifted.compare(lifted.read(place), Order.LESS, field_of(lifted.read(owner), "items_end", at))
+    beyond = Length(field_of(lifted.read(owner), "items", at), at=at)
+    where = Select(there, lifted.read(place), beyond, at=at)
+    assert isinstance(items.type, Arr)
+    return lifted.value(Element(items, where, at=at, checks=INDEX, type=element_of(items.type.field)))
+
+
+def over_values(
+    lifted: Lifted, function: int, given: Sequence[Local], params: Sequence[tuple[str, Domain]], *, every: bool
+) -> Expression:
+    """Return what a function says of each value of its last parameters, or of one of them."""
+    at = lifted.at
+    clauses = []
+    arguments: list[Expression] = [replace(item) for item in given]
+    for name, domain in params:
+        low, high = ends_of(domain, lifted)
+        slot = lifted.slot(INT, name)
+        stop = Binary(BinaryOp.ADD, high, lifted.number(1), at=at, checks=NUMBER)
+        clauses.append(Clause(slot, Numbers(low, stop, at=at), (), at=at))
+        arguments.append(lifted.read(slot))
+    value = Compare(Call(function, tuple(arguments), at=at, type=INT), ((Order.DIFFERENT, lifted.number(0)),), at=at)
+    return Fold(FoldOp.ALL if every else FoldOp.ANY, tuple(clauses), value, at=at)
+
+
+def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
+    """Return the least and the greatest value of a parameter, NONE left out."""
+    if isinstance(domain, BitSet):
+        one = Binary(BinaryOp.LEFT, lifted.number(1), sum_of(domain.count, lifted), at=lifted.at, checks=SHIFT)
+        return lifted.number(0), Binary(BinaryOp.SUBTRACT, one, lifted.number(1), at=lifted.at, checks=NUMBER)
+    if not isinstance(domain, Range):
+        low, high = domain.bounds({})
+        return lifted.number(0 if low == NONE else low), lifted.number(high)
+    least = sum_of(domain.low, lifted)
+    if isinstance(least, Literal):
+        return lifted.number(0 if least.value == NONE else least.value), sum_of(domain.high, lifted)
+    is_none = lifted.compare(sum_of(domain.low, lifted), Order.EQUAL, lifted.number(NONE))
+    return Select(is_none, lifted.number(0), least, at=lifted.at), sum_of(domain.high, lifted)
+
+
+def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
+    """Return a sum of constants."""
+    total = linear(value)
+    found: Expression | None = None
+    for name, factor in total.terms.items():
+        term: Expression
+        if isinstance(name, Widest):
+            term = Extreme(name.greatest, tuple(sum_of(part, lifted) for part in name.parts), at=lifted.at)
+        else:
+            term = Constant(name, at=lifted.at)
+        if factor != 1:
+            term = Binary(BinaryOp.MULTIPLY, term, lifted.number(factor), at=lifted.at, checks=NUMBER)
+        found = term if found is None else Binary(BinaryOp.ADD, found, term, at=lifted.at, checks=NUMBER)
+    if found is None:
+        return lifted.number(total.offset)
+    if total.offset:
+        found = Binary(BinaryOp.ADD, found, lifted.number(total.offset), at=lifted.at, checks=NUMBER)
+    return found

@@ -1,0 +1,141 @@
+"""The loop nest of an action: loops over its parameters, with each guard as far out as what it reads allows. A pass over an action."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.ir.nodes import Assign, Call, Local, Require
+from fencepost.explorers.program.ir.walk import inside
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.ir.nodes import Block, Node, Slot
+    from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Over:
+    """A loop over the values of a parameter: what follows is its body."""
+
+    parameter: Parameter
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compute:
+    """Statements of the guard part that come before what follows. They write nothing but slots."""
+
+    statements: Block
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guarded:
+    """A guard: where it does not hold, what follows does not happen, and it has refused.
+
+    It has then refused once for each combination of values of the parameters that are not chosen yet.
+    """
+
+    guard: Guard
+    statement: Require
+    unchosen: tuple[Parameter, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nest:
+    """How an action is run in a state: its steps, each inside the one before it, and in the innermost one `effect`.
+
+    `effect` is the whole body without its guards, which is run on a copy of the state. Nothing is run at all where a parameter
+    has no value.
+    """
+
+    parameters: tuple[Parameter, ...]
+    steps: tuple[Over | Compute | Guarded, ...]
+    effect: Block
+
+
+def nest(program: Program, action: Action) -> Nest:
+    """Return the loops of an action.
+
+    Guards keep their order, so one that protects the next still does. A local is computed where a guard first needs it, but
+    never after a guard that it stands before, if computing it can fail: the plain semantics would say so.
+    """
+    function = program.of(action)
+    effect = tuple(item for item in function.body if not isinstance(item, Require))
+    return Nest(action.parameters, tuple(Nesting(program, action).steps()), effect)
+
+
+class Nesting:
+    """A loop nest being made."""
+
+    def __init__(self, program: Program, action: Action) -> None:
+        self.program, self.action = program, action
+        self.prefix = program.of(action).body[: action.prefix]
+        self.by_slot = {item.slot: item for item in action.parameters}
+        self.chosen: list[Parameter] = []
+        self.found: list[Over | Compute | Guarded] = []
+
+    def steps(self) -> list[Over | Compute | Guarded]:
+        """Return the steps, the outermost first."""
+        names = [item.slot for item in self.prefix if isinstance(item, Assign)]
+        simple = all(isinstance(item, Assign | Require) for item in self.prefix) and len(set(names)) == len(names)
+        if simple:
+            self.hoisted()
+        else:
+            self.plain()
+        self.choose(set(self.by_slot))
+        return self.found
+
+    def plain(self) -> None:
+        """Run all loops outside, and the guard part as it stands: it has more than assignments."""
+        self.choose(set(self.by_slot))
+        for item in self.prefix:
+            if isinstance(item, Require):
+                self.test(item)
+            else:
+                self.found.append(Compute((item,)))
+
+    def hoisted(self) -> None:
+        """Run each guard in as few loops as what it needs allows."""
+        waiting: dict[Slot, Assign] = {}
+        for item in self.prefix:
+            if isinstance(item, Assign):
+                waiting[item.slot] = item
+                continue
+            assert isinstance(item, Require)
+            needed = _read(item) | {slot for slot, local in waiting.items() if can_fail(self.program, local)}
+            order: list[Assign] = []
+            self.collect(needed, waiting, order)
+            self.choose(needed.union(*map(_read, order)))
+            if order:
+                self.found.append(Compute(tuple(order)))
+            for local in order:
+                del waiting[local.slot]
+            self.test(item)
+
+    def collect(self, needed: set[Slot], waiting: dict[Slot, Assign], order: list[Assign]) -> None:
+        """List the locals that are needed and not computed yet, each after those that it needs itself."""
+        for slot, local in waiting.items():
+            if slot in needed and local not in order:
+                self.collect(_read(local), waiting, order)
+                order.append(local)
+
+    def choose(self, slots: set[Slot]) -> None:
+        """Open the loops over parameters that are needed, in the order of the action."""
+        for item in self.action.parameters:
+            if item.slot in slots and item not in self.chosen:
+                self.chosen.append(item)
+                self.found.append(Over(item))
+
+    def test(self, statement: Require) -> None:
+        """Let what follows happen only where a guard holds."""
+        unchosen = tuple(item for item in self.action.parameters if item not in self.chosen)
+        self.found.append(Guarded(self.action.guards[statement.number], statement, unchosen))
+
+
+def can_fail(program: Program, node: Node) -> bool:
+    """Say whether evaluating a node can fail, here or in a function that it calls."""
+    every = inside([node])
+    return any(item.checks or (isinstance(item, Call) and program.functions[item.function].can_fail) for item in every)
+
+
+def _read(node: Node) -> set[Slot]:
+    return {item.slot for item in inside([node]) if isinstance(item, Local)}

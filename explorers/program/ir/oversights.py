@@ -1,0 +1,235 @@
+"""What a model has for nothing, most likely by oversight: constants that nothing reads, budgets that nothing spends.
+
+A pass over the program, so that every engine warns of the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import Order
+from fencepost.explorers.program.ir.paths import names_in, path_of
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.model.language.domains import NONE, Index, Linear, Range, linear
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.explorers.program.ir.program import Function, Guard, Program
+    from fencepost.model.language.domains import Domain, InFlight
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import FieldType, Record
+
+
+class ModelWarning(NamedTuple):
+    """A warning: its kind, the name of what it is about, and a sentence for people."""
+
+    kind: str
+    about: str
+    text: str
+
+
+def oversights(program: Program) -> tuple[ModelWarning, ...]:
+    """Return the warnings that the text of a model alone gives."""
+    return (*_initial(program.machine), *_without_none(program), *_unread(program), *_unspent(program))
+
+
+def _initial(machine: Machine) -> Iterator[ModelWarning]:
+    if any(item.function is machine.initial.function for item in machine.actions):
+        name = machine.initial.name
+        yield ModelWarning(
+            "initial-among-actions",
+            machine.initial.label,
+            f"action {machine.initial.label!r} makes the initial states and is also listed among the actions, so it may happen "
+            f"again in every state: take {name} out of `actions`, or give the reset an action of its own.",
+        )
+
+
+def _without_none(program: Program) -> Iterator[ModelWarning]:
+    machine = program.machine
+    for item in (machine.initial, *machine.actions):
+        yield from _never_tried(machine, f"action {item.label!r}", item.label, item.params)
+    for prop in program.asked:
+        params = (*prop.params, *(prop.eventual.params if prop.eventual is not None else ()))
+        yield from _never_tried(machine, f"property {prop.name!r}", prop.name, params)
+
+
+def _never_tried(
+    machine: Machine, of: str, about: str, params: Iterable[tuple[str, Domain | InFlight]]
+) -> Iterator[ModelWarning]:
+    for name, domain in params:
+        if isinstance(domain, Index) and domain.low == NONE:
+            yield ModelWarning(
+                "none-never-tried",
+                about,
+                f"parameter {name!r} of {of} may be NONE by its domain, and NONE is never tried: "
+                "give it a domain without NONE, and what happens with nobody an action of its own.",
+            )
+        elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
+            yield ModelWarning(
+                "none-never-tried",
+                about,
+                f"parameter {name!r} of {of} has a domain that begins at -1{'' if isinstance(domain.low, int) else ' for some constants'}, "
+                "and -1 is NONE, which is never tried: begin at 0, and subtract where the number is read.",
+            )
+
+
+def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
+    """Say whether there are constants under which a domain begins at NONE; one that begins lower has it as a number."""
+    declared = machine.constants.declared()
+    low, high = linear(domain.low).span(
+        {name: int(item.low) for name, item in declared.items()},
+        {name: int(item.high) for name, item in declared.items()},
+    )
+    return low <= NONE <= high
+
+
+# -- constants
+
+
+def _unread(program: Program) -> Iterator[ModelWarning]:
+    read = {item.name for made in program.functions for item in inside(made.body) if isinstance(item, nodes.Constant)}
+    for found in _sums(program):
+        read |= linear(found).names
+    machine = program.machine
+    for function in (machine.refuse, machine.notes):
+        read |= _names_read(function, set())
+    for name, constant in machine.constants.declared().items():
+        if name not in read:
+            yield ModelWarning(
+                "unread-constant",
+                name,
+                f"nothing reads constant {name!r} ({constant.meaning}), so every value of it gives the same answer: "
+                f"read c.{name} where it matters, or take it out.",
+            )
+
+
+def _sums(program: Program) -> Iterator[Linear | int]:
+    """Yield the sums of constants in the schema, in domains of parameters, and in properties of whole behaviours."""
+    yield from _sums_of_record(program.machine.state, set())
+    for action in (program.initial, *program.actions):
+        for item in action.parameters:
+            yield from sums_of(item.domain)
+    for prop in program.asked:
+        for _, domain in prop.params:
+            yield from sums_of(domain)
+        if prop.eventual is not None:
+            for _, domain in prop.eventual.params:
+                yield from sums_of(domain)
+            costs = prop.eventual.costs
+            yield from () if costs is None or callable(costs) else (cost for _, cost in costs)
+            yield from () if prop.eventual.bound is None else (prop.eventual.bound,)
+
+
+def _sums_of_record(record: type[Record], seen: set[type]) -> Iterator[Linear | int]:
+    if record in seen:
+        return
+    seen.add(record)
+    for _, field in fields(record):
+        yield from _sums_of_field(field, seen)
+
+
+def _sums_of_field(field: FieldType, seen: set[type]) -> Iterator[Linear | int]:
+    match field:
+        case Scalar():
+            yield from sums_of(field.domain)
+        case Nested():
+            yield from _sums_of_record(field.record, seen)
+        case ArrayOf():
+            yield field.length
+            yield from _sums_of_field(field.element, seen)
+        case BagOf():
+            yield field.room
+            yield from _sums_of_record(field.record, seen)
+
+
+def sums_of(domain: Domain | InFlight) -> Iterator[Linear | int]:
+    """Yield the sums of constants that a domain depends on."""
+    for name in ("low", "high", "count"):
+        value = getattr(domain, name, None)
+        if isinstance(value, Linear):
+            yield value
+
+
+def _names_read(function: Any, seen: set[object]) -> set[str]:
+    """Return the names in a plain Python function, and in the functions of its module that it names."""
+    code = getattr(function, "__code__", None)
+    if code is None or code in seen:
+        return set()
+    seen.add(code)
+    found: set[str] = set()
+    codes = [code]
+    while codes:
+        part = codes.pop()
+        found |= {*part.co_names, *(item for item in part.co_consts if isinstance(item, str))}
+        codes += [item for item in part.co_consts if hasattr(item, "co_names")]
+    for name in tuple(found):
+        found |= _names_read(function.__globals__.get(name), seen)
+    return found
+
+
+# -- budgets
+
+
+def _unspent(program: Program) -> Iterator[ModelWarning]:
+    acting = [program.of(action) for action in program.actions]
+    changing = [*acting, *([] if program.normalize is None else [program.functions[program.normalize]])]
+    written = {path for made in changing for number, path in made.effects.writes if number == 0}
+    start = program.functions[program.initial.function]
+    given = _given(start)
+    told: set[str] = set()
+    for guard in program.guards:
+        path = _budget(program, guard)
+        if path is not None and path not in written | told and given.get(path, "") is not None:
+            told.add(path)
+            yield ModelWarning(
+                "unspent-budget",
+                path,
+                f"budget s.{path} is never spent: `require({guard.text})` of action {guard.action.replace('_', '-')!r} asks for "
+                f"it, and no action changes it: change it where the action happens, such as s.{path} -= 1.",
+            )
+    used = {
+        path for made in program.functions if made is not start for _, path in made.effects.reads | made.effects.writes
+    }
+    used |= {path for _, path in start.effects.reads}
+    for path, constant in given.items():
+        if constant and not any(item == path or path.endswith(f".{item}") for item in used):
+            yield ModelWarning(
+                "unspent-budget",
+                path,
+                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no property looks at it: "
+                f"write require(s.{path} > 0) and s.{path} -= 1 in the action that it is for, or take it out.",
+            )
+
+
+def _given(start: Function) -> dict[str, str | None]:
+    """Return by path what initial states have there: a constant by its name, "" for a number, None for anything else."""
+    found: dict[str, str | None] = {path: None for number, path in start.effects.writes if number == 0}
+    names = names_in(start)
+    seen: set[str] = set()
+    for item in inside(start.body):
+        where = path_of(item.place, names) if isinstance(item, nodes.Store) else None
+        if where is not None and isinstance(item, nodes.Store):
+            value = item.value.name if isinstance(item.value, nodes.Constant) else ""
+            plain = isinstance(item.value, nodes.Constant | nodes.Literal) and where[1] not in seen
+            found[where[1]] = value if plain else None
+            seen.add(where[1])
+    return found
+
+
+_ORDERS = (Order.LESS, Order.AT_MOST, Order.MORE, Order.AT_LEAST)
+
+
+def _budget(program: Program, guard: Guard) -> str | None:
+    """Return the path of the state that a guard compares with a constant or a number alone, by their order."""
+    condition = guard.condition
+    action = next(item for item in program.actions if guard in item.guards)
+    if not isinstance(condition, nodes.Compare) or len(condition.rest) != 1 or condition.rest[0][0] not in _ORDERS:
+        return None
+    sides = (condition.first, condition.rest[0][1])
+    places = [item for item in sides if isinstance(item, nodes.Field | nodes.Element)]
+    others = [item for item in sides if isinstance(item, nodes.Constant | nodes.Literal)]
+    where = path_of(places[0], names_in(program.of(action))) if len(places) == len(others) == 1 else None
+    return where[1] if where is not None and where[0] == 0 else None

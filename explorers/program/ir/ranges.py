@@ -1,0 +1,425 @@
+"""Which numbers an expression may have, and so which checks cannot fail: a pass over a program.
+
+Every slot and every function has one span, which holds all that is assigned or returned anywhere. They grow from nothing until
+they hold; an end that keeps growing is let go to 64 bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import (
+    LEAST,
+    MOST,
+    NEVER,
+    BinaryOp,
+    Expression,
+    Failure,
+    FoldOp,
+    Node,
+    UnaryOp,
+)
+from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, Span, minus, plus
+from fencepost.explorers.program.ir.walk import parts, rebuilt
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
+from fencepost.model.language.domains import Domain
+from fencepost.model.language.records import Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.program.ir.nodes import Failures, Slot
+    from fencepost.explorers.program.ir.program import Function, Program
+    from fencepost.explorers.program.ir.spans import End
+
+ROUNDS = 3
+"""Rounds in which spans may grow step by step, before an end that still grows is let go."""
+FAR = 64
+"""Shifts by more than this are all alike."""
+
+
+def with_ranges(program: Program) -> Program:
+    """Return a program whose numbers know their ranges and whose nodes have only the checks that may fail."""
+    found = Ranges(program)
+    found.settle()
+    return replace(program, functions=tuple(map(found.annotated, program.functions)))
+
+
+class Ranges:
+    """The spans of a program's slots and results; None: nothing is assigned or returned there."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.declared = program.machine.constants.declared()
+        self.box = Box(self.declared)
+        self.slots: dict[Slot, Span] = {}
+        self.results: dict[int, Span] = {}
+        self.known: dict[Expression, Span] = {}
+        self.visited: set[int] = set()
+        self.grown = self.widening = False
+        self._domains: dict[int, Span] = {}
+        for action in (program.initial, *program.actions):
+            for item in action.parameters:
+                if isinstance(item.domain, Domain):
+                    self.grow(self.slots, item.slot, self.box.choices(item.domain))
+        for prop in program.asked:
+            self.given(prop)
+
+    def given(self, prop: Any) -> None:
+        """Note what the parameters of a property's functions may be."""
+        if prop.eventual is not None:
+            made = self.program.behaviours[prop.name]
+            domains = [domain for _, domain in prop.eventual.params]
+            numbers = [(number, 1) for number in (made.when, made.then) if number is not None]
+        else:
+            domains = [domain for _, domain in prop.on.params] if prop.on else []
+            numbers = [(self.program.properties[prop.name], 2)]
+        for number, states in numbers:
+            for slot, domain in zip(self.program.functions[number].parameters[states:], domains, strict=False):
+                if isinstance(domain, Domain):
+                    self.grow(self.slots, slot, self.box.choices(domain))
+
+    def settle(self) -> None:
+        """Let all spans grow until they hold."""
+        for number in range(1000):
+            self.widening = number >= ROUNDS
+            self.grown = False
+            self.known.clear()
+            self.visited.clear()
+            for root in self.roots():
+                self.enter_function(root)
+            if not self.grown:
+                return
+        raise AssertionError("spans do not settle")
+
+    def roots(self) -> Iterator[int]:
+        """Yield the functions that are called from outside."""
+        program = self.program
+        yield from (item.function for item in (program.initial, *program.actions))
+        if program.normalize is not None:
+            yield program.normalize
+        yield from program.properties.values()
+        for item in program.behaviours.values():
+            yield from (number for number in (item.when, item.then, item.cost) if number is not None)
+
+    def enter_function(self, number: int) -> None:
+        """Go through a function."""
+        self.visited.add(number)
+        function = self.program.functions[number]
+        self.visit_block(function, function.body)
+
+    def grow(self, spans: dict[Any, Span], key: Any, more: Span) -> bool:
+        """Let the span of a slot or of a result hold another one; return whether it was not held yet."""
+        old = spans.get(key)
+        if old is not None and self.box.within(more, old):
+            return False
+        new = more if old is None else self.box.hull(old, more)
+        if self.widening and old is not None:
+            low = old.low if self.box.at_most(old.low, new.low) else LEAST
+            high = old.high if self.box.at_most(new.high, old.high) else MOST
+            new = Span(low, high, old.bits if old.bits == new.bits else None)
+        spans[key] = new
+        self.grown = True
+        return True
+
+    # -- statements
+
+    def visit_block(self, function: Function, block: nodes.Block) -> None:
+        """Go through statements."""
+        for item in block:
+            self.visit(function, item)
+
+    def visit(self, function: Function, item: nodes.Statement) -> None:
+        """Go through one statement."""
+        match item:
+            case nodes.Assign():
+                self.assign(item.slot, item.value)
+            case nodes.If():
+                self.of(item.test)
+                self.visit_block(function, item.then)
+                self.visit_block(function, item.other)
+            case nodes.For():
+                self.enter(item.slot, item.source)
+                self.visit_block(function, item.body)
+            case nodes.Return(value=Expression() as value):
+                span = self.of(value)
+                if value.type == INT:
+                    self.grow(self.results, function.number, span)
+            case _:
+                for part in parts(item):
+                    for inner in [part] if isinstance(part, Expression) else parts(part):
+                        assert isinstance(inner, Expression)
+                        self.of(inner)
+
+    def assign(self, slot: Slot, value: Expression) -> bool:
+        """Let a slot hold a value; return whether it may be another one now."""
+        span = self.of(value)
+        return slot.type == INT and self.grow(self.slots, slot, span)
+
+    def enter(self, slot: Slot, source: nodes.Source) -> None:
+        """Let a slot hold the items of a source."""
+        if isinstance(source, nodes.Numbers):
+            start, stop = self.of(source.start), self.of(source.stop)
+            self.grow(self.slots, slot, Span(start.low, self.box.highest(start.low, minus(stop.high, 1))))
+            return
+        self.of(source)
+        if slot.type == INT:
+            assert isinstance(source.type, Arr)
+            assert isinstance(source.type.field.element, Scalar)
+            self.grow(self.slots, slot, self.domain(source.type.field.element.domain))
+
+    def domain(self, domain: Domain) -> Span:
+        """Return the span of a domain."""
+        if id(domain) not in self._domains:
+            self._domains[id(domain)] = self.box.domain(domain)
+        return self._domains[id(domain)]
+
+    # -- expressions
+
+    def of(self, node: Expression) -> Span:
+        """Return the span of an expression, and note those of its parts."""
+        span = self.span(node)
+        self.known[node] = span
+        return span
+
+    def span(self, node: Expression) -> Span:
+        """Return the span of an expression before anything is refused for leaving 64 bits."""
+        match node:
+            case nodes.Literal():
+                return Span(node.value, node.value, node.value.bit_length() if node.value >= 0 else None)
+            case nodes.Constant():
+                constant = self.declared[node.name]
+                return Span(constant, constant)
+            case nodes.Local():
+                return self.slots.get(node.slot, WIDE) if node.type == INT else WIDE
+            case nodes.Field():
+                self.of(node.owner)
+                assert isinstance(node.owner.type, Rec)
+                kind = dict(fields(node.owner.type.record))[node.name]
+                return self.domain(kind.domain) if isinstance(kind, Scalar) else WIDE
+            case nodes.Element():
+                self.of(node.array)
+                self.of(node.index)
+                assert isinstance(node.array.type, Arr)
+                element = node.array.type.field.element
+                return self.domain(element.domain) if isinstance(element, Scalar) else WIDE
+            case nodes.Length():
+                self.of(node.of)
+                if isinstance(node.of.type, Arr):
+                    return Span(node.of.type.field.length, node.of.type.field.length)
+                assert isinstance(node.of.type, BagRef)
+                return Span(0, node.of.type.field.room)
+            case nodes.Unary():
+                return self.unary(node.operator, self.of(node.value))
+            case nodes.Binary():
+                return self.box.clamped(self.binary(node, self.of(node.left), self.of(node.right)))
+            case nodes.Logic():
+                return self.logic([self.of(item) for item in node.values], conjunction=node.conjunction)
+            case nodes.Select():
+                self.of(node.test)
+                return self.box.hull(self.of(node.then), self.of(node.other))
+            case nodes.Extreme():
+                return self.extreme([self.of(item) for item in node.values], greatest=node.greatest)
+            case nodes.Fold():
+                return self.fold(node)
+            case nodes.Call():
+                return self.call(node)
+        for part in parts(node):
+            assert isinstance(part, Expression)
+            self.of(part)
+        return FLAG
+
+    def unary(self, operator: UnaryOp, value: Span) -> Span:
+        """Return the span of an operator of one number."""
+        if operator is UnaryOp.NEGATE:
+            return self.box.clamped(Span(minus(0, value.high), minus(0, value.low)))
+        if operator is UnaryOp.INVERT:
+            return self.box.clamped(Span(minus(-1, value.high), minus(-1, value.low)))
+        low, high = self.box.low(value), self.box.high(value)
+        if low >= 0:
+            return value
+        return self.box.clamped(Span(max(0, -high), max(-low, high)))
+
+    def binary(self, node: nodes.Binary, left: Span, right: Span) -> Span:
+        """Return the span of an operator of two numbers, as mathematics has it."""
+        match node.operator:
+            case BinaryOp.ADD:
+                return Span(plus(left.low, right.low), plus(left.high, right.high))
+            case BinaryOp.SUBTRACT:
+                return Span(minus(left.low, right.high), minus(left.high, right.low), self.below(node))
+        box = self.box
+        a, b, c, d = box.low(left), box.high(left), box.low(right), box.high(right)
+        return replace(numeric(node.operator, (a, b), (c, d)), bits=self.bits(node, left, right))
+
+    def below(self, node: nodes.Binary) -> End | None:
+        """Return the count of `(1 << count) - 1`, the set of everything."""
+        power, one = node.left, node.right
+        if isinstance(power, nodes.Binary) and power.operator is BinaryOp.LEFT and isinstance(one, nodes.Literal):
+            count = self.known[power.right]
+            if (
+                isinstance(power.left, nodes.Literal)
+                and power.left.value == one.value == 1
+                and self.box.low(count) >= 0
+            ):
+                return count.high
+        return None
+
+    def bits(self, node: nodes.Binary, left: Span, right: Span) -> End | None:
+        """Return of how many things the result is a set, if that is known."""
+        one, other = left.bits, right.bits
+        match node.operator:
+            case BinaryOp.AND:
+                return one if one is not None else other
+            case BinaryOp.OR | BinaryOp.XOR if one is not None and other is not None:
+                return self.box.highest(one, other)
+            case BinaryOp.LEFT if one == 1 and self.box.low(right) >= 0:
+                return plus(right.high, 1)
+            case BinaryOp.RIGHT:
+                return one
+        return None
+
+    def logic(self, spans: list[Span], *, conjunction: bool) -> Span:
+        """Return the span of `and` or `or`: `and` gives 0 or the last value, `or` any of them."""
+        found = spans[-1]
+        if conjunction:
+            return self.box.hull(found, Span(0, 0)) if len(spans) > 1 else found
+        for span in spans[:-1]:
+            found = self.box.hull(found, span)
+        return found
+
+    def extreme(self, spans: list[Span], *, greatest: bool) -> Span:
+        """Return the span of `max` or `min`."""
+        box, found = self.box, spans[0]
+        for span in spans[1:]:
+            if greatest:
+                low = span.low if box.at_most(found.low, span.low) else found.low
+                found = Span(low, box.highest(found.high, span.high))
+            else:
+                high = span.high if box.at_most(span.high, found.high) else found.high
+                found = Span(box.lowest(found.low, span.low), high)
+        return found
+
+    def fold(self, node: nodes.Fold) -> Span:
+        """Return the span of a fold: a sum has as many parts as its loops have rounds at most."""
+        times = 1
+        for clause in node.clauses:
+            self.enter(clause.slot, clause.source)
+            times *= self.rounds(clause.source)
+            for test in clause.tests:
+                self.of(test)
+        value = self.of(node.value)
+        if node.operator is not FoldOp.SUM:
+            return FLAG
+        low, high = self.box.low(value), self.box.high(value)
+        return self.box.clamped(Span(min(0, times * low), max(0, times * high)))
+
+    def rounds(self, source: nodes.Source) -> int:
+        """Return how many rounds a loop has at most."""
+        if isinstance(source, nodes.Numbers):
+            return max(0, self.box.high(self.known[source.stop]) - self.box.low(self.known[source.start]))
+        kind = source.type
+        assert isinstance(kind, Arr | BagRef)
+        return max(0, self.box.most(kind.field.length if isinstance(kind, Arr) else kind.field.room))
+
+    def call(self, node: nodes.Call) -> Span:
+        """Return the span of what a helper returns, and let its parameters hold what it is given."""
+        function = self.program.functions[node.function]
+        grown = [self.assign(slot, value) for slot, value in zip(function.parameters, node.arguments, strict=True)]
+        if any(grown) or node.function not in self.visited:
+            self.enter_function(node.function)
+        return self.inlined(node) or self.results.get(node.function, WIDE)
+
+    def inlined(self, node: nodes.Call) -> Span | None:
+        """Return the span of a call of a helper that is one expression of numbers: what it is given here alone counts."""
+        function = self.program.functions[node.function]
+        if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
+            return None
+        if len(function.body) != 1 or not isinstance(function.body[0], nodes.Return) or function.body[0].value is None:
+            return None
+        joined, known = {slot: self.slots[slot] for slot in function.parameters}, self.known
+        given = {slot: known[value] for slot, value in zip(function.parameters, node.arguments, strict=True)}
+        self.slots.update(given)
+        self.known = {}
+        span = self.of(function.body[0].value)
+        self.slots.update(joined)
+        self.known = known
+        return span
+
+    # -- what is known then
+
+    def annotated(self, function: Function) -> Function:
+        """Return a function whose nodes have what was found."""
+        return replace(function, body=tuple(map(self.settled, function.body)))
+
+    def settled(self, node: Any) -> Any:
+        """Return a node with its range and the checks that may fail."""
+        values: dict[str, Any] = {}
+        span = self.known.get(node) if isinstance(node, Expression) and node.type == INT else None
+        if span is not None:
+            low, high = max(LEAST, self.box.low(span)), min(MOST, self.box.high(span))
+            if (low, high) != (node.low, node.high):
+                values = {"low": low, "high": high}
+        if node.checks:
+            left = self.left(node)
+            if left != node.checks:
+                values["checks"] = left
+        return rebuilt(node, self.settled, **values)
+
+    def left(self, node: Node) -> Failures:
+        """Return which of the checks of a node may fail."""
+        match node:
+            case nodes.Element():
+                assert isinstance(node.array.type, Arr)
+                length = node.array.type.field.length
+                inner = self.box.within(self.known[node.index], Span(0, minus(length, 1)))
+                return NEVER if inner else node.checks
+            case nodes.Store() | nodes.Fill():
+                inner = self.box.within(self.known[node.value], self.domain(node.domain))
+                return NEVER if inner else node.checks
+            case nodes.Binary():
+                span = self.binary(node, self.known[node.left], self.known[node.right])
+                count = self.box.low(self.known[node.right])
+                gone = {Failure.NUMBER} if self.box.fits(span) else set()
+                return node.checks - gone - ({Failure.SHIFT} if count >= 0 else set())
+            case nodes.Unary():
+                low = self.box.low(self.known[node.value])
+                return NEVER if low > LEAST or node.operator is UnaryOp.INVERT else node.checks
+            case nodes.Fold():
+                times = 1
+                for clause in node.clauses:
+                    times *= self.rounds(clause.source)
+                value = self.known[node.value]
+                total = Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
+                return NEVER if self.box.fits(total) else node.checks
+        return node.checks
+
+
+def numeric(operator: BinaryOp, left: tuple[int, int], right: tuple[int, int]) -> Span:
+    """Return the span of an operator of two numbers between these ends."""
+    (a, b), (c, d) = left, right
+    match operator:
+        case BinaryOp.MULTIPLY:
+            return _corners((a, b), (c, d), lambda x, y: x * y)
+        case BinaryOp.DIVIDE:
+            return Span(a // c, b // c)
+        case BinaryOp.MODULO:
+            return Span(a, b) if a >= 0 and b < c else Span(0, c - 1)
+        case BinaryOp.LEFT:
+            return _corners((a, b), (max(0, min(c, FAR)), max(0, min(d, FAR))), lambda x, y: x << y)
+        case BinaryOp.RIGHT:
+            return _corners((a, b), (max(0, min(c, FAR)), max(0, min(d, FAR))), lambda x, y: x >> y)
+    if a >= 0 and c >= 0:
+        if operator is BinaryOp.AND:
+            return Span(0, min(b, d))
+        return Span(0, (1 << max(b, d).bit_length()) - 1)
+    if operator is BinaryOp.AND and (a >= 0 or c >= 0):
+        return Span(0, b if a >= 0 else d)
+    width = max(item.bit_length() for item in (a, b, c, d))
+    return Span(-(1 << width), (1 << width) - 1)
+
+
+def _corners(left: tuple[int, int], right: tuple[int, int], operate: Callable[[int, int], int]) -> Span:
+    found = [operate(x, y) for x in left for y in right]
+    return Span(min(found), max(found))

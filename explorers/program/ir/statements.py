@@ -1,0 +1,388 @@
+"""Statements of a checked function as nodes."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.ir.channels import Channels
+from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
+from fencepost.explorers.program.ir.lifted import field_of
+from fencepost.explorers.program.ir.nodes import (
+    Add,
+    Assign,
+    Break,
+    Call,
+    Clause,
+    Constant,
+    Continue,
+    Copy,
+    Element,
+    Evaluate,
+    Failure,
+    Field,
+    Fill,
+    For,
+    If,
+    Length,
+    Literal,
+    Local,
+    Numbers,
+    Remove,
+    Require,
+    Return,
+    Store,
+)
+from fencepost.explorers.program.ir.views import view_of
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.subset import is_require
+from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Queue, Rec, Several
+from fencepost.model.language.acting import is_choice
+from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.explorers.program import subset
+    from fencepost.explorers.program.ir.nodes import At, Block, Expression, Failures, Slot, Statement
+    from fencepost.explorers.program.ir.views import Made
+    from fencepost.model.language.domains import Domain
+
+VALUE: Failures = frozenset([Failure.VALUE])
+
+
+class Statements:
+    """The body of one function."""
+
+    def __init__(self, functions: Functions, made: subset.Function, part: int | None = None) -> None:
+        self.made, self.part = made, part
+        self.expressions = Expressions(functions, made)
+        self.slots = self.expressions.slots
+        for name, kind in made.params.items():
+            known = kind_of_value(kind)
+            if known is not None:
+                self.expressions.own(name, known)
+        for name in made.drawn:
+            self.expressions.own(name, INT)
+        self.parameters = len(self.slots)
+        self.prefix = 0
+        self.guards = 0
+
+    def body(self) -> Block:
+        """Return the whole function."""
+        found: list[Statement] = []
+        for place, node in enumerate(self.made.node.body):
+            if place == self.made.guards:
+                self.prefix = len(found)
+            found += self.statement(node)
+        if self.made.guards == len(self.made.node.body):
+            self.prefix = len(found)
+        return tuple(found)
+
+    def block(self, nodes: list[ast.stmt]) -> Block:
+        """Return statements in order."""
+        return tuple(statement for node in nodes for statement in self.statement(node))
+
+    def statement(self, node: ast.stmt) -> list[Statement]:
+        """Return what a statement is."""
+        at = where(node)
+        match node:
+            case ast.Pass():
+                return []
+            case ast.Break():
+                return [Break(at=at)]
+            case ast.Continue():
+                return [Continue(at=at)]
+            case ast.Return():
+                return [Return(None if node.value is None else self.given(node.value), at=at)]
+            case ast.Expr(value=ast.Call() as call):
+                return self.channel(node, call, None) or [self.effect(node, call)]
+            case ast.Assign():
+                return self.assign(node, node.targets[0], node.value)
+            case ast.AnnAssign(value=ast.expr() as value):
+                return self.assign(node, node.target, value)
+            case ast.AugAssign():
+                return self.augment(node)
+            case ast.If():
+                return [If(self.expressions.value(node.test), self.block(node.body), self.block(node.orelse), at=at)]
+            case ast.For():
+                return self.view(node) if self.expressions.is_view(node.iter) else [self.loop(node)]
+        raise AssertionError(ast.dump(node))
+
+    def given(self, node: ast.expr) -> Expression:
+        """Return what a helper gives back: of several values the one that this function is made for."""
+        if self.part is None:
+            return self.expressions.value(node)
+        if isinstance(node, ast.Tuple):
+            return self.expressions.value(node.elts[self.part])
+        assert isinstance(node, ast.Call)
+        arguments = self.arguments(node)
+        return self.part_of(node, arguments, self.part)
+
+    def arguments(self, node: ast.Call) -> list[Expression]:
+        """Return what a helper is given."""
+        kinds = self.made.calls[node].params.values()
+        return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
+
+    def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> Call:
+        """Return one of the values of a helper that gives several."""
+        callee = self.made.calls[node]
+        assert isinstance(callee.returns, Several)
+        number = self.expressions.functions.function(callee, part)
+        return Call(number, tuple(arguments), at=where(node), type=kind_of_value(callee.returns.items[part]) or INT)
+
+    def effect(self, node: ast.Expr, call: ast.Call) -> Statement:
+        """Return a guard, a change of a bag, or a call of a helper."""
+        if is_require(self.made, node):
+            self.guards += 1
+            return Require(
+                self.guards - 1, self.expressions.value(call.args[0]), self.made.bounds.get(call), at=where(node)
+            )
+        changed = self.bag(node, call, None)
+        if changed is not None:
+            return changed
+        value = self.expressions.value(call)
+        assert isinstance(value, Call)
+        return Evaluate(value, at=where(node))
+
+    def bag(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> Statement | None:
+        """Return `add` or `remove` of a bag; None where a call is something else."""
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
+            return None
+        kind = self.made.types.get(call.func.value)
+        if not isinstance(kind, BagRef):
+            return None
+        bag = self.expressions.value(call.func.value)
+        if call.func.attr == "remove":
+            message = self.expressions.value(call.args[0])
+            return Remove(bag, message, at=where(node), checks=frozenset([Failure.ABSENT]))
+        domains = {name: field.domain for name, field in fields(kind.field.record) if isinstance(field, Scalar)}
+        fills = tuple(
+            Fill(
+                str(item.arg), self.expressions.value(item.value), domains[str(item.arg)], at=where(item), checks=VALUE
+            )
+            for item in call.keywords
+        )
+        return Add(bag, fills, slot, at=where(node), checks=frozenset([Failure.FULL]))
+
+    def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
+        """Return an assignment: the value is evaluated before the target."""
+        if isinstance(target, ast.Tuple):
+            if isinstance(value, ast.Call):
+                return self.unpack(node, target.elts, value)
+            assert isinstance(value, ast.Tuple)
+            return self.together(node, target.elts, value.elts)
+        if isinstance(target, ast.Name) and is_choice(self.made.python, value):
+            return []
+        if isinstance(target, ast.Name):
+            slot = self.target(target)
+            found = self.channel(node, value, slot)
+            if found:
+                return found
+            changed = self.bag(node, value, slot)
+            return [changed or Assign(slot, self.expressions.value(value), at=where(node))]
+        if value in self.made.made:
+            return self.write_out(node, target, value)
+        given = self.expressions.value(value)
+        return [self.store(node, self.place(target), given)]
+
+    def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
+        """Return `a, b = helper(...)`: a call for each value, all of the same arguments, and only then are they assigned."""
+        found: list[Statement] = []
+        arguments = [self.slotted(item, found) for item in self.arguments(call)]
+        slots = [self.target(item) for item in targets]
+        kept = []
+        for part, slot in enumerate(slots):
+            made = self.expressions.slot("", slot.type)
+            found.append(Assign(made, self.part_of(call, [item() for item in arguments], part), at=where(node)))
+            kept.append(made)
+        return [
+            *found,
+            *(
+                Assign(slot, Local(made, at=where(node), type=made.type), at=where(node))
+                for slot, made in zip(slots, kept, strict=True)
+            ),
+        ]
+
+    def slotted(self, value: Expression, before: list[Statement]) -> Made:
+        """Return an expression that is evaluated once, and may stand anywhere after that."""
+        slot = self.expressions.slot("", value.type)
+        before.append(Assign(slot, value, at=value.at))
+        return lambda: Local(slot, at=value.at, type=slot.type)
+
+    def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
+        """Return a store of a record that is written out: all of its values, the place, then field by field."""
+        found: list[Statement] = []
+        values = {path: self.slotted(item, found) for path, item in self.expressions.written(value).items()}
+        place = self.slotted(self.place(target), found)
+        return [*found, *self.fill(where(node), place, values, ())]
+
+    def fill(
+        self, at: At, place: Made, values: Mapping[tuple[str, ...], Made], path: tuple[str, ...]
+    ) -> Iterator[Statement]:
+        """Yield stores of all that is in a record: what is given by its path, and else 0."""
+        kind = place().type
+        assert isinstance(kind, Rec)
+        for name, field in fields(kind.record):
+            here = (*path, name)
+
+            def inner(name: str = name) -> Field:
+                return field_of(place(), name, at)
+
+            if isinstance(field, Scalar):
+                value = values[here]() if here in values else Literal(0, at=at)
+                yield Store(inner(), value, field.domain, at=at, checks=VALUE)
+            elif isinstance(field, Nested):
+                yield from self.fill(at, inner, values, here)
+            elif isinstance(field, ArrayOf):
+                yield self.clear(at, inner, field)
+
+    def clear(self, at: At, array: Made, field: ArrayOf) -> Statement:
+        """Return a loop that clears an array."""
+        slot = self.expressions.slot("", INT)
+        kind = Rec(field.element.record) if isinstance(field.element, Nested) else INT
+
+        def item() -> Element:
+            return Element(array(), Local(slot, at=at), at=at, checks=frozenset([Failure.INDEX]), type=kind)
+
+        if isinstance(field.element, Nested):
+            body = tuple(self.fill(at, item, {}, ()))
+        else:
+            body = (Store(item(), Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
+        return For(slot, Numbers(Literal(0, at=at), Length(array(), at=at), at=at), body, stores=False, at=at)
+
+    def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
+        """Return `add`, `popleft` or `clear` of a channel; nothing where a call is something else."""
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call in self.made.calls:
+            return []
+        if not isinstance(self.made.types.get(call.func.value), Queue):
+            return []
+        found: list[Statement] = []
+        at = where(node)
+        channel = self.slotted(self.expressions.value(call.func.value), found)
+        change = Channels(channel, at, self.expressions.slot)
+        if call.func.attr == "clear":
+            return [*found, *self.fill(at, channel, {}, ())]
+        if call.func.attr == "popleft":
+            last = self.slotted(change.change(-1), found)
+            return [
+                *found,
+                change.count(last()),
+                *change.moved(last),
+                *self.fill(at, lambda: change.item(last()), {}, ()),
+            ]
+        values = {str(item.arg): self.slotted(self.expressions.value(item.value), found) for item in call.keywords}
+        last = self.slotted(change.end(), found)
+        found.append(change.count(change.change(1)))
+        place = self.slotted(change.item(last()), found)
+        kinds = dict(fields(change.message))
+        for name, value in values.items():
+            kind = kinds[name]
+            assert isinstance(kind, Scalar)
+            found.append(Store(field_of(place(), name, at), value(), kind.domain, at=at, checks=VALUE))
+        return found if slot is None else [*found, Assign(slot, place(), at=at)]
+
+    def view(self, node: ast.For) -> list[Statement]:
+        """Return a loop that goes by number, and gives its variables the items at that number."""
+        found: list[Statement] = []
+        at = where(node.iter)
+        view = view_of(
+            self.made,
+            node.iter,
+            lambda item: self.slotted(self.expressions.value(item), found),
+            at,
+            lambda count: self.slotted(count(), found),
+        )
+        slot = self.expressions.slot("", INT)
+        count = view.count()
+        items = named(node.target, view.item(lambda: Local(slot, at=at)))
+        first = [Assign(self.target(name), item(), at=where(name)) for name, item in items]
+        body = (*first, *self.block(node.body))
+        return [*found, For(slot, Numbers(Literal(0, at=at), count, at=at), body, stores=False, at=where(node))]
+
+    def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
+        """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
+        given = [self.expressions.value(item) for item in values]
+        slots = [self.target(item) for item in targets]
+        read = [{item.slot for item in inside([value]) if isinstance(item, Local)} for value in given]
+        if any(slot in later for number, slot in enumerate(slots) for later in read[number + 1 :]):
+            kept = [self.expressions.slot("", item.type) for item in given]
+            first = [Assign(slot, value, at=value.at) for slot, value in zip(kept, given, strict=True)]
+            given = [Local(slot, at=value.at, type=slot.type) for slot, value in zip(kept, given, strict=True)]
+        else:
+            first = []
+        return [*first, *(Assign(slot, value, at=where(node)) for slot, value in zip(slots, given, strict=True))]
+
+    def target(self, name: ast.expr) -> Slot:
+        """Return the slot of a name that is assigned."""
+        assert isinstance(name, ast.Name)
+        return self.expressions.own(name.id, self.expressions.kind(name))
+
+    def place(self, target: ast.expr) -> Field | Element:
+        """Return the place that is written."""
+        found = self.expressions.value(target)
+        assert isinstance(found, Field | Element)
+        return found
+
+    def store(self, node: ast.stmt, place: Field | Element, value: Expression) -> Statement:
+        """Return a store of a number, or a copy of a record."""
+        domain = self.domain(place)
+        if domain is None:
+            return Copy(place, value, at=where(node))
+        return Store(place, value, domain, at=where(node), checks=VALUE)
+
+    def domain(self, place: Field | Element) -> Domain | None:
+        """Return the domain of a scalar place, None for a record."""
+        if isinstance(place, Field):
+            assert isinstance(place.owner.type, Rec)
+            kind = dict(fields(place.owner.type.record))[place.name]
+        else:
+            assert isinstance(place.array.type, Arr)
+            kind = place.array.type.field.element
+        assert not isinstance(kind, ArrayOf)
+        return kind.domain if isinstance(kind, Scalar) else None
+
+    def augment(self, node: ast.AugAssign) -> list[Statement]:
+        """Return `x += 1`: the place is found once, read, and written after the value was evaluated."""
+        if isinstance(node.target, ast.Name):
+            slot = self.target(node.target)
+            old = Local(slot, at=where(node.target), type=INT)
+            value = self.expressions.operation(node, node.op, old, self.expressions.value(node.value))
+            return [Assign(slot, value, at=where(node))]
+        before: list[Statement] = []
+        place = self.place(node.target)
+        if isinstance(place, Field):
+            place = Field(self.kept(place.owner, before), place.name, at=place.at, type=place.type)
+        else:
+            array, index = self.kept(place.array, before), self.kept(place.index, before)
+            place = Element(array, index, at=place.at, checks=place.checks, type=place.type)
+        value = self.expressions.operation(node, node.op, place, self.expressions.value(node.value))
+        return [*before, self.store(node, place, value)]
+
+    def kept(self, value: Expression, before: list[Statement]) -> Expression:
+        """Return an expression that may stand twice: itself, if that changes nothing, or a slot that is assigned before."""
+        inner = value
+        while isinstance(inner, Field) and inner.type != INT:
+            inner = inner.owner
+        if isinstance(inner, Local | Literal | Constant):
+            return value
+        slot = self.expressions.slot("", value.type)
+        before.append(Assign(slot, value, at=value.at))
+        return Local(slot, at=value.at, type=slot.type)
+
+    def loop(self, node: ast.For) -> For:
+        """Return a loop."""
+        source = self.expressions.source(node.iter)
+        slot = self.target(node.target)
+        body = self.block(node.body)
+        return For(slot, source, body, any(slot is found for found in assigned(body)), at=where(node))
+
+
+def assigned(block: Block) -> list[Slot]:
+    """Return the slots that statements, or those inside them, give a value."""
+    return [
+        item.slot
+        for item in inside(block)
+        if isinstance(item, Assign | For | Clause) or (isinstance(item, Add) and item.slot is not None)
+        if item.slot is not None
+    ]

@@ -1,0 +1,146 @@
+"""Loops by number: what `enumerate`, `zip`, `reversed`, a range with a step and an array of arrays have at each place.
+
+No engine knows these. A loop over one of them is a loop over numbers, in which its variables are given the items at that number.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.ir.nodes import (
+    MOST,
+    Binary,
+    BinaryOp,
+    Element,
+    Extreme,
+    Failure,
+    Field,
+    Length,
+    Literal,
+)
+from fencepost.explorers.program.subset.kinds import INT, Arr, Queue, Rec, kind_of
+from fencepost.explorers.program.subset.sources import step_of
+from fencepost.model.language.records import Nested, fields, is_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.explorers.program import subset
+    from fencepost.explorers.program.ir.nodes import At, Expression
+
+    Made = Callable[[], Expression]
+    """Makes an expression: a new one each time, because every node stands in one place."""
+    Items = Made | tuple["Items", ...]
+
+NUMBER = frozenset([Failure.NUMBER])
+INDEX = frozenset([Failure.INDEX])
+
+
+@dataclass
+class View:
+    """How many items there are, and what they are by their number."""
+
+    count: Made
+    item: Callable[[Made], Items]
+
+
+def view_of(
+    made: subset.Function,
+    node: ast.expr,
+    again: Callable[[ast.expr], Made],
+    at: At,
+    once: Callable[[Made], Made] = lambda found: found,
+) -> View:
+    """Return a source as a view; `again` makes what stands in the text, evaluated once where that matters, as `once` makes a count."""
+    inner = node.args if isinstance(node, ast.Call) else []
+    name = (
+        node.func.id
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node not in made.types
+        else ""
+    )
+    match name:
+        case "range":
+            return _range(inner, again, at)
+        case "enumerate":
+            assert isinstance(node, ast.Call)
+            view = view_of(made, inner[0], again, at, once)
+            starts = [*inner[1:], *(item.value for item in node.keywords)]
+            if not starts:
+                return View(view.count, lambda number: (number, view.item(number)))
+            start = again(starts[0])
+            return View(_also(view.count, start, at), lambda number: (_plus(start, number, at), view.item(number)))
+        case "zip":
+            views = [view_of(made, item, again, at, once) for item in inner]
+            counts = [item.count for item in views]
+            least = counts[0] if len(counts) == 1 else lambda: Extreme(False, tuple(count() for count in counts), at=at)
+            return View(least, lambda number: tuple(item.item(number) for item in views))
+        case "reversed":
+            view = view_of(made, inner[0], again, at, once)
+            count = once(view.count) if isinstance(made.types.get(inner[0]), Queue) else view.count
+            last = _minus(count, lambda: Literal(1, at=at), at)
+            return View(count, lambda number: view.item(_minus(last, number, at)))
+    source = again(node)
+    kind = made.types[node]
+    if isinstance(kind, Queue):
+        items = kind_of(dict(fields(kind.record))["items"])
+        assert isinstance(items, Arr)
+        return View(
+            lambda: Field(source(), "items_end", at=at),
+            lambda number: lambda: element(Field(source(), "items", at=at, type=items), number(), at),
+        )
+    return View(lambda: Length(source(), at=at), lambda number: lambda: element(source(), number(), at))
+
+
+def element(array: Expression, index: Expression, at: At) -> Expression:
+    """Return an element of an array; of an array inside it, what it is read through."""
+    assert isinstance(array.type, Arr)
+    inner = array.type.field.element
+    if not isinstance(inner, Nested):
+        return Element(array, index, at=at, checks=INDEX, type=INT)
+    found = Element(array, index, at=at, checks=INDEX, type=Rec(inner.record))
+    if not is_row(inner.record):
+        return found
+    items = kind_of(inner)
+    assert isinstance(items, Arr)
+    return Field(found, "items", at=at, type=items)
+
+
+def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> View:
+    """Return start, start + step, ... before stop."""
+    ends = [again(item) for item in args[:2]]
+    start = ends[0] if len(ends) == 2 else (lambda: Literal(0, at=at))
+    step = (step_of(args[2]) if len(args) == 3 else 1) or 1
+    way = _minus(ends[-1], start, at) if step > 0 else _minus(start, ends[-1], at)
+    count = way
+    if abs(step) > 1:
+        more = _plus(way, lambda: Literal(abs(step) - 1, at=at), at)
+        count = lambda: Binary(BinaryOp.DIVIDE, more(), Literal(abs(step), at=at), at=at)  # noqa: E731 (a node at each call)
+
+    def item(number: Made) -> Made:
+        far = number
+        if abs(step) > 1:
+            far = lambda: Binary(BinaryOp.MULTIPLY, number(), Literal(abs(step), at=at), at=at, checks=NUMBER)  # noqa: E731 (as above)
+        return _plus(start, far, at) if step > 0 else _minus(start, far, at)
+
+    return View(count, item)
+
+
+def _also(count: Made, start: Made, at: At) -> Made:
+    """Return a count that evaluates a start too: it may go wrong where no item reads it."""
+
+    def made() -> Expression:
+        found = count()
+        most = Extreme(True, (start(), Literal(MOST, at=at)), at=at)
+        return Extreme(False, (found, most), at=at)
+
+    return made
+
+
+def _plus(one: Made, other: Made, at: At) -> Made:
+    return lambda: Binary(BinaryOp.ADD, one(), other(), at=at, checks=NUMBER)
+
+
+def _minus(one: Made, other: Made, at: At) -> Made:
+    return lambda: Binary(BinaryOp.SUBTRACT, one(), other(), at=at, checks=NUMBER)

@@ -1,0 +1,161 @@
+"""Machines without one of their guards: what is explored to find out what the guard is for.
+
+Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: what the guard refused may leave the
+domain of a field, and then the domain refuses it instead.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.subset import check, is_require
+from fencepost.model.language.acting import Action, require, summary_of
+from fencepost.model.language.errors import ModelError, UsageError, nearest
+from fencepost.model.language.trees import definition_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.program.subset import Function
+    from fencepost.model.language.machine import Machine
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+HELPER = "Say whether "
+"""How the sentence of a predicate begins."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """One `require` of an action, or one part of it where it asks for several things at once.
+
+    `number` counts the guards of the action from 1, `part` the parts of the guard from 1; 0 is the guard as a whole.
+    `sentence` says in words what it asks for, as far as the model does.
+    """
+
+    action: str
+    number: int
+    part: int
+    condition: str
+    sentence: str = ""
+
+    @property
+    def name(self) -> str:
+        """The guard in a few words, unique in its machine: `follower-fetch 1`, its parts `follower-fetch 1a`."""
+        return f"{self.action} {self.number}{_letters(self.part)}"
+
+
+def _letters(number: int) -> str:
+    """Return a number from 1 on as letters: `a` to `z`, then `aa`; nothing for 0."""
+    return _letters((number - 1) // len(LETTERS)) + LETTERS[(number - 1) % len(LETTERS)] if number else ""
+
+
+_FOUND: dict[tuple[Action, ...], tuple[Guard, ...]] = {}
+_MOST_FOUND = 32
+
+
+def guards(machine: Machine) -> tuple[Guard, ...]:
+    """Return every guard of a machine, each followed by its parts, in the order of actions and of their text."""
+    if machine.actions not in _FOUND:
+        if len(_FOUND) >= _MOST_FOUND:
+            _FOUND.clear()
+        _FOUND[machine.actions] = _guards(machine)
+    return _FOUND[machine.actions]
+
+
+def _guards(machine: Machine) -> tuple[Guard, ...]:
+    program = check(machine)
+    found = []
+    for item in machine.actions:
+        made = program.actions[item.name]
+        statements = [node for node in made.node.body[: made.guards] if is_require(made, node)]
+        for number, node in enumerate(statements, 1):
+            condition: ast.expr = node.value.args[0]  # type: ignore[attr-defined]
+            for part, piece in enumerate([condition, *parts(condition)]):
+                found.append(Guard(item.label, number, part, ast.unparse(piece), _sentence(made, node, piece)))
+    return tuple(found)
+
+
+def parts(condition: ast.expr) -> list[ast.expr]:
+    """Return what a condition asks for, where that is several things at once: `a and b`, or `all(a and b for ...)`."""
+    if isinstance(condition, ast.Call) and ast.unparse(condition.func) == "all" and condition.args:
+        inner = condition.args[0]
+        condition = inner.elt if isinstance(inner, ast.GeneratorExp) else condition
+    return condition.values if isinstance(condition, ast.BoolOp) and isinstance(condition.op, ast.And) else []
+
+
+def find_guard(machine: Machine, name: str) -> Guard:
+    """Return the guard of this name, such as `follower-fetch 1`; raise UsageError if there is none."""
+    known = {item.name: item for item in guards(machine)}
+    wanted = " ".join(name.replace("_", "-").split())
+    if wanted not in known:
+        raise UsageError(
+            f"protocol {machine.name!r} has no guard {name!r}.{nearest(wanted, list(known))} "
+            f"Guards are named by their action and counted from 1, such as `{next(iter(known), 'action 1')}`."
+        )
+    return known[wanted]
+
+
+def without(machine: Machine, guard: Guard) -> Machine:
+    """Return a machine that lacks one guard, or a part of one; everything else, its name included, is as before."""
+    old = machine.action(guard.action)
+    new = replace(old, function=_without(old, guard))
+    return replace(machine, actions=tuple(new if item is old else item for item in machine.actions))
+
+
+def _without(item: Action, guard: Guard) -> Callable[..., None]:
+    """Return the action's function without the guard: compiled from its text, which `inspect` can read."""
+    python = item.function
+    if python.__closure__:
+        raise ModelError(
+            f"action {item.name}: it uses names of the function around it. Instead, write it at the top of its file."
+        )
+    node = definition_of(python)
+    node.decorator_list = []
+    places = [place for place, statement in enumerate(node.body) if _requires(python, statement)]
+    place = places[guard.number - 1]
+    if guard.part:
+        del parts(node.body[place].value.args[0])[guard.part - 1]  # type: ignore[attr-defined]
+    else:
+        node.body[place] = ast.Pass()
+    text = ast.unparse(node) + "\n"
+    name = f"<{python.__module__}.{python.__name__} without guard {guard.name}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    scope: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), python.__globals__, scope)  # noqa: S102 (the model's own text)
+    made: Callable[..., None] = scope[python.__name__]
+    made.__module__ = python.__module__
+    return made
+
+
+def _requires(python: Callable[..., Any], statement: ast.stmt) -> bool:
+    called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
+
+
+def _sentence(made: Function, guard: ast.stmt, piece: ast.expr) -> str:
+    """Return what is asked for in words: the comment beside the guard, or what the predicates in it say of themselves."""
+    return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
+
+
+def _comments(made: Function, guard: ast.stmt) -> Iterator[str]:
+    lines, first = inspect.getsourcelines(made.python)
+    for line in lines[guard.lineno - first : (guard.end_lineno or guard.lineno) - first + 1]:
+        words = line.partition("  # ")[2].strip()
+        if words and not words.startswith("noqa"):
+            yield words
+
+
+def _predicates(made: Function, piece: ast.expr) -> Iterator[str]:
+    for node in ast.walk(piece):
+        called = made.calls.get(node)
+        sentence = summary_of(called.python) if called else ""
+        if (
+            called
+            and sentence.startswith(HELPER)
+            and not called.python.__module__.startswith("fencepost.model.language")
+        ):
+            yield f"{called.name.replace('_', ' ')}: {sentence.removeprefix(HELPER).rstrip('.')}"

@@ -1,0 +1,222 @@
+"""What to write instead: the advice that ends a refusal, by what a Python programmer meant."""
+
+from __future__ import annotations
+
+import ast
+import os
+import types
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.subset.kinds import Arr, BagRef, Queue, Rec, Several
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import nearest
+from fencepost.model.language.records import fields
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.explorers.program.subset.kinds import Type
+    from fencepost.explorers.program.subset.scope import Scope
+    from fencepost.model.language.records import Record
+
+NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain that has it: Index(n, none=True)"
+IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
+COPIES = "assign it to a field or an element, which copies its content, or read its fields into locals"
+USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
+CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
+AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nobody waits inside an action"
+CLOCK = "keep the time in the state, a number that an action such as tick raises"
+CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
+EXPRESSIONS: dict[type[ast.expr], str] = {
+    ast.Lambda: "write a function with `def` at the top of the file, and call it",
+    ast.JoinedStr: "leave it out: traces show every step and every field",
+    ast.NamedExpr: "assign the local on a line of its own, before",
+    ast.Slice: "loop over range(a, b) and read one element at a time",
+    ast.ListComp: "write sum(1 for x in ... if ...) to count, or all() and any() of a generator",
+    ast.SetComp: "write sum(1 for x in ... if ...) to count, or keep a set as a field, with a BitSet domain",
+    ast.DictComp: "keep an array in the state, with an element for each key",
+    ast.Dict: "keep an array in the state, with an element for each key",
+    ast.List: "change the elements of an array one by one, as in s.array[0] = ..., or give each number a name",
+    ast.Set: "keep a set as a field, with a BitSet domain, and change it with `bits`",
+    ast.Tuple: "give each value a name of its own",
+    ast.Starred: "pass each argument",
+}
+STATEMENTS: dict[type[ast.stmt], str] = {
+    ast.While: "write `for _ in range(n)` with a `break`: a loop needs a bound",
+    ast.Match: "write `if ... elif ... else`",
+    ast.Try: "ask with `if` whether it can be done: a value outside its domain ends the search",
+    ast.Raise: "write an @always property of what must not happen, or a guard, require(condition)",
+    ast.With: "leave it out: a model reads and writes its state alone",
+    ast.Global: "keep what changes in the state",
+    ast.Nonlocal: "keep what changes in the state",
+    ast.FunctionDef: "write the helper at the top of the file, and pass what it needs",
+    ast.ClassDef: "write the class at the top of the file",
+    ast.Import: "import at the top of the file",
+    ast.ImportFrom: "import at the top of the file",
+    ast.Delete: "assign what is cleared: 0 to a number, Replica() to a record of class Replica",
+}
+RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "datetime": CLOCK}
+"""Modules whose functions give something else each time, and what to write."""
+
+
+def expression(node: ast.expr) -> str:
+    """Return what to write in the place of an expression."""
+    return EXPRESSIONS.get(type(node), USUAL)
+
+
+def constant(value: object) -> str:
+    """Return what to write in the place of a constant that is no number."""
+    if value is None:
+        return NONE
+    return (
+        "write a number, or a member of an IntEnum that stands for it, as in Phase.IDLE"
+        if isinstance(value, str)
+        else "use whole numbers, flags and enum members"
+    )
+
+
+def statement(node: ast.stmt, *, in_action: bool) -> str:
+    """Return what to write in the place of a statement."""
+    if isinstance(node, ast.Assert):
+        test = ast.unparse(node.test)
+        if in_action:
+            return (
+                f"write require({test}) if the action happens only then, or an @always property if it must always be so"
+            )
+        return f"write `return {test}`, and require() of it in the action"
+    chance = next((item.name for item in node.names if item.name in RANDOM), "") if isinstance(node, ast.Import) else ""
+    if chance:
+        return RANDOM[chance]
+    if isinstance(node, ast.Delete) and isinstance(node.targets[0], ast.Subscript | ast.Attribute):
+        text = ast.unparse(node.targets[0])
+        return f"assign what is cleared: {text} = 0 for a number, the name of its class and () for a record"
+    return STATEMENTS.get(type(node), "use assignments, if, for, return and calls of helpers")
+
+
+def operator(node: ast.operator) -> str:
+    """Return what to write in the place of an operator."""
+    if isinstance(node, ast.Div):
+        return "write `//`, which rounds down: numbers are whole"
+    if isinstance(node, ast.Pow):
+        return "multiply, or write `1 << n` for a power of two"
+    return "use + - * // % & | ^ << >>"
+
+
+def name(node: ast.Name, found: Any) -> tuple[str, str]:
+    """Return what a name is that is no number, and what to write."""
+    if isinstance(found, types.FunctionType):
+        return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
+    if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
+        return f"{node.id!r} gives something else each time", RANDOM[found.__name__]
+    if isinstance(found, type) and issubclass(found, Constants):
+        return f"{node.id!r} is the class of the constants", "write c.name, the value of a constant in this run"
+    if found is None and node.id in RANDOM:
+        return f"{node.id!r} gives something else each time", RANDOM[node.id]
+    if isinstance(found, list | dict | set):
+        return (
+            f"{node.id!r} is a {type(found).__name__} of the module, which may change",
+            "keep what changes in the state",
+        )
+    if isinstance(found, type) and issubclass(found, Enum):
+        return f"{node.id!r} is an enum, and no member of it", f"write {node.id}.{next(iter(found.__members__))}"
+    return f"{node.id!r} is not a number, parameter or local here.", "assign it before, or pass it as an argument"
+
+
+def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
+    """Return what a dotted name of the module is that is no number, and what to write."""
+    owner = scope.global_of(node.value)
+    text = ast.unparse(node)
+    if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
+        return f"{text!r} declares the constant, and has no value", f"write c.{node.attr}, its value in this run"
+    if isinstance(owner, type) and issubclass(owner, Enum):
+        known = list(owner.__members__)
+        return (
+            f"{owner.__name__} has no member {node.attr!r}.{nearest(node.attr, known)}",
+            f"use one of: {', '.join(f'{owner.__name__}.{item}' for item in known)}",
+        )
+    if isinstance(owner, Enum) and node.attr in ("value", "name"):
+        return f"{text!r} is read from a member, which is a number itself", f"write {ast.unparse(node.value)}"
+    if isinstance(owner, types.ModuleType) and owner.__name__ in RANDOM:
+        return f"{text!r} gives something else each time", RANDOM[owner.__name__]
+    return f"{text!r} is not a number", "use an enum member or a module-level number"
+
+
+def last(node: ast.expr) -> str:
+    """Return the last name of a dotted one."""
+    return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
+
+
+def named(record: type[Record]) -> str:
+    """Return the fields of a record as arguments: `to=..., kind=...`."""
+    return ", ".join(f"{name}=..." for name, _ in fields(record))
+
+
+def part_of(node: ast.expr, kind: Type) -> str:
+    """Return what to read of a thing that stands where a number belongs."""
+    text = ast.unparse(node)
+    match kind:
+        case Several():
+            return "give its values names first: a, b = ..."
+        case Arr():
+            return f"use one of its elements, as in {text}[0]"
+        case BagRef():
+            return f"ask for len({text}), or loop over its messages"
+        case Queue():
+            first = next(iter(dict(fields(kind.message))), "number")
+            return f"use one of its messages, as in {text}[0].{first}"
+        case Rec():
+            return f"use one of its fields: {', '.join(f'{text}.{name}' for name, _ in fields(kind.record))}"
+    return "use one of its fields"
+
+
+def is_of_python(found: types.FunctionType) -> bool:
+    """Say whether a function belongs to Python's library, whose text no engine reads."""
+    file = Path(found.__code__.co_filename)
+    return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
+
+
+def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
+    """Return what is wrong with an index below 0, and what to write."""
+    array = ast.unparse(node.value)
+    if isinstance(node.slice, ast.UnaryOp):
+        back = f"len({array}) - {-literal}"
+        return f"{literal} is used as an index, and nothing is counted from the end", f"write {array}[{back}]"
+    return "NONE is used as an index", "test for NONE first, and index with a number from 0"
+
+
+def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
+    """Return what to write in the place of a call of something, `found`, that the language does not know."""
+    owner = getattr(found, "__module__", "") or getattr(getattr(found, "__self__", None), "__module__", "")
+    if owner in RANDOM:
+        return RANDOM[owner]
+    if isinstance(found, type) and issubclass(found, Enum):
+        return f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number that has its place"
+    if isinstance(node.func, ast.Name):
+        return {
+            "print": "leave it out: traces show every step and every field",
+            "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
+            "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator stands in one of these",
+            "filter": "write sum(1 for x in ... if ...) to count them, or any(... for x in ... if ...)",
+            "set": "count different values by sum(any(x.item == n for x in ...) for n in range(...)), or keep a set as a field, with a BitSet domain",
+            "isinstance": "leave it out: a value has one type always; sorts of messages are told apart by a field, as in m.kind == Kind.GRANT",
+            "deepcopy": COPIES,
+            "copy": COPIES,
+            "list": "leave list() out: an array has a length, and is looped over as it is",
+            "require": "import it: from fencepost.model.language import require",
+        }.get(node.func.id, CALLS)
+    if isinstance(node.func, ast.Attribute):
+        owner = kinds.get(node.func.value)
+        if isinstance(owner, Arr):
+            return "change the elements of the array, which has a fixed length: keep beside it how many are in use"
+        if isinstance(owner, Rec) and node.func.attr in ("copy", "deepcopy"):
+            return COPIES
+        if isinstance(owner, Rec):
+            arguments = ", ".join(map(ast.unparse, [node.func.value, *node.args]))
+            return (
+                f"write a function at the top of the file, and {node.func.attr}({arguments}): records have fields alone"
+            )
+        if isinstance(owner, BagRef):
+            return "use add, remove, len and for"
+    return CALLS

@@ -1,0 +1,214 @@
+"""Types: what an expression of a model denotes."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from fencepost.model.language.records import (
+    ArrayOf,
+    BagOf,
+    FieldType,
+    Nested,
+    Record,
+    Scalar,
+    fields,
+    is_channel,
+    is_row,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Int:
+    """A whole number, a flag or an enum member."""
+
+
+@dataclass(frozen=True)
+class Rec:
+    """A reference to a record of this class."""
+
+    record: type[Record]
+
+
+@dataclass(frozen=True)
+class Queue(Rec):
+    """A reference to a channel, which engines see as a record with an array of messages and their number."""
+
+    @property
+    def message(self) -> type[Record]:
+        """The class of the messages."""
+        items = dict(fields(self.record))["items"]
+        assert isinstance(items, ArrayOf)
+        assert isinstance(items.element, Nested)
+        return items.element.record
+
+
+@dataclass(frozen=True)
+class Arr:
+    """A reference to an array."""
+
+    field: ArrayOf
+
+
+@dataclass(frozen=True)
+class BagRef:
+    """A reference to a bag of messages."""
+
+    field: BagOf
+
+
+@dataclass(frozen=True)
+class Consts:
+    """The constants of the run."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """What a helper gives that returns a tuple: numbers and references to records."""
+
+    items: tuple[Int | Rec, ...]
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """What a function without a value returns."""
+
+
+Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
+INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
+FOLDS = {"all", "any", "sum"}
+
+
+class Among(Enum):
+    """What `in` looks through."""
+
+    RANGE = "range"
+    ARRAY = "array"
+    SET = "set"
+
+
+@dataclass
+class Function:
+    """A checked function: its text and the type of every expression in it."""
+
+    python: Callable[..., Any]
+    node: ast.FunctionDef
+    params: dict[str, Type]
+    types: dict[ast.AST, Type] = field(default_factory=dict)
+    static: dict[ast.AST, int] = field(default_factory=dict)
+    calls: dict[ast.AST, Function] = field(default_factory=dict)
+    returns: Type = NOTHING
+    writes: bool = False
+    reads_ghost: str = ""
+    gives: frozenset[str] = frozenset()
+    """Where a record that it returns may live, as a path from a parameter: `s.replica[]`."""
+    changes: set[str] = field(default_factory=set)
+    """The records that it writes fields of, the records that it overwrites whole, the bags that it adds to or removes from."""
+    overwrites: set[str] = field(default_factory=set)
+    adds: set[str] = field(default_factory=set)
+    removes: set[str] = field(default_factory=set)
+    bags: set[str] = field(default_factory=set)
+    """The bags that it names at all."""
+    reads_gone: set[str] = field(default_factory=set)
+    """The parameters that it reads after it has removed the message from its bag."""
+    disorders: bool = False
+    """Whether a bag may be out of order afterwards."""
+    bounds: dict[ast.AST, str] = field(default_factory=dict)
+    """The constants that calls of `require` and `fits` stand for."""
+    sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
+    """What stands for an expression in fewer kinds of them: `max(s.ends)` is `max(item for item in s.ends)`."""
+    views: set[ast.AST] = field(default_factory=set)
+    """What loops run over by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
+    made: dict[ast.AST, type[Record]] = field(default_factory=dict)
+    """Records that are written out: `Replica(end=3)`."""
+    among: dict[ast.AST, Among] = field(default_factory=dict)
+    """What `in` asks, where that is not a tuple written out."""
+    drawn: list[str] = field(default_factory=list)
+    """The values that an action draws with `choose`."""
+    may_be_none: set[str] = field(default_factory=set)
+    """The locals that were read from a place that has NONE beside the numbers of things."""
+    drops: ast.AST | None = None
+    """A call of `fits`, here or in a helper that is called here."""
+    guards: int = 0
+    """For an action: how many statements of the body belong to the guard part (up to the last `require`)."""
+
+    @property
+    def name(self) -> str:
+        """The Python name."""
+        return self.python.__name__
+
+    @cached_property
+    def locals(self) -> frozenset[str]:
+        """The names that it binds."""
+        return frozenset(
+            item.id for item in ast.walk(self.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+        )
+
+
+def kind_of(kind: FieldType) -> Type:
+    """Return the type of a field."""
+    if isinstance(kind, Scalar):
+        return INT
+    if isinstance(kind, Nested):
+        if is_row(kind.record):
+            return kind_of(dict(fields(kind.record))["items"])
+        return Queue(kind.record) if is_channel(kind.record) else Rec(kind.record)
+    return Arr(kind) if isinstance(kind, ArrayOf) else BagRef(kind)
+
+
+def element_of(kind: ArrayOf) -> Type:
+    """Return the type of an array's elements."""
+    return kind_of(kind.element)
+
+
+def say(kind: Type) -> str:
+    """Return a type in words."""
+    match kind:
+        case Int():
+            return "a number"
+        case Queue():
+            return "a channel"
+        case Rec():
+            return f"a record {kind.record.__name__}"
+        case Arr():
+            return "an array"
+        case BagRef():
+            return "a bag"
+        case Consts():
+            return "the constants"
+        case Several():
+            return "a tuple"
+    return "nothing"
+
+
+class Checking(Protocol):
+    """What checks functions: a machine, and what its functions call."""
+
+    machine: Machine
+
+    def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
+        """Check a function called with arguments of these types."""
+        ...
+
+
+class Owner(Protocol):
+    """What owns the places of a function: it knows the text, and refuses what is not in the language."""
+
+    program: Checking
+    made: Function
+    env: dict[str, Type]
+    stale: dict[str, str]
+
+    def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
+        """Raise ModelError: place, line, caret, what is wrong, what to write."""
+        ...

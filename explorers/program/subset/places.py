@@ -1,0 +1,230 @@
+"""Where records live: which names refer to one place, and what has become of it.
+
+A place is a path from a parameter with indices left out: `s.replica[].log[]`. A name may stand for one of several. What a
+helper does to the places it is given is noted once, from its parameters, and carried over to each call.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.explorers.program.subset.kinds import Arr, BagRef, Function, Queue, Rec
+from fencepost.model.language.domains import InFlight
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from fencepost.explorers.program.subset.kinds import Owner
+
+ADDED = "+"
+"""The place of a message that was just added: nothing else refers to it."""
+
+
+def head(place: str) -> str:
+    """Return the parameter that a place is reached from."""
+    return re.split(r"[.\[]", place, maxsplit=1)[0]
+
+
+def inside(place: str, outer: str) -> bool:
+    """Say whether a place is another one or a part of it."""
+    return place == outer or place.startswith((f"{outer}.", f"{outer}["))
+
+
+class Known(NamedTuple):
+    """What is known of places on one way through a function."""
+
+    of: dict[str, frozenset[str]]
+    stale: dict[str, str]
+    added: set[str]
+    gone: set[str]
+
+
+class Places:
+    """The places of one function's names, and the bags that its loops run over."""
+
+    def __init__(self, scope: Owner) -> None:
+        self.scope = scope
+        self.of: dict[str, frozenset[str]] = {name: frozenset([name]) for name in scope.made.params}
+        self.added: set[str] = set()
+        """The bags that a message was added to on the way here."""
+        self.gone: set[str] = set()
+        """Parameters that may be messages of a bag from which one was removed: whether they are is for the caller to know."""
+        self.held: list[frozenset[str]] = []
+        """Where the references live that were evaluated, and are used after what is evaluated now."""
+        self.loops: list[tuple[str, str]] = []
+        """(bag, variable) of the loops around the current statement; no variable where it may be another item than the one at hand."""
+        machine = scope.program.machine
+        self.received = {
+            name
+            for item in machine.actions
+            if item.function is scope.made.python
+            for name, domain in item.params
+            if isinstance(domain, InFlight)
+        }
+
+    def find(self, node: ast.expr) -> frozenset[str]:
+        """Return where a record, an array or a bag may live."""
+        match node:
+            case ast.Name():
+                return self.of.get(node.id, frozenset([node.id]))
+            case ast.Attribute():
+                return frozenset(f"{place}.{node.attr}" for place in self.find(node.value))
+            case ast.Subscript():
+                return frozenset(f"{place}[]" for place in self.find(node.value))
+            case ast.IfExp():
+                return self.find(node.body) | self.find(node.orelse)
+            case ast.Call():
+                callee = self.scope.made.calls.get(node)
+                method = node.func if callee is None and isinstance(node.func, ast.Attribute) else None
+                if method is not None and isinstance(self.scope.made.types.get(method.value), Queue):
+                    return frozenset(f"{place}[]" for place in self.find(method.value))
+                return frozenset([ADDED]) if callee is None else self.carried(node, callee, callee.gives)
+        return frozenset()
+
+    def carried(self, node: ast.Call, callee: Function, places: Iterable[str]) -> frozenset[str]:
+        """Return what a helper's places are at a call of it."""
+        given = dict(zip(callee.params, node.args, strict=True))
+        return frozenset(
+            found + place[len(head(place)) :]
+            for place in places
+            for found in (self.find(given[head(place)]) if head(place) in given else [head(place)])
+        )
+
+    def name(self, name: str, places: frozenset[str]) -> None:
+        """Let a name refer to these places, and to no others."""
+        self.of[name] = places
+        self.loops = [(bag, "" if variable == name else variable) for bag, variable in self.loops]
+        self.scope.stale.pop(name, None)
+
+    def known(self) -> Known:
+        """Return what is known here."""
+        return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
+
+    def join(self, other: Known) -> None:
+        """Another way leads here too: names may refer to what they refer to there, and what is stale there is stale."""
+        for name, places in other.of.items():
+            self.of[name] = self.of.get(name, frozenset()) | places
+        self.scope.stale = {**other.stale, **self.scope.stale}
+        self.added |= other.added
+
+    @contextmanager
+    def holding(self, *nodes: ast.expr) -> Iterator[None]:
+        """Check what is evaluated between a reference and its use."""
+        self.held += map(self.find, nodes)
+        yield
+        del self.held[len(self.held) - len(nodes) :]
+
+    def is_in_flight(self, place: str) -> bool:
+        """Say whether a place is a message in a bag, or part of one."""
+        if isinstance(self.scope.made.params.get(head(place)), BagRef):
+            return place.startswith(f"{head(place)}[]")
+        return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
+
+    def bags(self) -> list[str]:
+        """Return the names of the state's bags."""
+        from fencepost.model.language.records import BagOf, fields
+
+        return [name for name, kind in fields(self.scope.program.machine.state) if isinstance(kind, BagOf)]
+
+    # -- what happens to places
+
+    def write(self, node: ast.expr, places: Iterable[str]) -> None:
+        """Note that fields of these records are written."""
+        for place in places:
+            if head(place) in self.received:
+                self.scope.refuse(node, "a message that was received is changed", "remove it and add another")
+            self.scope.made.changes.add(place)
+            self.scope.made.disorders |= self.is_in_flight(place)
+
+    def overwrite(self, places: Iterable[str], what: str) -> None:
+        """Note that records are overwritten as a whole: names that refer to them or into them are stale."""
+        for place in places:
+            self.scope.made.overwrites.add(place)
+            self.forget(place, what)
+
+    def forget(self, place: str, what: str) -> None:
+        """Make the names stale that refer to a place or into it."""
+        for name, places in self.of.items():
+            if isinstance(self.scope.env.get(name), Rec | Arr) and any(inside(item, place) for item in places):
+                self.scope.stale[name] = what
+
+    def add(self, bags: Iterable[str]) -> None:
+        """Note that a message is added."""
+        self.added |= set(bags)
+        self.scope.made.adds |= self.added
+        self.scope.made.disorders = True
+
+    def remove(self, node: ast.Call, bags: Collection[str], what: str) -> None:
+        """Note that a message is removed: those after it move, so that names for messages of the bag are stale."""
+        direct = isinstance(node.func, ast.Attribute) and isinstance(self.scope.made.types.get(node.func.value), BagRef)
+        given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
+        for bag in bags:
+            if bag in self.added:
+                self.scope.refuse(
+                    node, "a message is removed after one was added, which moves the new one", "remove first, then add"
+                )
+            around = [variable for over, variable in self.loops if over == bag]
+            if "" in around:
+                self.scope.refuse(
+                    node,
+                    "a loop over a bag gives its variable another value, and a message is removed in it",
+                    "give the other message another name",
+                )
+            if around and around != [given]:
+                self.scope.refuse(
+                    node,
+                    "a loop over a bag removes another message than the one at hand, or leaves that to a helper",
+                    f"write {bag}.remove({around[-1]}) in the loop itself",
+                )
+            if any(inside(place, f"{bag}[]") for places in self.held for place in places):
+                self.scope.refuse(
+                    node,
+                    "a message is removed between a reference to one of its bag and the use of that",
+                    "call it on a line of its own, before",
+                )
+            self.scope.made.removes.add(bag)
+            self.forget(f"{bag}[]", what)
+        if bags:
+            self.gone |= self.may_be_messages()
+            self.scope.made.reads_gone |= self.gone & {head(place) for places in self.held for place in places}
+
+    def may_be_messages(self) -> set[str]:
+        """Return the parameters that may be a message of a bag, or a part of one."""
+        state = Rec(self.scope.program.machine.state)
+        params = self.scope.made.params
+        return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
+
+    def look_at_twins(self, node: ast.Call, callee: Function) -> None:
+        """Check that a helper knows a bag that it removes from by one name: what it knows of messages holds for each name alone."""
+        for bag in sorted(callee.removes):
+            for other in sorted(callee.bags - {bag}):
+                if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
+                    self.scope.refuse(
+                        node,
+                        f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here",
+                        "let it reach a bag in one way",
+                    )
+        self.scope.made.bags |= self.carried(node, callee, callee.bags)
+
+    def call(self, node: ast.Call, callee: Function) -> None:
+        """Carry over what a helper does to the places that it is given."""
+        what = ast.unparse(node)
+        self.look_at_twins(node, callee)
+        self.write(node, self.carried(node, callee, callee.changes))
+        self.overwrite(self.carried(node, callee, callee.overwrites), what)
+        self.remove(node, self.carried(node, callee, callee.removes), what)
+        for place in self.carried(node, callee, callee.reads_gone):
+            if self.is_in_flight(place):
+                self.scope.refuse(
+                    node,
+                    f"{callee.name}() reads a message after it has removed one",
+                    "pass a message that was received",
+                )
+            if head(place) in self.scope.made.params and head(place) not in self.received:
+                self.scope.made.reads_gone.add(head(place))
+        if callee.adds:
+            self.add(self.carried(node, callee, callee.adds))
+        self.scope.made.disorders |= callee.disorders

@@ -1,0 +1,519 @@
+"""A machine checked against the language: every function it uses, with the type of every expression."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from fencepost.explorers.program.subset.kinds import (
+    CONSTS,
+    INT,
+    NOTHING,
+    Arr,
+    BagRef,
+    Function,
+    Queue,
+    Rec,
+    Type,
+    say,
+)
+from fencepost.explorers.program.subset.numbers import look_at_numbers
+from fencepost.explorers.program.subset.scope import Scope, refusal
+from fencepost.explorers.program.subset.statements import Statements
+from fencepost.model.language.actions import Action, Property, require
+from fencepost.model.language.domains import Domain, InFlight
+from fencepost.model.language.errors import ModelError, nearest
+from fencepost.model.language.own_names import at_line, path_shown
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
+from fencepost.model.language.trees import module_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+
+    from fencepost.model.language.fairness import Fairness
+    from fencepost.model.language.machine import Machine
+
+
+Named = TypeVar("Named")
+Looked = TypeVar("Looked")
+MOST_DEEP = 150
+"""Levels that a statement may be nested."""
+MOST_BOUNDS = 62
+"""Bounds that a machine may have: compiled code keeps a set of them in a number."""
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """The checked functions of a leads-to or at-most property."""
+
+    when: Function | None
+    then: Function
+    cost: Function | None
+
+
+class Program:
+    """The checked functions of a machine and of properties."""
+
+    def __init__(self, machine: Machine, properties: tuple[Property, ...] = ()) -> None:
+        self.machine = machine
+        self.functions: dict[Callable[..., Any], Function] = {}
+        self._open: list[Callable[..., Any]] = []
+        self._refused: dict[str, ModelError] = {}
+        _check_bags(machine.state)
+        look_at_numbers(machine)
+        _check_names("actions", [item.label for item in machine.actions])
+        _check_names("properties", [item.name for item in properties])
+        initial = self._each([machine.initial], self._initial)
+        self.actions = self._each(machine.actions, self._action)
+        normalize = self._each([machine.normalize] if machine.normalize else [], self._normalize)
+        self.properties = self._each([item for item in properties if item.eventual is None], self._property)
+        self.behaviours = self._each([item for item in properties if item.eventual is not None], self._behaviour)
+        if len(self._refused) == 1:
+            raise next(iter(self._refused.values()))
+        if self._refused:
+            raise ModelError("\n\n".join(_together(self._refused)))
+        [self.initial] = initial.values()
+        self.normalize = next(iter(normalize.values()), None)
+
+    def _each(self, items: Iterable[Named], look: Callable[[Named], Looked]) -> dict[str, Looked]:
+        """Check things one by one and return what was found by name: what is refused in one does not hide the next."""
+        found = {}
+        for item in items:
+            name = item.name if isinstance(item, Action | Property) else "normalize"
+            try:
+                found[name] = look(item)
+            except ModelError as error:
+                self._refused.setdefault(str(error), error)
+                self._open.clear()
+        return found
+
+    def _initial(self, item: Action) -> Function:
+        made = self._action(item)
+        self._keeps_all(made, "in `initial`")
+        for guard in made.bounds:
+            Scope(self, made).refuse(
+                guard,
+                "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out",
+                "write require(condition)",
+            )
+        return made
+
+    def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
+        """Check a function called with arguments of these types."""
+        found = self.functions.get(python)
+        if found is not None:
+            given = tuple(found.params.values())
+            if given != arguments:
+                Scope(self, found).refuse(
+                    found.node,
+                    f"{found.name}() is called with arguments of different types",
+                    "give each type its own helper",
+                )
+            return found
+        made = _read(python)
+        scope = Scope(self, made)
+        if python in self._open:
+            scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
+        if hasattr(python, "__wrapped__"):
+            scope.refuse(
+                made.node, f"{made.name}() is inside a decorator, whose text no engine reads", "write out what it does"
+            )
+        if python.__code__.co_freevars:
+            free = ", ".join(python.__code__.co_freevars)
+            scope.refuse(
+                made.node, f"{made.name}() reads a variable of the function around it: {free}", "pass an argument"
+            )
+        names = [item.arg for item in made.node.args.args]
+        if len(names) != len(arguments):
+            words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
+            wanted = ", ".join(map(_called, arguments))
+            scope.refuse(
+                made.node,
+                f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}",
+                f"take what it is given: def {made.name}({wanted})",
+            )
+        made.params = dict(zip(names, arguments, strict=True))
+        self._open.append(python)
+        Statements(Scope(self, made)).body()
+        self._open.pop()
+        self.functions[python] = made
+        return made
+
+    def _action(self, item: Action) -> Function:
+        state = self.machine.state
+        arguments: list[Type] = [Rec(state), CONSTS]
+        for name, domain in item.params[: len(item.params) - item.drawn]:
+            if isinstance(domain, InFlight):
+                arguments.append(Rec(_bag(state, domain.bag, item, name).record))
+            else:
+                assert isinstance(domain, Domain)
+                arguments.append(INT)
+        made = self.function(item.function, tuple(arguments))
+        _check_guards(self, made)
+        return made
+
+    def _normalize(self, python: Callable[..., Any]) -> Function:
+        made = self.function(python, (Rec(self.machine.state), CONSTS))
+        if made.returns != NOTHING:
+            Scope(self, made).refuse(made.node, f"{made.name}() returns a value", "change the state in place")
+        self._keeps_all(made, "in `normalize`")
+        return made
+
+    def _keeps_all(self, made: Function, where: str) -> None:
+        """Only an effect may leave something out for want of room: elsewhere nobody would hear of it."""
+        if made.drops is not None:
+            Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
+
+    def _property(self, item: Property) -> Function:
+        state = Rec(self.machine.state)
+        arguments: tuple[Type, ...] = (state, state, CONSTS) if item.over_steps else (state, CONSTS)
+        if item.on is not None:
+            arguments += tuple(
+                Rec(_bag(self.machine.state, domain.bag, item.on, name).record) if isinstance(domain, InFlight) else INT
+                for name, domain in item.on.params
+            )
+        arguments += (INT,) * len(item.params)
+        return self._reading(item, item.function, arguments)
+
+    def _reading(
+        self, item: Property, python: Callable[..., Any], arguments: tuple[Type, ...], instead: str = "a flag"
+    ) -> Function:
+        made = self.function(python, arguments)
+        if made.writes:
+            Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
+        if made.returns != INT:
+            Scope(self, made).refuse(
+                made.node, f"property {item.name!r} returns {say(made.returns)}", f"return {instead}"
+            )
+        self._keeps_all(made, "in a property")
+        return made
+
+    def _behaviour(self, item: Property) -> Behaviour:
+        """Check the predicates of a leads-to or at-most property, and that its actions are those of the machine."""
+        about, state = item.behaviour, Rec(self.machine.state)
+        costs = about.costs
+        known = [action.label for action in self.machine.actions]
+        charged = () if costs is None or callable(costs) else tuple(name for name, _ in costs)
+        for name in (*(action.name for action in about.mentioned), *charged):
+            if name not in [action.name for action in self.machine.actions]:
+                label = name.replace("_", "-")
+                raise ModelError(
+                    f"property {item.name}: machine {self.machine.name!r} has no action {label!r}.{nearest(label, known)} "
+                    f"Actions are: {', '.join(known)}."
+                )
+        for fair in about.fair:
+            _check_each(self.machine, item, fair)
+        arguments: tuple[Type, ...] = (state, CONSTS, *(INT for _ in about.params))
+        return Behaviour(
+            None if about.when is None else self._reading(item, about.when, arguments),
+            self._reading(item, about.then, arguments),
+            self._reading(item, costs, (state, state, CONSTS), "a number") if callable(costs) else None,
+        )
+
+
+def _together(refused: Iterable[str]) -> list[str]:
+    """Return refusals with those of the same words as one, with the other lines below it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for text in refused:
+        said, _, instead = text.partition("\n")
+        place, _, what = said.partition(": ")
+        found.setdefault((what, instead.rpartition("\n")[2]), []).append(f"{place}|{text}")
+    texts = []
+    for same in found.values():
+        others = [item.partition("|")[0].rpartition(":")[2] for item in same[1:]]
+        more = f" The same on line{'' if len(others) == 1 else 's'} {', '.join(others)}." if others else ""
+        texts.append(same[0].partition("|")[2] + more)
+    return texts
+
+
+def _called(kind: Type) -> str:
+    """Return how a parameter of this type is usually called."""
+    if kind == CONSTS:
+        return "c"
+    return "s" if isinstance(kind, Rec) else "number"
+
+
+def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
+    """Check a machine and properties against the language; raise ModelError with file, line and caret."""
+    return Program(machine, properties)
+
+
+def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
+    """The machine's own actions have the parameters and message fields that fairness tells apart, of one sort in all of a group."""
+    sorts: dict[str, tuple[Action, str]] = {}
+    for action in (machine.action(named.name) for named in fair.actions):
+        params = dict(action.params)
+        for name in fair.each:
+            param, _, field = name.partition(".")
+            domain = params.get(param)
+            if domain is None:
+                raise ModelError(
+                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter {param!r}."
+                )
+            sort = "a number"
+            if isinstance(domain, InFlight):
+                message = _bag(machine.state, domain.bag, action, param).record
+                sort = "a message" if field else f"a message of class {message.__name__}"
+            first, other = sorts.setdefault(name, (action, sort))
+            if sort != other:
+                raise ModelError(
+                    f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in {action.label}, which are "
+                    "never the same. Give each action a promise of its own."
+                )
+            if field and isinstance(domain, InFlight):
+                record = dict(fields(message))
+                if not isinstance(record.get(field), Scalar):
+                    known = [found for found, kind in record.items() if isinstance(kind, Scalar)]
+                    raise ModelError(
+                        f"property {item.name}: `{fair}`: the message {param!r} has no field {field!r} that is a number or a flag."
+                        f"{nearest(field, known)} Those are: {', '.join(known)}."
+                    )
+
+
+def _check_bags(state: type[Record], inside: str = "") -> None:
+    for name, item in fields(state):
+        if isinstance(item, BagOf) and inside:
+            said = f"{inside}.{name}: a bag must be a field of the state itself: write one there, whose messages have a field such as `to`."
+            raise ModelError(pointed_at(state, name, said))
+        record = item.record if isinstance(item, Nested | BagOf) else None
+        if isinstance(item, ArrayOf) and isinstance(item.element, Nested):
+            record = item.element.record
+        if record is not None:
+            _check_bags(record, record.__name__)
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ModelError(f"two {what} are named {name!r}: counts and traces distinguish them by name. Rename one.")
+
+
+def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
+    found = dict(fields(state)).get(bag)
+    if not isinstance(found, BagOf):
+        known = [name for name, kind in fields(state) if isinstance(kind, BagOf)]
+        code = item.function.__code__
+        said = (
+            f"action {item.name}: InFlight({bag!r}) for {param!r}: the state has no such bag.{nearest(bag, known)} "
+            f"Bags are: {', '.join(known) or 'none'}."
+        )
+        raise ModelError(at_line(code.co_filename, code.co_firstlineno, said) or said)
+    return found
+
+
+_NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
+"""What was read: a function's text does not change, and many questions are asked of one model."""
+
+
+def _read(python: Callable[..., Any]) -> Function:
+    if python not in _NODES:
+        _NODES[python] = _parse(python)
+    return Function(python, _NODES[python], {})
+
+
+def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
+    """Return the syntax tree of a function without its docstring, with the lines of its file."""
+    try:
+        lines, first = inspect.getsourcelines(python)
+    except (OSError, TypeError):
+        name = getattr(python, "__name__", repr(python))
+        raise ModelError(
+            f"{name}() has no source text, which the language reads. Instead, write it in a file."
+        ) from None
+    text = textwrap.dedent("".join(lines))
+    try:
+        node: ast.stmt = module_of(text).body[0]
+    except SyntaxError:  # a lambda stands in the middle of something
+        node = ast.Pass()
+    if not isinstance(node, ast.FunctionDef):
+        where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
+        if python.__name__ == "<lambda>":
+            caret = " " * max(0, line.find("lambda")) + "^" * len("lambda")
+            what, instead = "a lambda is not a plain function", "write it with `def` above, and its name here"
+        else:
+            caret, what, instead = (
+                "^" * len(line),
+                f"{python.__name__}() is not a plain function",
+                "write it with `def`",
+            )
+        raise ModelError(f"{where}: {what}.\n  {line}\n  {caret}\nInstead, {instead}.")
+    ast.increment_lineno(node, first - 1)
+    _look_at_depth(python, node)
+    if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
+        node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
+    return node
+
+
+def _look_at_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
+    """Refuse a statement that is nested deeper than engines can follow: each of them calls itself for what is inside."""
+    for statement in node.body:
+        level: list[ast.AST] = [statement]
+        for _ in range(MOST_DEEP):
+            level = [inner for item in level for inner in ast.iter_child_nodes(item)]
+        if level:
+            what = f"this is nested more than {MOST_DEEP} deep: each operand of a sum and each `elif` is one level"
+            raise refusal(python, statement, what, "write parts of it as helpers, or as statements of their own")
+
+
+def _check_guards(program: Program, made: Function) -> None:
+    """Guards stand at the top level, before any write, and read no ghost."""
+    scope = Scope(program, made)
+    last = 0
+    for position, statement in enumerate(made.node.body):
+        if is_require(made, statement):
+            last = position + 1
+    made.guards = last
+    for statement in made.node.body[:last]:
+        for node in ast.walk(statement):
+            callee = made.calls.get(node)
+            if isinstance(node, ast.Return):
+                scope.refuse(
+                    node,
+                    "this returns before the last `require`",
+                    "write the condition under which the action happens as a guard, require(condition), and put all guards first",
+                )
+            if _is_write(made, node) or (callee is not None and callee.writes):
+                scope.refuse(
+                    node, "this changes the state before the last `require`", "put all guards first, then the writes"
+                )
+            drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)
+            if drops or (callee is not None and callee.drops):
+                scope.refuse(
+                    node, "`fits` stands before the last `require`", "write require(condition, bound=...) instead"
+                )
+            if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
+                scope.refuse(
+                    node,
+                    f"a guard reads the ghost {node.attr!r}",
+                    "ghosts are for properties: keep what the protocol knows in another field",
+                )
+            ghost = _ghost_compared(made, node)
+            if ghost:
+                scope.refuse(
+                    node,
+                    f"a guard compares records as a whole, the ghost {ghost!r} too",
+                    "compare the fields that the protocol knows",
+                )
+            if callee is not None and callee.reads_ghost:
+                scope.refuse(
+                    node,
+                    f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}",
+                    "ghosts are for properties only",
+                )
+
+
+def _ghost_compared(made: Function, node: ast.AST) -> str:
+    """Return a ghost in the records that a comparison is about."""
+    kind = made.types.get(node.left) if isinstance(node, ast.Compare) else None
+    if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
+        kind = Rec(kind.field.element.record)
+    return _ghost_in(kind.record) if isinstance(kind, Rec) else ""
+
+
+def _ghost_in(record: type[Record]) -> str:
+    for name, kind in fields(record):
+        inner = kind.element if isinstance(kind, ArrayOf) else kind
+        found = name if name.startswith("ghost_") else _ghost_in(inner.record) if isinstance(inner, Nested) else ""
+        if found:
+            return found
+    return ""
+
+
+def is_require(made: Function, statement: ast.stmt) -> bool:
+    """Say whether a statement is a guard."""
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+        and made.python.__globals__.get(statement.value.func.id) is require
+    )
+
+
+def _is_write(made: Function, node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+        return True
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node in made.types
+        and (isinstance(made.types.get(node.func.value), BagRef | Queue))
+    )
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The guards of every action: their text, and which one refused."""
+
+    found: dict[str, list[tuple[tuple[int, int], int, str]]]
+    """By action: where the call of `require` starts (line and column), its last line, its condition."""
+    bounds: dict[str, tuple[str | None, ...]]
+    """By action: the constant that each guard stands for, None for a guard that is no bound."""
+    declared: tuple[str, ...]
+    """The constants that guards or effects stand for, in the order of the constants."""
+    numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
+    """What was looked up: the guard of an action that raised at this instruction."""
+
+    def texts(self, item: Action) -> list[str]:
+        """Return the conditions of an action's guards, in order."""
+        return [text for _, _, text in self.found[item.name]]
+
+    def refused(self, item: Action, error: BaseException) -> int:
+        """Return the number of the guard that raised this DisabledError; -1 if a message was no longer in flight."""
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code is item.function.__code__:
+                at = item.name, trace.tb_lasti
+                if at not in self.numbers:
+                    self.numbers[at] = self._number(item, trace)
+                if self.numbers[at] >= 0:
+                    return self.numbers[at]
+            trace = trace.tb_next
+        return -1
+
+    def _number(self, item: Action, trace: TracebackType) -> int:
+        positions = item.function.__code__.co_positions()
+        line, _, column, _ = next(islice(positions, trace.tb_lasti // 2, None))
+        for number, (start, last, _) in enumerate(self.found[item.name]):
+            # Python leaves columns out under `-X no_debug_ranges`: then the line has to do
+            if start == (line, column) or (column is None and start[0] <= trace.tb_lineno <= last):
+                return number
+        return -1
+
+
+def guards_of(program: Program) -> Guards:
+    """Return the guards of a checked machine."""
+    found: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
+    bounds: dict[str, tuple[str | None, ...]] = {}
+    for item in program.machine.actions:
+        made = program.actions[item.name]
+        first = inspect.getsourcelines(made.python)[0][0]
+        indent = len(first) - len(first.lstrip())
+        calls = [
+            statement.value
+            for statement in made.node.body[: made.guards]
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and is_require(made, statement)
+        ]
+        found[item.name] = [
+            ((call.lineno, call.col_offset + indent), call.end_lineno or call.lineno, ast.unparse(call.args[0]))
+            for call in calls
+        ]
+        bounds[item.name] = tuple(made.bounds.get(call) for call in calls)
+    return Guards(found, bounds, bounds_of(program))
+
+
+def bounds_of(program: Program) -> tuple[str, ...]:
+    """Return the constants that guards or effects stand for, in the order of the constants."""
+    known = {name for made in program.functions.values() for name in made.bounds.values()}
+    found = tuple(name for name in program.machine.constants.declared() if name in known)
+    if len(found) > MOST_BOUNDS:
+        raise ModelError(
+            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at most. "
+            "Leave `bound=` out where a constant is no bound."
+        )
+    return found

@@ -1,0 +1,260 @@
+"""What loops and generators run over: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Queue, Rec, Type, element_of
+from fencepost.explorers.program.subset.numbers import ends_of
+from fencepost.model.language.records import Nested, is_row
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.subset.scope import Scope
+    from fencepost.model.language.domains import Linear
+
+WRAPPERS = ("enumerate", "zip", "reversed")
+
+
+class Item(NamedTuple):
+    """What a variable of a loop stands for, and where records that it refers to may live."""
+
+    kind: Type
+    places: frozenset[str] = frozenset()
+
+
+Items = Item | tuple["Items", ...]
+"""One variable, or a tuple of them."""
+
+
+class Reader(Protocol):
+    """What checks expressions."""
+
+    scope: Scope
+    folding: str
+
+    def number(self, node: ast.expr) -> None:
+        """Check a number."""
+
+    def value(self, node: ast.expr) -> Type:
+        """Check an expression."""
+
+    def declare(self, node: ast.AST, name: str) -> None:
+        """Check a name."""
+
+    def rebind(self, name: ast.Name, kind: Type) -> None:
+        """Check that a name may be given a value."""
+
+
+def called(reader: Reader, node: ast.expr) -> str:
+    """Return which of Python's own functions a source is a call of: range, enumerate, zip, reversed; else nothing."""
+    if (
+        not isinstance(node, ast.Call)
+        or not isinstance(node.func, ast.Name)
+        or node.func.id not in ("range", *WRAPPERS)
+    ):
+        return ""
+    name = node.func.id
+    if reader.scope.global_of(node.func) is not getattr(builtins, name):
+        if name == "range":
+            reader.scope.refuse(node.func, "'range' is something else in this module", "give that another name")
+        return ""
+    return name
+
+
+def iterate(reader: Reader, target: ast.expr, source: ast.expr) -> None:
+    """Check what a loop or a generator runs over, and bind its variables."""
+    found = items(reader, source, inside=False)
+    _bind(reader, target, found)
+
+
+def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
+    """Check a source and return what its items are; `inside` another one there are no bags."""
+    scope = reader.scope
+    assert source is not None
+    match called(reader, source):
+        case "range":
+            return _range(reader, source)
+        case "enumerate":
+            scope.made.views.add(source)
+            return _enumerate(reader, source)
+        case "zip":
+            scope.made.views.add(source)
+            return _zip(reader, source)
+        case "reversed":
+            scope.made.views.add(source)
+            return _reversed(reader, source)
+    over = reader.value(source)
+    places = frozenset(f"{place}[]" for place in scope.places.find(source))
+    if isinstance(over, Arr):
+        if isinstance(over.field.element, Nested) and is_row(over.field.element.record):
+            scope.made.views.add(source)
+        return Item(element_of(over.field), places)
+    if isinstance(over, Queue):
+        scope.made.views.add(source)
+        return Item(Rec(over.message), places)
+    if isinstance(over, BagRef):
+        if inside:
+            scope.refuse(
+                source,
+                "the messages of a bag are numbered, paired or turned round, and have no places to go by",
+                "loop over the bag itself",
+            )
+        return Item(Rec(over.field.record), places)
+    scope.refuse(source, "this loop runs over something else than a range, an array or a bag", "write range(n)")
+
+
+def _arguments(source: ast.expr) -> tuple[list[ast.expr], dict[str, ast.expr]]:
+    assert isinstance(source, ast.Call)
+    return source.args, {str(item.arg): item.value for item in source.keywords}
+
+
+def _range(reader: Reader, source: ast.expr) -> Item:
+    args, named = _arguments(source)
+    if not 1 <= len(args) <= 3 or named:
+        reader.scope.refuse(
+            source, "range() takes a stop, a start and a stop, or those and a step", "write range(n) or range(a, b)"
+        )
+    for item in args[:2]:
+        reader.number(item)
+    if len(args) == 3:
+        if step_of(args[2]) is None:
+            reader.scope.refuse(
+                args[2], "the step of a range is not a number that is written out", "write one, such as -1"
+            )
+        reader.scope.made.views.add(source)
+    return Item(INT)
+
+
+def step_of(node: ast.expr) -> int | None:
+    """Return the step of a range: a literal that is not 0."""
+    negative = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+    inner = node.operand if isinstance(node, ast.UnaryOp) and negative else node
+    if not isinstance(inner, ast.Constant) or type(inner.value) is not int or inner.value == 0:
+        return None
+    return -inner.value if negative else inner.value
+
+
+def _enumerate(reader: Reader, source: ast.expr) -> Items:
+    args, named = _arguments(source)
+    args = [*args, *(value for name, value in named.items() if name == "start")]
+    if not 1 <= len(args) <= 2 or set(named) - {"start"}:
+        reader.scope.refuse(
+            source, "enumerate() takes an array, and the number to begin with", "write enumerate(array)"
+        )
+    found = items(reader, args[0], inside=True)
+    for item in args[1:]:
+        with reader.scope.places.holding(*arrays_in(reader, args[0])):
+            reader.number(item)
+    return (Item(INT), found)
+
+
+def _zip(reader: Reader, source: ast.expr) -> Items:
+    args, named = _arguments(source)
+    strict = named.pop("strict", None)
+    if not args or named or not (strict is None or isinstance(strict, ast.Constant)):
+        reader.scope.refuse(source, "zip() takes arrays or ranges", "write zip(one, other)")
+    found: list[Items] = []
+    for item in args:
+        before = args[: len(found)]
+        with reader.scope.places.holding(*(array for other in before for array in arrays_in(reader, other))):
+            found.append(items(reader, item, inside=True))
+    if isinstance(strict, ast.Constant) and strict.value:
+        lengths = {_length(reader, item) for item in args}
+        if len(lengths) > 1 or None in lengths:
+            reader.scope.refuse(
+                source,
+                "zip() is strict of what need not be equally long",
+                "leave `strict=True` out, or pass arrays of one size",
+            )
+    return tuple(found)
+
+
+def _length(reader: Reader, node: ast.expr) -> str | None:
+    kind = reader.scope.made.types.get(node)
+    return f"{sorted(kind.field.length.terms.items())} {kind.field.length.offset}" if isinstance(kind, Arr) else None
+
+
+def _reversed(reader: Reader, source: ast.expr) -> Items:
+    args, named = _arguments(source)
+    if len(args) != 1 or named or called(reader, args[0]) in WRAPPERS:
+        reader.scope.refuse(source, "reversed() takes an array or a range", "write reversed(array)")
+    return items(reader, args[0], inside=True)
+
+
+def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
+    """Give the variables of a loop their types."""
+    scope = reader.scope
+    if isinstance(target, ast.Tuple):
+        if isinstance(found, Item):
+            scope.refuse(target, "a loop unpacks something that is not a tuple", "loop over one name")
+        if len(found) != len(target.elts):
+            scope.refuse(target, f"this unpacks {len(found)} values into {len(target.elts)} names", "name each of them")
+        for name, item in zip(target.elts, found, strict=True):
+            _bind(reader, name, item)
+        return
+    if not isinstance(target, ast.Name):
+        scope.refuse(target, "a loop assigns a place of the state", "loop over a name")
+    if not isinstance(found, Item):
+        words = ", ".join("abcdefgh"[: len(found)])
+        scope.refuse(
+            target, f"{target.id!r} would be a tuple of {len(found)}", f"unpack it, as in `for {words} in ...`"
+        )
+    reader.declare(target, target.id)
+    if not reader.folding:
+        reader.rebind(target, found.kind)
+    scope.env[target.id] = found.kind
+    scope.made.types[target] = found.kind
+    scope.places.name(target.id, found.places if isinstance(found.kind, Rec | Arr) else frozenset())
+
+
+def names_in(target: ast.expr) -> list[str]:
+    """Return the variables of a loop."""
+    return [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
+
+
+def arrays_in(reader: Reader, source: ast.expr) -> list[ast.expr]:
+    """Return the arrays and channels that a source goes through."""
+    if called(reader, source):
+        return [found for item in _arguments(source)[0] for found in arrays_in(reader, item)]
+    return [source] if isinstance(reader.scope.made.types.get(source), Arr | Queue) else []
+
+
+def has_items(reader: Reader, source: ast.expr) -> bool:
+    """Say whether a source that was checked has an item for sure, whatever the constants are."""
+    ends = {
+        name: (int(item.low), int(item.high))
+        for name, item in reader.scope.program.machine.constants.declared().items()
+    }
+    args = _arguments(source)[0] if isinstance(source, ast.Call) else []
+    match called(reader, source):
+        case "range":
+            sums = [_sum(reader, item) for item in args]
+            if any(item is None for item in sums) or len(args) == 3:
+                return False
+            length = sums[-1] - (sums[0] if len(sums) == 2 else 0)  # type: ignore[operator]
+            return ends_of(length, ends)[0] > 0
+        case "enumerate" | "reversed":
+            return has_items(reader, args[0])
+        case "zip":
+            return all(has_items(reader, item) for item in args)
+    kind = reader.scope.made.types.get(source)
+    return isinstance(kind, Arr) and ends_of(kind.field.length, ends)[0] > 0
+
+
+def _sum(reader: Reader, node: ast.expr) -> Linear | int | None:
+    """Return an expression as a sum of constants, if it is one."""
+    from fencepost.model.language.domains import Linear
+
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.Attribute() if isinstance(reader.scope.made.types.get(node.value), Consts):
+            return Linear({node.attr: 1})
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            left, right = _sum(reader, node.left), _sum(reader, node.right)
+            if left is None or right is None:
+                return None
+            return left + right if isinstance(node.op, ast.Add) else left - right
+    return reader.scope.made.static.get(node)

@@ -1,0 +1,363 @@
+"""Statements: assignments, branches and loops, in the order of execution."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.subset import hints, sources, written
+from fencepost.explorers.program.subset.expressions import ARITHMETIC, Expressions
+from fencepost.explorers.program.subset.kinds import (
+    INT,
+    NOTHING,
+    Arr,
+    BagRef,
+    Consts,
+    Int,
+    Nothing,
+    Rec,
+    Several,
+    Type,
+    say,
+)
+from fencepost.model.language.acting import is_choice, require
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.subset.places import Known
+    from fencepost.explorers.program.subset.scope import Scope
+
+
+class Statements:
+    """Checks the body of one function."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope, self.expressions = scope, Expressions(scope)
+        self.returned: list[Type] = []
+        self.jumped: list[Known] = []
+        """What is known where a `break` or `continue` leaves the body of the loop at hand."""
+
+    def body(self) -> None:
+        """Check the whole function."""
+        node = self.scope.made.node
+        arguments = node.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
+            self.scope.refuse(
+                node,
+                f"{self.scope.made.name}() has default, keyword-only or starred parameters",
+                "use plain parameters",
+            )
+        for item in arguments.args:
+            self.expressions.declare(item, item.arg)
+        early = self.block(node.body)
+        if isinstance(self.scope.made.returns, Several) and self.scope.made.writes:
+            self.scope.refuse(
+                node,
+                f"{self.scope.made.name}() returns a tuple and changes the state, and engines evaluate it once for each value",
+                "write a helper that reads, and another one that changes the state",
+            )
+        if not early and self.scope.made.returns != NOTHING:
+            self.scope.refuse(
+                node,
+                f"{self.scope.made.name}() returns a value on some ways only",
+                "return one on every way, also in the end",
+            )
+
+    def block(self, statements: list[ast.stmt]) -> bool:
+        """Check statements in order; return whether control always leaves them early."""
+        for position, statement in enumerate(statements):
+            if self.statement(statement):
+                if position + 1 < len(statements):
+                    self.scope.refuse(statements[position + 1], "this line is never reached", "remove it")
+                return True
+        return False
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Check one statement; return whether control never comes past it."""
+        match node:
+            case ast.Pass():
+                return False
+            case ast.Break() | ast.Continue():
+                self.jumped.append(self.scope.places.known())
+                return True
+            case ast.Return():
+                self.give_back(node)
+                return True
+            case ast.Expr():
+                self.effect(node.value)
+            case ast.Assign():
+                if len(node.targets) != 1:
+                    self.scope.refuse(
+                        node, "this assigns to several targets at once", "write one assignment per target"
+                    )
+                self.assign(node.targets[0], node.value, node)
+            case ast.AugAssign():
+                self.augment(node)
+            case ast.AnnAssign(value=ast.expr()):
+                assert node.value is not None
+                self.assign(node.target, node.value, node)
+            case ast.AnnAssign():
+                self.scope.refuse(node, "this declares a name without a value", "give it one")
+            case ast.If():
+                return self.branch(node)
+            case ast.For():
+                self.loop(node)
+            case _:
+                word = ast.unparse(node).split(maxsplit=1)[0].strip(":")
+                self.scope.refuse(
+                    node,
+                    f"`{word}` is outside the modelling language",
+                    hints.statement(node, in_action=self.scope.is_action()),
+                )
+        return False
+
+    def give_back(self, node: ast.Return) -> None:
+        """Check a return statement."""
+        given = NOTHING if node.value is None else self.given(node.value)
+        if isinstance(given, Arr | BagRef | Consts):
+            self.scope.refuse(
+                node, "a helper returns an array, a bag or the constants", "return a number, a flag or a record"
+            )
+        if self.scope.is_action() and given != NOTHING:
+            self.scope.refuse(node, "an action returns a value", "write to the state, or make this a helper")
+        if self.returned and given != self.returned[0]:
+            self.scope.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
+        self.returned.append(given)
+        self.scope.made.returns = given
+        if node.value is not None and isinstance(given, Rec):
+            self.scope.made.gives |= self.scope.places.find(node.value)
+
+    def given(self, node: ast.expr) -> Type:
+        """Check what a helper returns: a value, or several."""
+        if not isinstance(node, ast.Tuple):
+            return self.expressions.value(node)
+        kinds = self.expressions.in_order(node.elts)
+        items = tuple(kind for kind in kinds if isinstance(kind, Int | Rec))
+        if len(items) < len(kinds) or not items:
+            self.scope.refuse(
+                node, "a helper returns a tuple of something else than numbers and records", "return those"
+            )
+        for item, kind in zip(node.elts, kinds, strict=True):
+            if isinstance(kind, Rec):
+                self.scope.made.gives |= self.scope.places.find(item)
+        return Several(items)
+
+    def effect(self, node: ast.expr) -> None:
+        """Check an expression statement: a call of `require`, of a helper, or of a bag."""
+        if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
+            word = "await" if isinstance(node, ast.Await) else "yield"
+            self.scope.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
+        if not isinstance(node, ast.Call):
+            self.scope.refuse(node, "this computes a value and drops it", self.meant(node))
+        if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
+            if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
+                self.scope.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
+            if node not in {item.value for item in self.scope.made.node.body if isinstance(item, ast.Expr)}:
+                self.scope.refuse(node, "`require` stands inside an if, a loop or a helper's body", self.outside(node))
+            if not self.scope.is_action():
+                self.scope.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
+            self.expressions.truth(node.args[0])
+            if node.keywords:
+                self.scope.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
+            return
+        self.expressions.whole = node
+        if isinstance(self.expressions.value(node), Several):
+            self.scope.refuse(node, "this computes several values and drops them", self.meant(node))
+
+    def outside(self, node: ast.Call) -> str:
+        """Return what to write in the place of a guard inside an if."""
+        for item in self.scope.made.node.body if self.scope.is_action() else ():
+            if (
+                isinstance(item, ast.If)
+                and not item.orelse
+                and [ast.unparse(node)] == [ast.unparse(line) for line in item.body]
+            ):
+                unless = ast.unparse(ast.UnaryOp(ast.Not(), item.test))
+                return f"write require({unless} or {ast.unparse(node.args[0])}) at the top level of the action"
+        return "write it at the top level of an action, before all writes"
+
+    def meant(self, node: ast.expr) -> str:
+        """Return what a line was meant to be that computes a value and drops it."""
+        last = isinstance(self.scope.made.node.body[-1], ast.Expr) and self.scope.made.node.body[-1].value is node
+        if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
+            return "write require(condition)"
+        if last and not self.scope.is_action():
+            return f"write `return {ast.unparse(node)}`: a helper or a property gives its value with return"
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+            return f"write `{ast.unparse(node.left)} = ...` to assign, or require({ast.unparse(node)}) for a guard"
+        return "assign it, or remove the line"
+
+    def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
+        """Check an assignment."""
+        if isinstance(target, ast.Tuple):
+            if isinstance(value, ast.Call):
+                self.unpack(target, value, node)
+                return
+            if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
+                self.scope.refuse(
+                    node,
+                    "this unpacks something other than a tuple of the same length",
+                    "write one assignment per name",
+                )
+            for name, item in zip(target.elts, value.elts, strict=True):
+                if not isinstance(name, ast.Name):
+                    kind = self.expressions.place(name)
+                    if isinstance(kind, Rec):
+                        self.scope.refuse(
+                            node,
+                            "this swaps records, which would duplicate one: both names refer to one place",
+                            "copy the fields through locals",
+                        )
+                    self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
+                del item
+            given = self.expressions.in_order(value.elts)
+            known = [(self.scope.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
+            for name, item, kind, (places, none) in zip(target.elts, value.elts, given, known, strict=True):
+                assert isinstance(name, ast.Name)
+                self.bind(name, kind, item)
+                self.refer(name.id, kind, places, none=none)
+            return
+        if isinstance(target, ast.Name) and is_choice(self.scope.made.python, value):
+            self.draw(target, node)
+            return
+        if isinstance(target, ast.Name):
+            self.expressions.whole = value
+            self.bind(target, self.expressions.value(value), value)
+            return
+        if not isinstance(target, ast.Attribute | ast.Subscript):
+            self.expressions.place(target)  # which refuses it
+        record = written.record_of(self.expressions, value)
+        if record is not None:
+            assert isinstance(value, ast.Call)
+            given_kind = written.write_out(self.expressions, value, record)
+        else:
+            given_kind = self.expressions.value(value)
+        with self.scope.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
+            kind = self.expressions.place(target)
+        if isinstance(kind, Arr | BagRef):
+            self.scope.refuse(target, "this assigns a whole array or bag", "change its elements")
+        if kind != given_kind:
+            self.scope.refuse(value, f"{say(given_kind)} is stored where {say(kind)} belongs", "store the same type")
+        self.scope.made.writes = True
+        if isinstance(kind, Rec):
+            self.scope.places.overwrite(self.scope.places.find(target), f"{ast.unparse(target)} = ...")
+
+    def draw(self, name: ast.Name, node: ast.stmt) -> None:
+        """Check `name = choose(Domain)`."""
+        if not self.scope.is_action() or node not in self.scope.made.node.body:
+            self.scope.refuse(
+                node,
+                "`choose` stands inside an if, a loop or a helper",
+                "use it at the top level of an action, and what it drew anywhere",
+            )
+        if name.id in self.scope.env:
+            self.scope.refuse(name, f"{name.id!r} has a value already and is drawn", "use another name")
+        self.expressions.declare(name, name.id)
+        self.scope.env[name.id] = INT
+        self.scope.made.types[name] = INT
+        self.scope.made.drawn.append(name.id)
+
+    def unpack(self, target: ast.Tuple, value: ast.Call, node: ast.stmt) -> None:
+        """Check `a, b = helper(...)`."""
+        kind = self.expressions.value(value)
+        if not isinstance(kind, Several):
+            self.scope.refuse(node, f"this unpacks {say(kind)}", "write one name")
+        if len(kind.items) != len(target.elts):
+            self.scope.refuse(
+                node, f"this unpacks {len(kind.items)} values into {len(target.elts)} names", "name each of them"
+            )
+        for name, item in zip(target.elts, kind.items, strict=True):
+            if not isinstance(name, ast.Name):
+                self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
+            self.bind(name, item, value)
+
+    def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
+        """Give a local name a value."""
+        if isinstance(kind, Nothing):
+            self.scope.refuse(
+                value, "a name is given to what a helper without a value returns", "call it on a line of its own"
+            )
+        if isinstance(kind, Several):
+            self.scope.refuse(
+                value, f"{name.id!r} would be a tuple of {len(kind.items)}", f"unpack it: a, b = {ast.unparse(value)}"
+            )
+        if isinstance(kind, Consts | BagRef):
+            self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
+        self.expressions.declare(name, name.id)
+        self.expressions.rebind(name, kind)
+        self.scope.env[name.id] = kind
+        self.scope.made.types[name] = kind
+        self.refer(name.id, kind, self.scope.places.find(value), none=self.expressions.may_be_none(value))
+
+    def refer(self, name: str, kind: Type, places: frozenset[str], *, none: bool) -> None:
+        """Let a name stand for what lives in these places, or for a number that may be NONE."""
+        (self.scope.made.may_be_none.add if none else self.scope.made.may_be_none.discard)(name)
+        self.scope.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
+
+    def augment(self, node: ast.AugAssign) -> None:
+        """Check `x += 1`."""
+        if not isinstance(node.op, (*ARITHMETIC, ast.FloorDiv, ast.Mod)):
+            self.scope.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
+        if isinstance(node.target, ast.Name):
+            self.expressions.load(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
+            self.expressions.rebind(node.target, INT)
+            self.scope.made.types[node.target] = INT
+        else:
+            if self.expressions.place(node.target) != INT:
+                kind = self.scope.made.types[node.target]
+                self.scope.refuse(
+                    node.target, "this adds to something that is not a number", hints.part_of(node.target, kind)
+                )
+            self.scope.made.writes = True
+        with self.scope.places.holding(
+            *([node.target.value] if isinstance(node.target, ast.Attribute | ast.Subscript) else [])
+        ):
+            self.expressions.number(node.value)
+        self.expressions.divisor(node.op, node.value)
+
+    def branch(self, node: ast.If) -> bool:
+        """Check an if; a name is assigned after it only if both ways assign it."""
+        self.expressions.truth(node.test)
+        places = self.scope.places
+        before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
+        left_early = self.block(node.body)
+        after_body, stale_body, of_body, added_body = self.scope.env, self.scope.stale, places.of, places.added
+        self.scope.env, self.scope.stale, places.of, places.added = dict(before), dict(stale), of, added
+        other_early = self.block(node.orelse)
+        after_else, stale_else = self.scope.env, self.scope.stale
+        for name, found in of_body.items():
+            places.of[name] = places.of.get(name, frozenset()) | found
+        if not left_early:
+            places.added = added_body if other_early else places.added | added_body
+        if left_early:
+            self.scope.env, self.scope.stale = after_else, stale_else
+        elif other_early:
+            self.scope.env, self.scope.stale = after_body, stale_body
+        else:
+            self.scope.env = {name: kind for name, kind in after_body.items() if after_else.get(name) == kind}
+            self.scope.stale = {**stale_body, **stale_else}
+        return left_early and other_early
+
+    def loop(self, node: ast.For) -> None:
+        """Check a for loop over range, an array or a bag."""
+        if node.orelse:
+            self.scope.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
+        before, places = dict(self.scope.env), self.scope.places
+        jumped, self.jumped = self.jumped, []
+        while True:  # what a round does holds in the next one; there may be none, and each may be left early
+            start = places.known()
+            sources.iterate(self.expressions, node.target, node.iter)
+            is_bag = isinstance(self.scope.made.types.get(node.iter), BagRef)
+            over = places.find(node.iter) if is_bag else frozenset([""])
+            places.loops = [
+                *places.loops,
+                (next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""),
+            ]
+            with places.holding(*sources.arrays_in(self.expressions, node.iter)):
+                self.block(node.body)
+            places.loops = places.loops[:-1]
+            for way in (start, *self.jumped):
+                places.join(way)
+            if places.known() == start:
+                break
+        self.jumped = jumped
+        self.scope.env = {name: kind for name, kind in before.items() if name in self.scope.env}

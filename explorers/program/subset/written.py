@@ -1,0 +1,185 @@
+"""Records that are written out, records that are compared, and what `in` looks through."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.subset.kinds import INT, Among, Arr, BagRef, Queue, Rec, Type, say
+from fencepost.model.language.domains import BitSet
+from fencepost.model.language.errors import nearest
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.subset.sources import Reader
+    from fencepost.model.language.domains import Domain
+
+
+def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:
+    """Return the class of a record that is written out: `Replica(end=3)`."""
+    found = reader.scope.global_of(node.func) if isinstance(node, ast.Call) else None
+    return found if isinstance(found, type) and issubclass(found, Record) else None
+
+
+def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
+    """Check a record that is written out."""
+    scope, known = reader.scope, dict(fields(record))
+    if node.args:
+        scope.refuse(
+            node, f"a {record.__name__} is made of values without names", f"write {record.__name__}(field=value, ...)"
+        )
+    for item in node.keywords:
+        kind = known.get(str(item.arg))
+        if kind is None:
+            scope.refuse(
+                item.value,
+                f"record {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip("."),
+                f"use one of: {', '.join(known)}",
+            )
+        inner = record_of(reader, item.value)
+        if isinstance(kind, Nested) and inner is kind.record:
+            assert isinstance(item.value, ast.Call)
+            write_out(reader, item.value, inner)
+        elif isinstance(kind, Scalar):
+            reader.number(item.value)
+        else:
+            what = "an array" if isinstance(kind, ArrayOf) else "a record"
+            scope.refuse(
+                item.value, f"field {item.arg!r} is {what}", "leave it out, which clears it, and fill it in after that"
+            )
+    scope.made.made[node] = record
+    scope.made.types[node] = Rec(record)
+    return Rec(record)
+
+
+def same(reader: Reader, node: ast.Compare) -> bool:
+    """Check `==` or `!=` of two records or two arrays; return whether it is that."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return False
+    sides = [node.left, node.comparators[0]]
+    written = [record_of(reader, item) for item in sides]
+    if not any(written):
+        return False
+    if all(written):
+        reader.scope.refuse(
+            node, "two records that are written out are compared", "compare one with a place of the state"
+        )
+    for side, record in zip(sides, written, strict=True):
+        if record is None:
+            kind = reader.value(side)
+        else:
+            assert isinstance(side, ast.Call)
+            with reader.scope.places.holding(*(sides[:1] if side is sides[1] else ())):
+                kind = write_out(reader, side, record)
+        if kind != Rec(next(item for item in written if item)):
+            reader.scope.refuse(
+                node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
+            )
+    look_at_bags(reader, node, kind)
+    return True
+
+
+def look_at_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
+    """Check that records which are compared have no bag: two bags are equal only if they are one."""
+    bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
+    if bags:
+        reader.scope.refuse(
+            node,
+            f"records with a bag are compared as a whole: {', '.join(bags)}",
+            "compare the fields that matter, and the number of messages with len()",
+        )
+
+
+def among(reader: Reader, node: ast.Compare) -> None:
+    """Check `item in others`."""
+    scope, others = reader.scope, node.comparators[0]
+    if isinstance(reader.value(node.left), Rec):
+        scope.refuse(
+            node.left,
+            "a record is looked for with `in`",
+            f"compare what matters: {_found(reader, others, '...')}",
+        )
+    reader.number(node.left)
+    if len(node.ops) != 1:
+        scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
+    if isinstance(others, ast.Tuple | ast.List | ast.Set):
+        if not others.elts:
+            scope.refuse(others, "`in` looks through nothing", "write x in (A, B)")
+        for item in others.elts:
+            reader.number(item)
+        return
+    known = scope.global_of(others)
+    if isinstance(known, tuple | frozenset) and known and all(isinstance(item, int) for item in known):
+        values: list[ast.expr] = [ast.copy_location(ast.Constant(int(item)), others) for item in known]
+        for item in values:
+            reader.number(item)
+        scope.made.sugar[others] = ast.copy_location(ast.Tuple(values, ast.Load()), others)
+        return
+    if isinstance(known, list | set | dict):
+        scope.refuse(
+            others, f"{ast.unparse(others)} is a {type(known).__name__}, which somebody may change", "make it a tuple"
+        )
+    if is_range(reader, others):
+        assert isinstance(others, ast.Call)
+        for item in others.args:
+            reader.number(item)
+        scope.made.among[node] = Among.RANGE
+        return
+    kind = reader.value(others) if not (isinstance(others, ast.Name) and known is not None) else None
+    if isinstance(kind, Arr) and isinstance(kind.field.element, Scalar):
+        scope.made.among[node] = Among.ARRAY
+    elif kind == INT and isinstance(domain_at(reader, others), BitSet):
+        scope.made.among[node] = Among.SET
+    elif kind == INT:
+        scope.refuse(
+            others,
+            "`in` is used with a number; a set is one too, and only where it is read from the state does Python know that it is a set",
+            f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
+        )
+    else:
+        scope.refuse(
+            others,
+            "`in` is used with something else than numbers in a tuple, a range, an array or a set of the state",
+            f"write {_found(reader, others, ast.unparse(node.left))}"
+            if isinstance(kind, Arr | BagRef | Queue)
+            else "write x in (A, B), or a helper of `bits`",
+        )
+
+
+def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
+    """Return how to look for a number in a field of the records of an array, a bag or a channel."""
+    kind = reader.value(others) if isinstance(others, ast.Attribute | ast.Name | ast.Subscript) else None
+    record = (
+        kind.field.element.record
+        if isinstance(kind, Arr) and isinstance(kind.field.element, Nested)
+        else kind.field.record
+        if isinstance(kind, BagRef)
+        else kind.message
+        if isinstance(kind, Queue)
+        else None
+    )
+    name = next(iter(dict(fields(record))), "field") if record else "field"
+    return f"any(item.{name} == {wanted} for item in {ast.unparse(others)}), with the field that is meant"
+
+
+def is_range(reader: Reader, node: ast.expr) -> bool:
+    """Say whether this is range(n) or range(a, b)."""
+    return (
+        isinstance(node, ast.Call)
+        and reader.scope.global_of(node.func) is builtins.range
+        and 1 <= len(node.args) <= 2
+        and not node.keywords
+    )
+
+
+def domain_at(reader: Reader, node: ast.expr) -> Domain | None:
+    """Return the domain of a place that is read as it is written."""
+    kind: Any = None
+    if isinstance(node, ast.Attribute):
+        owner = reader.scope.made.types.get(node.value)
+        kind = dict(fields(owner.record)).get(node.attr) if isinstance(owner, Rec) else None
+    elif isinstance(node, ast.Subscript):
+        owner = reader.scope.made.types.get(node.value)
+        kind = owner.field.element if isinstance(owner, Arr) else None
+    return kind.domain if isinstance(kind, Scalar) else None

@@ -1,0 +1,55 @@
+"""Reading and writing figures: JSON with one row a line, so that a change is a small diff."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+def file_of(name: str) -> Path:
+    """Return the file of the figures of this name."""
+    return FOLDER / f"{name}.json"
+
+
+@cache
+def load(name: str) -> dict[str, Any]:
+    """Return the figures of this name; none where nothing was measured. They are shared: do not change them."""
+    file = file_of(name)
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
+
+
+def save(name: str, figures: dict[str, Any]) -> None:
+    """Replace the figures of this name in one step, and forget what was read before."""
+    file = file_of(name)
+    file.parent.mkdir(exist_ok=True)
+    aside = file.with_name(f"{file.name}.new")
+    aside.write_text(text_of(figures) + "\n", "utf-8")
+    aside.replace(file)
+    load.cache_clear()
+
+
+def text_of(value: Any, inset: str = "") -> str:
+    """Return a value as JSON: each row of what has rows on a line of its own, all else on one line."""
+    if not _has_rows(value):
+        return json.dumps(value, ensure_ascii=False)
+    deeper = inset + " "
+    if isinstance(value, dict):
+        lines = [f"{json.dumps(str(key), ensure_ascii=False)}: {text_of(item, deeper)}" for key, item in value.items()]
+        return f"{{\n{deeper}" + f",\n{deeper}".join(lines) + f"\n{inset}}}"
+    return f"[\n{deeper}" + f",\n{deeper}".join(text_of(item, deeper) for item in value) + f"\n{inset}]"
+
+
+def _has_rows(value: Any) -> bool:
+    """Say whether a value is a list of objects, an object of objects, or an object that holds one of these."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict) for item in value)
+    if isinstance(value, dict):
+        return bool(value) and (
+            all(isinstance(item, dict) for item in value.values()) or any(map(_has_rows, value.values()))
+        )
+    return False

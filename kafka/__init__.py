@@ -1,0 +1,1 @@
+"""Apache Kafka: its own classes, real clients, whole clusters, and the metadata logs that clusters leave."""

@@ -1,0 +1,114 @@
+"""What `kafka-dump-log.sh --cluster-metadata-decoder` prints, as the lines that our own decoder writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.audit.logs import Note, add_run
+from fencepost.kafka.audit.shapes import fits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BATCH = re.compile(r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) ", re.ASCII)
+EPOCH = re.compile(r"partitionLeaderEpoch: (-?\d{1,9})\b", re.ASCII)
+CONTROL = re.compile(r"isControl: (\w+)")
+VALID = re.compile(r"isvalid: (\w+)")
+RECORD = re.compile(r"\|? ?offset: (\d{1,18}) ", re.ASCII)
+TIME = re.compile(r"(?:CreateTime|LogAppendTime): (-?\d{1,18}) ", re.ASCII)
+PAYLOAD = "payload:"
+MOST = 5
+"""Notes of a kind."""
+OTHERS = {
+    "damaged": "batches that are not valid",
+    "refused": "records that are none of the metadata log",
+    "strange": "lines that are not the tool's",
+}
+"""What notes of a kind are about."""
+LONGEST = 1 << 24
+"""Characters of a line."""
+
+
+def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
+    """Yield a line for each record after an offset; runs of offsets and what could not be understood are added to the lists."""
+    last, epoch, control = -1, -1, False
+    with path.open(encoding="utf-8", errors="replace") as opened:
+        for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
+            if len(line) == LONGEST and not line.endswith("\n"):
+                text = f"{path}, line {at}: it has more than {LONGEST:,} characters, which no record has: nothing is read from there on"
+                notes.append(Note("damaged", text))
+                return
+            batch = _batch(line)
+            record = _record(line.rstrip("\n"))
+            if batch:
+                first, last, epoch, control = batch
+                valid = VALID.search(line)
+                if valid and valid[1] != "true":
+                    _note(notes, "damaged", path, at, f"the tool says that the batch at {first} is not valid")
+                if control:
+                    add_run(runs, first, last)
+            elif record and not control:
+                offset, time, payload = record
+                found = _payload(payload)
+                if found is None:
+                    _note(notes, "refused", path, at, f"no record of the metadata log: {payload[:60]!r}")
+                    continue
+                kind, version, about, fields = found
+                add_run(runs, offset, offset)
+                if offset > after:
+                    yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{time}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
+            elif (
+                not batch
+                and not record
+                and not line.startswith(("Dumping ", "Log starting ", "Snapshot end", "|"))
+                and line.strip()
+            ):
+                _note(notes, "strange", path, at, f"no line of kafka-dump-log.sh: {line.strip()[:60]!r}")
+
+
+def _batch(line: str) -> tuple[int, int, int, bool] | None:
+    """Return the first and the last offset of a batch, its epoch, and whether it is a control batch; each is looked for once."""
+    found = BATCH.search(line)
+    epoch = EPOCH.search(line, found.end()) if found else None
+    control = CONTROL.search(line, epoch.end()) if epoch else None
+    return (int(found[1]), int(found[2]), int(epoch[1]), control[1] == "true") if found and epoch and control else None
+
+
+def _record(line: str) -> tuple[int, int, str] | None:
+    """Return the offset of a record, its time, and what it holds."""
+    found = RECORD.match(line)
+    time = TIME.search(line, found.end()) if found else None
+    at = line.find(PAYLOAD, time.end()) if time else -1
+    return (
+        (int(found[1]), int(time[1]), line[at + len(PAYLOAD) :].removeprefix(" "))
+        if found and time and at >= 0
+        else None
+    )
+
+
+def _payload(text: str) -> tuple[str, int, str, str] | None:
+    try:
+        found = json.loads(text)
+        kind, version, data = found["type"], found["version"], found["data"]
+        if not fits(kind, version, data):
+            return None
+        about = f"{data.get('topicId', '')}\t{data.get('partitionId', -1)}"
+        return kind, version, about, json.dumps(data, separators=(",", ":"))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
+    """Add a note about a line; the last of many of a kind has the number of those that are left."""
+    same = [note for note in notes if note.what == what]
+    if len(same) < MOST - 1:
+        notes.append(Note(what, f"{path}, line {at}: {said}"))
+    elif len(same) < MOST:
+        notes.append(Note(what, f"{path}: 1 more: {OTHERS[what]}"))
+    else:
+        same[-1].count += 1
+        same[-1].text = f"{path}: {same[-1].count:,} more: {OTHERS[what]}"

@@ -1,0 +1,409 @@
+"""A partition followed from record to record: its history, what breaks an invariant, and by which states records may be lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.kafka.audit.findings import SORTS, Found
+from fencepost.kafka.audit.history import CLEARED, NO_LEADER, SAME_LEADER, Brokers, Core, change_of, created
+from fencepost.kafka.audit.judging import Judged, electable, judged, standing, with_inactive, with_stale
+from fencepost.kafka.audit.spells import Spells
+from fencepost.kafka.audit.surroundings import UNCLEAN
+from fencepost.kafka.audit.words import shown, when
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.kafka.audit.surroundings import Moment, Surroundings
+
+SETTLES = 1000
+"""Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
+
+OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
+"""What a change does wrong, and not the partition after it: said of each."""
+OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
+"""What is said of brokers between the records of a partition."""
+
+
+class Row(NamedTuple):
+    """A partition after a record. `election` says by what its leader was elected, if it is new; `why`, why brokers left the ISR."""
+
+    topic_id: str
+    topic: str
+    partition: int
+    offset: int
+    time: int
+    epoch: int
+    replicas: Brokers
+    isr: Brokers
+    removing: Brokers
+    adding: Brokers
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    recovering: int
+    elr: Brokers
+    last_known: Brokers
+    min_isr: int
+    unclean: bool
+    election: str
+    why: str
+    findings: list[Found]
+
+
+class Follower:
+    """One partition. `within` is how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious."""
+
+    def __init__(self, around: Surroundings, topic_id: str, partition: int, moments: list[Moment], within: int) -> None:
+        self._around, self._within = around, within
+        self._topic_id, self._partition = topic_id, partition
+        topic = around.topics.get(topic_id)
+        self._topic = topic.name if topic else f"(unknown topic {topic_id})"
+        self._moments = moments
+        self._next = 1
+        self._now = moments[0]
+        self._core: Core | None = None
+        self._leader_epoch = self._partition_epoch = 0
+        self._offset, self._time, self._epoch = -1, -1, -1
+        self._deleted = False
+        self._found: list[Found] = []
+        self._tainted: dict[int, str] = {}
+        self._cleared: dict[int, int] = {}
+        """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset of that (HYP-13)."""
+        self._turned_off = -1
+        self._lost: dict[int, tuple[int, int]] = {}
+        self._raised: tuple[int, int, int] | None = None
+        self._spells = Spells()
+        self._blamed: set[tuple[str, Brokers]] = set()
+        """What was said and is still so, with the brokers that it is about."""
+
+    def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
+        """Follow a record; yield a row for it, and for what happened to the partition before it."""
+        yield from self._pass(offset, time)
+        self._epoch = epoch
+        if creates:
+            yield self._create(offset, time, text, snapshot=snapshot)
+            return
+        if self._core is None:
+            known = self._deleted or not self._around.is_unknown_between(-1, offset)
+            if known:
+                self._say(
+                    "unknown-partition",
+                    offset,
+                    time,
+                    (),
+                    f"a change of a partition that {'was deleted' if self._deleted else 'was never created'}",
+                )
+            yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
+            return
+        yield self._change(offset, time, judged(self._core, change_of(text), self._now.rules), text)
+
+    def finish(self) -> Iterator[Row]:
+        """Yield what is left to be said at the end of the log."""
+        yield from self._pass(self._around.end + 1, self._around.until)
+        self._look_around(self._around.end + 1, self._around.until)
+        self._close(self._around.end, self._around.until, "until the end of the log")
+        if self._found and self._core is not None:
+            yield self._row(self._around.end, self._around.until, "end")
+
+    # What happens between records of the partition
+
+    def _pass(self, offset: int, time: int) -> Iterator[Row]:
+        """Let time pass up to a record: configurations, deletions, brokers, gaps."""
+        while self._next < len(self._moments) and self._moments[self._next].offset < offset:
+            moment = self._moments[self._next]
+            self._next += 1
+            before, self._now = self._now, moment
+            if self._core is None or moment.offset < self._offset:
+                continue
+            if moment.rules.min_isr > before.rules.min_isr:
+                self._raise(before, moment)
+            if before.rules.elr and not moment.rules.elr and self._core.elr:
+                self._leave_behind(self._core, moment)
+            if moment.removed:
+                self._look_around(moment.offset, moment.time)
+                self._delete(self._core, moment)
+                self._close(moment.offset, moment.time, "until the topic was deleted")
+                if self._found:
+                    yield self._row(moment.offset, moment.time, "deleted")
+                self._core, self._deleted = None, True
+            elif moment.clears and (self._core.elr or self._core.last_known):
+                yield self._clear(moment)
+        if self._core is not None:
+            if self._around.gaps and self._around.is_unknown_between(self._offset, offset):
+                self._close(self._offset, self._time, "at least, until records that are missing")
+                if self._found:
+                    yield self._row(self._offset, self._time, "end")
+                self._core = None
+            elif offset > self._offset:
+                self._look_around(offset, time)
+
+    def _raise(self, before: Moment, moment: Moment) -> None:
+        assert self._core is not None
+        self._raised = (moment.offset, moment.time, before.rules.min_isr)
+        wanted = min(moment.rules.min_isr, len(self._core.replicas))
+        if len(self._core.isr) < wanted:
+            text = f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is {shown(self._core.isr)}"
+            self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
+
+    def _leave_behind(self, core: Core, moment: Moment) -> None:
+        """Note that ELR is turned off and the partition's stays."""
+        self._turned_off = moment.offset
+        self._tainted.update(dict.fromkeys(core.elr, "stale-elr-elected"))
+        text = f"{shown(core.elr)} may still be elected; ISR {shown(core.isr)}, leader {core.leader}"
+        self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
+
+    def _delete(self, core: Core, moment: Moment) -> None:
+        """Say who stays in the controller's index of a topic that is no more."""
+        left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
+        if left:
+            text = f"{shown(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the controller's index still has it"
+            self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
+        self._cleared.clear()
+
+    def _clear(self, moment: Moment) -> Row:
+        assert self._core is not None
+        if self._core.leader == NO_LEADER:
+            who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
+            text = f"nobody led, and {shown(who)} could have been elected; now nobody can be, but uncleanly"
+            self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
+        cleared = dict.fromkeys(self._core.elr, moment.offset)
+        made = judged(self._core, CLEARED, moment.rules)
+        row = self._change(moment.offset, moment.time, Judged(made.core, 0, "", standing(made.core, moment.rules)), "")
+        self._cleared.update(cleared)
+        return row
+
+    def _look_around(self, end: int, time: int) -> None:
+        """Judge the partition as it stands up to a record by what its brokers did meanwhile."""
+        core, rules = self._core, self._now.rules
+        if core is None:
+            return
+        for broker in core.isr:
+            presence = self._around.brokers.get(broker)
+            if presence is None:
+                continue
+            for away in presence.away_within(self._offset, end):
+                since = max(self._time, away.since)
+                if min(time, away.until) - since > SETTLES and not with_inactive(core, rules, (broker,)):
+                    text = f"broker {broker} is fenced, shutting down or not registered, and in the ISR {shown(core.isr)}; leader {core.leader}"
+                    self._say_once("inactive-member", max(away.first, self._offset), since, broker, text)
+            for offset, since in presence.registered_within(self._offset, end):
+                if time - since > SETTLES and not with_stale(core, rules, broker):
+                    text = (
+                        f"broker {broker} registered again at offset {offset} and stayed in the ISR {shown(core.isr)}"
+                    )
+                    self._say_once("stale-member", offset, since, broker, text)
+        if core.leader == NO_LEADER:
+            self._look_for_leader(core, end, time)
+
+    def _look_for_leader(self, core: Core, end: int, time: int) -> None:
+        for broker in core.isr or core.elr:
+            presence = self._around.brokers.get(broker)
+            if presence is None or electable(core, self._now.rules, (broker,)) != broker:
+                continue
+            last = (self._offset, self._time)
+            for away in (*presence.away_within(self._offset, end), None):
+                until = (away.first, away.since) if away is not None else (end, time)
+                if until[0] > last[0] and until[1] - last[1] > SETTLES:
+                    text = f"broker {broker} is active and eligible (ISR {shown(core.isr)}, ELR {shown(core.elr)}), and nobody leads"
+                    self._say_once("nobody-elected", last[0], last[1], broker, text)
+                if away is not None:
+                    last = (away.end, away.until)
+
+    # The partition's own records
+
+    def _create(self, offset: int, time: int, text: str, *, snapshot: bool) -> Row:
+        core, leader_epoch, partition_epoch = created(text)
+        if self._core is not None and snapshot:
+            here = (self._core, self._leader_epoch, self._partition_epoch)
+            if here != (core, leader_epoch, partition_epoch):
+                names = [name for name, one, other in zip(Core._fields, self._core, core, strict=True) if one != other]
+                names += [] if here[1:] == (leader_epoch, partition_epoch) else ["epochs"]
+                self._say(
+                    "snapshot-differs",
+                    offset,
+                    time,
+                    (),
+                    f"the snapshot after offset {offset} has other {', '.join(names)}",
+                )
+        elif self._core is not None:
+            self._say("created-twice", offset, time, (), "a PartitionRecord for a partition that is there")
+        broken = standing(core, self._now.rules)
+        self._core, self._leader_epoch, self._partition_epoch = core, leader_epoch, partition_epoch
+        self._deleted = False
+        self._blame(broken, offset, time, core)
+        self._watch(core, offset, time)
+        return self._row(offset, time, "snapshot" if snapshot else "created")
+
+    def _change(self, offset: int, time: int, made: Judged, text: str) -> Row:
+        before = self._core
+        assert before is not None
+        if "elr-not-by-rule" in made.broken:
+            near = self._around.registered_near({*before.isr, *before.elr}, offset, time)
+            if near:
+                made = judged(before, change_of(text), self._now.rules, near)
+        self._core = made.core
+        self._leader_epoch += made.opens
+        self._partition_epoch += 1
+        if made.broken:
+            self._blame(made.broken, offset, time, made.core)
+        else:
+            self._blamed.clear()
+        if made.core.leader != before.leader:
+            self._lead(before, made, offset, time)
+        if self._cleared:
+            for broker in set(before.elr) - set(made.core.elr):
+                self._cleared.pop(broker, None)
+        if made.core.isr != before.isr or made.core.elr != before.elr:
+            self._shrink(before, made.core, offset, time)
+        if made.core.elr:
+            for broker in set(made.core.elr) - set(made.core.replicas):
+                self._tainted[broker] = "removed-replica-elected"
+        elif self._tainted:
+            self._tainted.clear()
+        self._watch(made.core, offset, time)
+        why = "" if made.core.isr == before.isr else self._why_left(before, made.core, offset, time)
+        return self._row(offset, time, made.election, why)
+
+    def _why_left(self, before: Core, after: Core, offset: int, time: int) -> str:
+        """Say why brokers left the ISR, as far as the log has it."""
+        reasons: dict[str, Brokers] = {}
+        for broker in before.isr:
+            if broker in after.isr:
+                continue
+            presence = self._around.brokers.get(broker)
+            told = presence.why_away(offset, time) if presence is not None else ""
+            if broker not in after.replicas:
+                told = "it is no replica any more"
+            elif not told and after.leader in before.isr and after.leader == before.leader:
+                told = "it was active: its leader found that it lagged"
+            reasons[told] = (*reasons.get(told, ()), broker)
+        return "; ".join(f"{shown(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
+
+    def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
+        """Say what is broken, once for as long as it stays so."""
+        told = f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR {shown(core.elr)}, min ISR {self._now.rules.min_isr}"
+        outside = tuple(sorted(set(core.elr) - set(core.replicas)))
+        now = [(sort, outside if sort == "elr-without-replica" else ()) for sort in broken]
+        for sort, who in now:
+            if (sort, who) not in self._blamed or sort in OF_A_CHANGE:
+                self._say(sort, offset, time, who, told)
+        self._blamed = {*now, *(item for item in self._blamed if item[0] in OF_BROKERS)}
+
+    def _lead(self, before: Core, made: Judged, offset: int, time: int) -> None:
+        """Follow the leadership."""
+        leader, election = made.core.leader, made.election
+        if leader == NO_LEADER and len(before.isr) <= 1:
+            text = f"broker {before.leader} was the last member of the ISR; now nobody leads"
+            self._say("last-replica-down", offset, time, (before.leader,), text)
+        if election in ("unclean", "last-known"):
+            sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
+            text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
+            allowed = f"; {self._allowed()}" if election == "unclean" else ""
+            self._say(sort, offset, time, (leader,), f"{text}{allowed}")
+        elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
+            text = (
+                f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
+            )
+            self._say(self._tainted.pop(leader), offset, time, (leader,), text)
+        if leader in self._lost:
+            lost, since = self._lost.pop(leader)
+            presence = self._around.brokers.get(leader)
+            again = presence is not None and presence.registered_within(lost, offset)
+            if time - since <= self._within and not again and election == "isr":
+                text = f"broker {leader} lost leadership at offset {lost} and has it again after {time - since:,} ms"
+                self._say("regained-leadership", offset, time, (leader,), text)
+        if before.leader != NO_LEADER:
+            self._lost[before.leader] = (offset, time)
+
+    def _allowed(self) -> str:
+        """Say by what an unclean election was allowed."""
+        now = self._now
+        if now.unclean:
+            return f"{UNCLEAN}=true {now.whose} since offset {now.unclean_offset:,}, {when(now.unclean_time)}"
+        return f"the log has no {UNCLEAN}=true: server.properties allows it, or kafka-leader-election.sh --election-type unclean was run"
+
+    def _is_doubtful(self, leader: int, offset: int) -> bool:
+        """Say whether who is tainted may lack records: if ELR was turned off, only who has registered again since."""
+        presence = self._around.brokers.get(leader)
+        stale = self._tainted[leader] == "stale-elr-elected"
+        return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))
+
+    def _shrink(self, before: Core, after: Core, offset: int, time: int) -> None:
+        """Follow who becomes eligible, and why."""
+        if self._tainted:
+            self._tainted = {broker: sort for broker, sort in self._tainted.items() if broker in after.elr}
+        if self._raised and after.elr and after.leader == before.leader:
+            joined = tuple(broker for broker in after.elr if broker not in before.elr)
+            raised, since, was = self._raised
+            wanted = min(self._now.rules.min_isr, len(after.replicas))
+            if joined and time - since <= self._within and was <= len(after.isr) < wanted:
+                text = f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; {time - since:,} ms later {shown(joined)} left the ISR"
+                self._say("late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {shown(after.isr)}")
+                self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
+
+    def _watch(self, core: Core, offset: int, time: int) -> None:
+        """Follow what lasts."""
+        self._found += self._spells.watch(core, self._now.rules.min_isr, offset, time)
+
+    def _close(self, offset: int, time: int, why: str) -> None:
+        self._found += self._spells.close(offset, time, why)
+
+    # What is said
+
+    def _say_once(self, sort: str, offset: int, time: int, broker: int, text: str) -> None:
+        if (sort, (broker,)) not in self._blamed:
+            self._blamed.add((sort, (broker,)))
+            self._say(sort, offset, time, (broker,), text)
+
+    def _say(self, sort: str, offset: int, time: int, brokers: Brokers, text: str) -> None:
+        self._found.append(Found(sort, SORTS[sort].severity, offset, time, offset, -1, brokers, text))
+
+    def _row(self, offset: int, time: int, election: str, why: str = "") -> Row:
+        found, self._found = self._found, []
+        self._offset, self._time = offset, time
+        core = self._core or _NOTHING
+        return Row(
+            self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr, core.removing, core.adding,
+            core.leader, self._leader_epoch, self._partition_epoch, core.recovering, core.elr, core.last_known, self._now.rules.min_isr,
+            self._now.unclean, election, why, found,
+        )  # fmt: skip
+
+
+_NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
+
+
+def _in_itself(text: str) -> str:
+    """Say what a change has that cannot be judged, since the state before is not known."""
+    change = change_of(text)
+    leader = (
+        [] if change.leader == SAME_LEADER else [f"leader {'nobody' if change.leader == NO_LEADER else change.leader}"]
+    )
+    named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
+    return ", ".join([*leader, *(f"{name} {shown(who)}" for name, who in named.items() if who is not None)])
+
+
+def _last(core: Core) -> str:
+    return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "nobody")
+
+
+def follow(around: Surroundings, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
+    """Follow partitions whose records come one partition after the other, each in the order of the log.
+
+    A record is (topic id, partition, offset, time, epoch, whether it creates, whether it is of a snapshot, its fields).
+    """
+    key: tuple[str, int] | None = None
+    follower: Follower | None = None
+    moments: dict[str, list[Moment]] = {}
+    for topic_id, partition, offset, time, epoch, creates, snapshot, text in rows:
+        if key != (topic_id, partition):
+            if follower is not None:
+                yield from follower.finish()
+            if key is None or key[0] != topic_id:
+                moments = {topic_id: around.timeline(topic_id)}
+            key = (topic_id, partition)
+            follower = Follower(around, topic_id, partition, moments[topic_id], within)
+        assert follower is not None
+        yield from follower.take(offset, time, epoch, text, creates=creates, snapshot=snapshot)
+    if follower is not None:
+        yield from follower.finish()

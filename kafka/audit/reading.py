@@ -1,0 +1,334 @@
+"""A metadata log as Parquet: records decoded by Kafka's own classes, added to what was read before."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import subprocess
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers import sealed
+from fencepost.kafka.audit.dumped import lines
+from fencepost.kafka.audit.logs import File, Note, add_run, files_in, identity
+from fencepost.kafka.driver.releases import RELEASES, compiled, located, tool
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from pyarrow import RecordBatch
+
+FORMAT = 1
+MANIFEST = "records.json"
+RECORDS = "records"
+PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
+SOURCES = Path(__file__).parent / "java"
+NEWEST = list(RELEASES)[-1]
+"""The release whose classes decode if none is asked for: each reads what all earlier ones have written."""
+COLUMNS = ("file", "offset", "batch_end", "epoch", "time", "type", "version", "topic_id", "partition", "fields")
+ROWS = 500_000
+"""Rows of a group of a Parquet file: what Spark reads in one task."""
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
+
+
+@dataclass
+class Reading:
+    """How far a log was read, and in which Parquet files its records are."""
+
+    folder: Path
+    files: list[File] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    """Of paths that could not be opened this time."""
+    added: int = 0
+    """Records that were read this time."""
+
+    @property
+    def every_note(self) -> list[Note]:
+        """Everything that could not be read."""
+        return [*self.notes, *(note for item in self.files for note in item.notes)]
+
+    @property
+    def records(self) -> int:
+        """All records that were read, of snapshots too."""
+        return sum(item.records for item in self.files)
+
+    @property
+    def paths(self) -> list[str]:
+        """The Parquet files."""
+        return [str(self.folder / RECORDS / name) for name in self.parts]
+
+    def save(self) -> None:
+        """Write the manifest, by which the next run knows what is there."""
+        data = {"format": FORMAT, "parts": self.parts, "files": [item.data() for item in self.files]}
+        sealed.write(self.folder / MANIFEST, sealed.sealed(data))
+
+
+def earlier(folder: Path) -> Reading:
+    """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
+    refused = UsageError(
+        f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder."
+    )
+    try:
+        data = sealed.unsealed(sealed.object_in(sealed.content(folder / MANIFEST)))
+        files, parts = [File.of(item) for item in data["files"]], list(data["parts"])
+        known = all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts)
+    except (OSError, sealed.BrokenSealError, KeyError, TypeError, AttributeError) as error:
+        raise refused from error
+    if data.get("format") != FORMAT:
+        raise UsageError(
+            f"the audit in {folder} has another format than this version of Fencepost reads: name another folder."
+        )
+    if not known or [item.number for item in files] != list(range(len(files))):
+        raise refused
+    return Reading(folder, files, parts)
+
+
+def _parts_in(folder: Path) -> list[Path]:
+    """Return the Parquet files of an audit, which may be removed; raise UsageError where anything else is in their place."""
+    records = folder / RECORDS
+    try:
+        if not records.is_symlink():
+            records.mkdir(parents=True, exist_ok=True)
+            found = list(records.iterdir())
+            if all(PART.fullmatch(item.name) and item.is_file() for item in found):
+                return found
+    except FileExistsError:
+        pass
+    raise UsageError(f"{records} is not a folder of an audit's records: name another --output.")
+
+
+def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
+    """Read what of a log is not read yet."""
+    begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
+    if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
+        raise UsageError(f"{folder} holds no audit: leave out --resume and name another folder.")
+    reading = earlier(folder) if resume and not begun else Reading(folder)
+    found, reading.notes = files_in(paths)
+    for part in _parts_in(folder):
+        if part.name not in reading.parts:
+            part.unlink()
+    known = {item.path: item for item in reading.files}
+    wanted = []
+    for path, kind, end in found:
+        item = known.get(str(path))
+        if item is None:
+            item = File(len(reading.files), str(path), kind, end)
+            reading.files.append(item)
+        if _has_more(item, reading):
+            wanted.append(item)
+    binary = [item for item in wanted if item.kind != "dump"]
+    if binary:
+        _take(reading, _decoded(binary, kafka, jars))
+    for item in wanted:
+        if item.kind == "dump":
+            _take_dump(reading, item)
+    reading.save()
+    return reading
+
+
+def _take_dump(reading: Reading, item: File) -> None:
+    """Take the records of a dump that were not read yet. Its text is understood as a whole, and what is wrong with it noted anew."""
+    path, before = Path(item.path), reading.added
+    after = max((last for _, last in item.runs), default=-1)
+    item.notes, item.runs = [], []
+    item.position = path.stat().st_size  # it may grow while it is read
+    _take(reading, _Lines(lines(path, item.number, item.runs, item.notes, after)))
+    item.records += reading.added - before
+
+
+def _has_more(item: File, reading: Reading) -> bool:
+    """Say whether a file has anything that was not read yet."""
+    path = Path(item.path)
+    try:
+        size, now = path.stat().st_size, identity(path)
+    except OSError as error:
+        reading.notes.append(Note("unreadable", f"{path} cannot be read: {error.strerror}"))
+        return False
+    if (item.identity and now != item.identity) or size < item.position:
+        raise UsageError(
+            f"{path} is another file than the one that was read into {reading.folder}: leave out --resume and name another folder."
+        )
+    item.identity = now
+    return size > item.position
+
+
+def _take(reading: Reading, rows: io.RawIOBase) -> None:
+    """Write rows as a Parquet file; what is not listed in the manifest in the end counts for nothing."""
+    from pyarrow.parquet import ParquetWriter
+
+    name = f"part-{len(reading.parts):05}.parquet"
+    batches = _batches(rows)
+    first = next(batches, None)
+    if first is None:
+        return
+    with ParquetWriter(reading.folder / RECORDS / name, first.schema, compression="zstd") as writer:
+        held, count = [first], first.num_rows
+        for batch in batches:
+            held.append(batch)
+            count += batch.num_rows
+            if count >= ROWS:
+                reading.added += _write(writer, held)
+                held, count = [], 0
+        reading.added += _write(writer, held)
+    reading.parts.append(name)
+
+
+def _write(writer: Any, held: list[RecordBatch]) -> int:
+    from pyarrow import Table
+
+    if not held:
+        return 0
+    table = Table.from_batches(held)
+    writer.write_table(table, row_group_size=ROWS)
+    return int(table.num_rows)
+
+
+def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    buffered = io.BufferedReader(rows, 1 << 20)
+    if not buffered.peek(1):
+        return
+    kinds = (
+        pa.int32(),
+        pa.int64(),
+        pa.int64(),
+        pa.int32(),
+        pa.int64(),
+        pa.string(),
+        pa.int16(),
+        pa.string(),
+        pa.int32(),
+        pa.string(),
+    )
+    yield from csv.open_csv(
+        buffered,
+        csv.ReadOptions(column_names=list(COLUMNS), block_size=8 << 20, use_threads=False),
+        csv.ParseOptions(
+            delimiter="\t", quote_char=False, double_quote=False, escape_char=False, newlines_in_values=False
+        ),
+        csv.ConvertOptions(column_types=dict(zip(COLUMNS, kinds, strict=True)), strings_can_be_null=False),
+    )
+
+
+def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
+    """Have Kafka's classes decode files; return a stream of rows that, when it ends, has told how far each was read."""
+    version, folder, _ = located(kafka or (None if jars else NEWEST), jars)
+    path = os.pathsep.join([str(compiled(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
+    return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])
+
+
+class _Lines(io.RawIOBase):
+    """Lines as a stream, each made when it is read."""
+
+    def __init__(self, made: Iterator[bytes]) -> None:
+        self._made, self._left = made, b""
+
+    def readable(self) -> bool:
+        """Say that this can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what is left of a line, or of the next one."""
+        text = self._left or next(self._made, b"")
+        count = min(len(text), len(buffer))
+        buffer[:count], self._left = text[:count], text[count:]
+        return count
+
+
+class _Decoder(io.RawIOBase):
+    """The rows of some files as a stream."""
+
+    def __init__(self, items: list[File], command: list[str]) -> None:
+        self._items, self._done = items, False
+        with ExitStack() as stack:
+            self._notes = stack.enter_context(tempfile.NamedTemporaryFile("r", prefix="fencepost-notes-"))
+            self._said = stack.enter_context(tempfile.TemporaryFile("w+"))
+            asked = stack.enter_context(tempfile.TemporaryFile("w+"))
+            asked.write("".join(f"{item.number}\t{item.position}\t{item.path}\n" for item in items))
+            asked.seek(0)
+            self._process = stack.enter_context(
+                subprocess.Popen(  # noqa: S603 (our own command)
+                    [*command, self._notes.name], stdin=asked, stdout=subprocess.PIPE, stderr=self._said
+                )
+            )
+            stack.callback(self._process.kill)
+            self._held = stack.pop_all()
+
+    def readable(self) -> bool:
+        """Say that this can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what there is; at the end, what the decoder has noted is taken over."""
+        assert self._process.stdout is not None
+        got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
+        if not got and not self._done:
+            self._done = True
+            self._end()
+        return int(got)
+
+    def close(self) -> None:
+        """End the process, also if nobody read to its end."""
+        self._held.close()
+        super().close()
+
+    def _end(self) -> None:
+        if self._process.wait() != 0:
+            self._said.seek(0)
+            said = [line for line in self._said.read().splitlines() if line and not line.startswith(("SLF4J", "\tat"))]
+            raise UsageError(
+                f"Kafka's classes could not read the log: {said[0] if said else 'they ended without a word'}."
+            )
+        take_notes({item.number: item for item in self._items}, map(json.loads, self._notes))
+
+
+def take_notes(files: dict[int, File], notes: Iterable[dict[str, Any]]) -> None:
+    """Take over what the decoder has noted: runs of offsets, what could not be read, and how far each file was read."""
+    begun: dict[int, int] = {}
+    ended: dict[int, bool] = {}
+    for note in notes:
+        item = files[note["file"]]
+        if item.number not in ended:
+            ended[item.number] = True
+            item.notes = [found for found in item.notes if found.what in ("damaged", "unknown")]
+        kind, name = note["note"], f"{item.path}"
+        if kind == "run":
+            if item.number in begun and note["after"] > 0:
+                add_run(item.runs, begun[item.number], note["after"] - 1)
+            begun[item.number] = note["offset"]
+        elif kind == "damaged":
+            text = (
+                f"{name}: a batch of {note['bytes']:,} bytes at position {note['position']:,} is damaged: {note['why']}"
+            )
+            item.notes.append(Note("damaged", f"{text}; it is after offset {note['offset'] - 1}"))
+        elif kind == "refused":
+            text = f"{name}: {note['count']:,} records of {note['what']}, which this release of Kafka does not know"
+            item.notes.append(Note("unknown", f"{text}; the first is at offset {note['offset']}", note["count"]))
+        else:
+            _read_to(item, note, begun)
+
+
+def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
+    """Take over how far a file was read."""
+    item.position = note["position"]
+    item.records += note["records"]
+    if item.number in begun and note["last"] >= begun[item.number]:
+        add_run(item.runs, begun[item.number], note["last"])
+    left, grown = note["size"] - note["position"], note["grown"] - note["size"]
+    if note["failed"]:
+        item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
+    elif grown > 0 and note["size"] > 0:  # what is no whole batch may be one by now
+        text = f"{item.path} grew by {grown:,} bytes while it was read: --resume reads on from position {note['position']:,}"
+        item.notes.append(Note("grew", text, unread=False))
+    elif left > 0:
+        text = f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are no whole batch: they are cut off or damaged"
+        item.notes.append(Note("truncated", text))

@@ -1,0 +1,322 @@
+"""A partition's recorded history as the controller of `replication` would have it: state after state, in the model's own numbers.
+
+Only the controller is recorded. `fitting` looks for what the brokers may have done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise, permutations
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.audit.history import NO_LEADER
+from fencepost.kafka.audit.judging import Names
+from fencepost.kafka.audit.surroundings import METADATA_FEATURE
+from fencepost.model.cluster.constants import Loss
+from fencepost.model.cluster.state import has_elr, newest
+from fencepost.model.language import NONE, bits
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fencepost.kafka.audit.history import Brokers
+    from fencepost.kafka.audit.surroundings import Surroundings
+    from fencepost.model.language.constants import Constants
+
+NAME = "replication"
+MOST = 5
+"""Brokers that `replication` may have."""
+LEVELS = (
+    (12, "kafka-3.5"),
+    (20, "kafka-3.7"),
+    (22, "kafka-3.9"),
+    (26, "kafka-4.0"),
+    (28, "kafka-4.1"),
+    (30, "kafka-4.2"),
+    (31, "kafka-4.3"),
+)
+"""The versions of the model by the level of metadata.version: each up to the level before this one."""
+ABSENT = -2
+"""A broker of the model that the cluster has not: the model has two at least, and one may have no replica."""
+ENDS = ("deleted", "unjudged")
+"""Rows of a history after which nothing is known of the partition."""
+
+
+class Seen(NamedTuple):
+    """What the controller has of a partition and its brokers; brokers are numbered, and sets of them are bits."""
+
+    leader: int
+    leader_epoch: int
+    isr: int
+    elr: int
+    last_known: int
+    adding: int
+    removing: int
+    missing: int
+    fenced: int
+    stopping: int
+    min_isr: int
+    elr_on: bool
+    registered: tuple[int, ...]
+
+
+class Point(NamedTuple):
+    """What the controller has from a record on. Records of one batch have one time."""
+
+    offset: int
+    time: int
+    seen: Seen
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recorded history, how its brokers are numbered, and the constants under which it may be found in the model."""
+
+    topic: str
+    partition: int
+    order: Brokers
+    points: tuple[Point, ...]
+    values: dict[str, int]
+    version: str
+    left_out: str = ""
+    """Why it begins only here; empty if it begins where the partition does."""
+
+    def told(self, last: int) -> str:
+        """Say which history this is, up to one of its places."""
+        return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
+
+    def constants(self, version: str) -> Constants:
+        """Return the constants of a search with the rules of a version."""
+        machine = protocol(NAME).machine
+        return machine.constants(**{**machine.version(version).values, **self.values})
+
+
+def seen(s: Any, c: Any) -> Seen:
+    """Return what the controller of a state has."""
+    image = newest(s)
+    return Seen(
+        image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing, image.fenced,
+        image.stopping, c.min_isr + image.raised, has_elr(s, c), tuple(image.broker_epoch),
+    )  # fmt: skip
+
+
+class _Item(NamedTuple):
+    """Something that happened, in the order of the log: `change` of the partition, `settings`, or `standing` of a `broker`."""
+
+    offset: int
+    time: int
+    kind: str
+    what: Any
+    broker: int = NO_LEADER
+
+
+def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> Recorded:
+    """Return the history of a partition from its rows, as far back as the model can begin and has room for; raise UsageError if nowhere."""
+    piece, end = _last_piece(
+        [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
+    )
+    if not piece:
+        raise UsageError(
+            "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or a later --until."
+        )
+    why = ""
+    for start, row in enumerate(piece):
+        made = _from(piece[start:], around, end)
+        if isinstance(made, Recorded):
+            return replace(made, left_out=why)
+        why = why or f"from offset {row['offset']} on {made}"
+    raise UsageError(
+        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin later either. Name an earlier "
+        "end with --until OFFSET, or another partition."
+    )
+
+
+def _end(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> int:
+    """Return the last offset that counts: a topic takes its settings along when it is deleted."""
+    topic = around.topics.get(rows[0]["topic_id"])
+    return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
+
+
+def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows since the partition was last created, or known again after a gap, and up to where that goes: a deletion ends it."""
+    found: list[dict[str, Any]] = []
+    until = end
+    for row in sorted(rows, key=itemgetter("offset")):
+        if row["election"] in ENDS:
+            until = min(until, row["offset"] - 1)
+        else:
+            found = [row] if row["election"] == "created" or until < row["offset"] else [*found, row]
+            until = end
+    return found, until
+
+
+def _from(rows: list[dict[str, Any]], around: Surroundings, end: int) -> Recorded | str:
+    """Return a history that begins with the first of these rows, or why the model cannot begin there."""
+    first = rows[0]
+    everybody = set().union(*(row["replicas"] for row in rows))
+    if len(everybody) > MOST:
+        return f"{len(everybody)} brokers have replicas, and the model has {MOST} at most"
+    if (
+        first["adding"]
+        or first["removing"]
+        or first["elr"]
+        or first["last_known"]
+        or first["leader"] not in first["isr"]
+    ):
+        return "a reassignment is under way, or nobody leads, or there are eligible leaders outside the ISR"
+    order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
+    points = list(_points(_items(rows, around, order, end), first, order))
+    begun = points[0].seen
+    isr = bits.size(begun.isr)
+    lowest = [
+        number for number in range(len(order)) if not bits.contains(begun.missing, number) and number != begun.leader
+    ]
+    if begun.fenced | begun.stopping:
+        return "a broker is fenced or shutting down"
+    if begun.isr != bits.only(begun.leader) | sum(bits.only(number) for number in lowest[: isr - 1]):
+        return "replicas are out of sync that come before others which are in sync"
+    values = _values(points, movable, unclean=any(row["unclean"] for row in rows))
+    if isinstance(values, str):
+        return values
+    return Recorded(first["topic"], first["partition"], order, tuple(points), values, _version(around, first["offset"]))
+
+
+def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
+    """Return the replica lists that operators have asked for."""
+    return list(dict.fromkeys(tuple(b for b in row["replicas"] if b not in row["removing"]) for row in rows))
+
+
+def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
+    """Return the brokers in an order that the replica lists agree with as far as possible, and how many of them are moved.
+
+    Those that are moved come first, and among them those without a replica in the beginning come last, as the model has it.
+    """
+    begun = lists[0]
+    moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
+    if not moved:
+        return (begun, 0) if len(begun) > 1 else ((*begun, ABSENT), 2)
+    found: list[tuple[int, int, Brokers]] = []
+    for count in range(len(moved), len(everybody) + 1):
+        for order in permutations(sorted(everybody)):
+            head = order[:count]
+            absent = [broker not in begun for broker in head]
+            if moved <= set(head) and absent == sorted(absent):
+                places = {broker: place for place, broker in enumerate(order)}
+                agree = sum([places[b] for b in one] == sorted(places[b] for b in one) for one in targets)
+                found.append((-agree, count, order))
+    _, count, order = min(found)
+    return order, count
+
+
+def _items(rows: list[dict[str, Any]], around: Surroundings, order: Brokers, end: int) -> Iterator[_Item]:
+    """Yield what happened to the partition and its brokers, in the order of the log."""
+    found = [_Item(row["offset"], row["time"], "change", row) for row in rows]
+    for broker in order:
+        presence = around.brokers.get(broker)
+        found += [
+            _Item(one.offset, one.time, "standing", one, broker) for one in (presence.standings if presence else ())
+        ]
+    topic_id = rows[0]["topic_id"]
+    found += [_Item(moment.offset, moment.time, "settings", moment) for moment in around.timeline(topic_id)]
+    yield from sorted((item for item in found if item.offset <= end), key=attrgetter("offset"))
+
+
+def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> Iterator[Point]:
+    """Yield what the controller has from the first row on, whenever it is something else than before."""
+    names = Names(order)
+    everyone = bits.everyone(len(order))
+    now = Seen(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
+    last: Seen | None = None
+    epoch = first["leader_epoch"]
+    begun: tuple[int, ...] | None = None
+    for item in items:
+        for after in _after(now, item, names, everyone, epoch):
+            now = after
+            if item.offset < first["offset"]:
+                continue
+            begun = now.registered if begun is None else begun
+            shown = now._replace(
+                registered=tuple(one - other for one, other in zip(now.registered, begun, strict=True))
+            )
+            if shown != last:
+                yield Point(item.offset, item.time, shown)
+            last = shown
+
+
+def _after(now: Seen, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[Seen]:
+    """Yield what the controller has after something: min ISR goes by one at a time, as in the model."""
+    if item.kind == "change":
+        row = item.what
+        last = row["last_known"]
+        yield now._replace(
+            leader=names.number(row["leader"]), leader_epoch=row["leader_epoch"] - epoch, isr=names.mask(row["isr"]),
+            elr=names.mask(row["elr"]), last_known=names.number(last[0]) if len(last) == 1 else NONE,
+            adding=names.mask(row["adding"]), removing=names.mask(row["removing"]), missing=everyone & ~names.mask(row["replicas"]),
+        )  # fmt: skip
+    elif item.kind == "standing":
+        standing, place = item.what, names.number(item.broker)
+        yield now._replace(
+            fenced=_with(now.fenced, place, is_in=standing.fenced), stopping=_with(now.stopping, place, is_in=standing.stopping),
+            registered=tuple(standing.registered if at == place else count for at, count in enumerate(now.registered)),
+        )  # fmt: skip
+    else:
+        rules = item.what.rules
+        wanted = min(rules.min_isr, len(now.registered))
+        now = now._replace(elr_on=rules.elr)
+        while now.min_isr != wanted:
+            now = now._replace(min_isr=now.min_isr + (1 if wanted > now.min_isr else -1))
+            if rules.elr:  # the ClearElrRecord comes after it, in the same batch
+                now = now._replace(elr=0, last_known=NONE)
+            yield now
+        yield now
+
+
+def _with(group: int, member: int, *, is_in: bool) -> int:
+    return bits.with_member(group, member) if is_in else bits.without(group, member)
+
+
+def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, int] | str:
+    """Return the constants that a search begins with, or what there is more of than the model has room for."""
+    begun = points[0].seen
+    counted = dict.fromkeys(("raises", "lowers", "reassignments", "elr_disables", "registrations", "fences"), 0)
+    for one, other in pairwise(point.seen for point in points):
+        counted["raises"] += other.min_isr > one.min_isr
+        counted["lowers"] += other.min_isr < one.min_isr
+        counted["reassignments"] += (other.adding, other.removing) != (
+            one.adding,
+            one.removing,
+        ) and other.adding | other.removing != 0
+        counted["elr_disables"] += one.elr_on and not other.elr_on
+        counted["registrations"] += other.registered != one.registered
+        counted["fences"] += other.fenced & ~one.fenced != 0
+        if other.elr_on and not one.elr_on:
+            return "eligible leader replicas are turned on, which the model does from the start or not at all"
+    room = {"raises": 2, "lowers": 2, "reassignments": 4, "elr_disables": 1, "registrations": 8, "fences": 10}
+    for name, most in room.items():
+        if counted[name] > most:
+            return f"there are {counted[name]} {name.replace('_', ' ')}, and the model has room for {most}"
+    epochs = points[-1].seen.leader_epoch
+    if epochs > 12:
+        return f"there are {epochs} leader epochs, and the model has room for 12"
+    moves = movable > 0 and bits.size(begun.missing) < len(begun.registered) and counted["reassignments"] > 0
+    return {
+        "brokers": len(begun.registered), "movable": movable, "spare": bits.size(begun.missing), "initial_leader": begun.leader,
+        "initial_isr": bits.size(begun.isr), "min_isr": begun.min_isr, "elr": int(begun.elr_on), "unclean_election": int(unclean),
+        "any_preferred": 1, "loss": Loss.NONE, "max_records": 4, "metadata_lag": 24, "alter_partitions": 4, "late_fetches": 0,
+        "max_leader_epoch": epochs, "crashes": 4, "clean_stops": 4, "fences": 6, "shrinks": 4, "elections": 4,
+        "reassignments": 4 if moves else 0, "cancels": 3 if moves else 0, "raises": counted["raises"], "lowers": counted["lowers"],
+        "elr_disables": counted["elr_disables"],
+    }  # fmt: skip
+
+
+def _version(around: Surroundings, offset: int) -> str:
+    """Return the version of the model that goes with the level of metadata.version at an offset."""
+    level = next(
+        (value for at, _, kind, value in reversed(around.common) if kind == METADATA_FEATURE and at <= offset), None
+    )
+    if level is None:
+        return protocol(NAME).machine.versions[-1].name
+    return next((name for below, name in LEVELS if level < below), protocol(NAME).machine.versions[-1].name)

@@ -1,0 +1,340 @@
+"""What goes on around the partitions, by offset: brokers that come and go, configurations, topics, features.
+
+There is little of it beside the partitions' own records, so that it is gathered in one place and given to every task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.kafka.audit.judging import Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fencepost.kafka.audit.history import Brokers
+
+TYPES = (
+    "REGISTER_BROKER_RECORD",
+    "UNREGISTER_BROKER_RECORD",
+    "FENCE_BROKER_RECORD",
+    "UNFENCE_BROKER_RECORD",
+    "BROKER_REGISTRATION_CHANGE_RECORD",
+    "TOPIC_RECORD",
+    "REMOVE_TOPIC_RECORD",
+    "CONFIG_RECORD",
+    "CLEAR_ELR_RECORD",
+    "FEATURE_LEVEL_RECORD",
+    "BEGIN_TRANSACTION_RECORD",
+    "END_TRANSACTION_RECORD",
+    "ABORT_TRANSACTION_RECORD",
+)
+"""The types of records that this is made of."""
+MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
+SHRINK_OPENS_BEFORE = 12
+"""The level of metadata.version, 3.6-IV0, from which on an ISR that shrinks opens no leader epoch (KAFKA-15021)."""
+TOPIC, BROKER = 2, 4
+"""Types of resources in a ConfigRecord."""
+FOREVER = 1 << 62
+WHOLE = re.compile(r"[0-9]{1,9}", re.ASCII)
+TOGETHER = 1000
+"""Milliseconds between the records of one event, such as a broker that is fenced and the partitions that it leaves."""
+
+
+class Event(NamedTuple):
+    """A record. What a snapshot says counts as after the last offset that it covers."""
+
+    offset: int
+    snapshot: bool
+    time: int
+    type: str
+    fields: str
+
+
+class Standing(NamedTuple):
+    """A broker from an offset on: whether it is fenced and shutting down, and how often it has registered."""
+
+    offset: int
+    time: int
+    fenced: bool
+    stopping: bool
+    registered: int
+
+
+class Away(NamedTuple):
+    """A range of offsets and times in which a broker is fenced, shutting down or not registered."""
+
+    first: int
+    since: int
+    end: int
+    until: int
+
+
+@dataclass
+class Presence:
+    """A broker: when it was away, when a new incarnation of it registered, and how it stood. It begins unregistered."""
+
+    away: list[Away] = field(default_factory=lambda: [Away(-1, -1, FOREVER, FOREVER)])
+    registered: list[tuple[int, int]] = field(default_factory=list)
+    standings: list[Standing] = field(default_factory=list)
+    epoch: int = -1
+    fenced: bool = True
+    stopping: bool = False
+
+    def change(self, offset: int, time: int) -> None:
+        """Note that the broker is as it is now from here on."""
+        self.standings.append(Standing(offset, time, self.fenced, self.stopping, len(self.registered)))
+        last = self.away[-1] if self.away else None
+        is_away = last is not None and last.end == FOREVER
+        if (self.fenced or self.stopping) and not is_away:
+            self.away.append(Away(offset, time, FOREVER, FOREVER))
+        elif not self.fenced and not self.stopping and is_away:
+            assert last is not None
+            self.away[-1] = last._replace(end=offset, until=time)
+
+    def __post_init__(self) -> None:
+        self._ends: list[int] = []
+        self._offsets: list[int] = []
+
+    def done(self) -> None:
+        """Make it ready to be asked."""
+        self._ends = [item.end for item in self.away]
+        self._offsets = [offset for offset, _ in self.registered]
+
+    def why_away(self, offset: int, time: int) -> str:
+        """Say why it is away at a change of a partition, which may be written just before that of the broker; empty if it is not."""
+        at = bisect_right(self.standings, offset, key=lambda item: item.offset)
+        known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
+        for item in (known, *self.standings[at : at + 2]):
+            if item.time - time > TOGETHER:
+                break
+            if item.registered > known.registered or (item.registered > 1 and 0 <= time - item.time <= TOGETHER):
+                return "it had restarted"
+            if item.stopping:
+                return "it was shutting down"
+            if item.fenced:
+                return "it was fenced: its heartbeats had stopped"
+        return ""
+
+    def away_within(self, first: int, end: int) -> list[Away]:
+        """Return when it is away within a range of offsets."""
+        found = []
+        for item in self.away[bisect_right(self._ends, first) :]:
+            if item.first >= end:
+                break
+            found.append(item)
+        return found
+
+    def registered_within(self, first: int, end: int) -> list[tuple[int, int]]:
+        """Return its registrations after an offset and before another one."""
+        at = bisect_right(self._offsets, first)
+        return self.registered[at : bisect_right(self._offsets, end - 1)] if at < len(self._offsets) else []
+
+
+class Moment(NamedTuple):
+    """What is in force for a topic from an offset on. `clears`: a ClearElrRecord for it; `removed`: it is deleted here."""
+
+    offset: int
+    time: int
+    rules: Rules
+    unclean: bool
+    clears: bool
+    removed: bool
+    whose: str = ""
+    """Who says that unclean elections are allowed, and since when."""
+    unclean_offset: int = -1
+    unclean_time: int = -1
+
+
+@dataclass
+class Topic:
+    """A topic by its id; another one of the same name has another id."""
+
+    name: str
+    created: int
+    removed: int = FOREVER
+
+
+@dataclass
+class Surroundings:
+    """Everything of it, and how far the log reaches. `gaps` are offsets that are missing."""
+
+    brokers: dict[int, Presence] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)
+    aborted: list[tuple[int, int]] = field(default_factory=list)
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    end: int = 0
+    until: int = 0
+    min_isr: int = 1
+    """What server.properties says, for topics and clusters that say nothing."""
+    own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=dict)
+    """Events of topics by their names."""
+    common: list[tuple[int, int, str, Any]] = field(default_factory=list)
+    """Events of the cluster."""
+
+    def timeline(self, topic_id: str) -> list[Moment]:
+        """Return what is in force for a topic, from its first moment to its last."""
+        topic = self.topics.get(topic_id)
+        own = self.own.get(topic.name, []) if topic else []
+        events = sorted(
+            [*((*event, True) for event in own), *((*event, False) for event in self.common)], key=lambda one: one[0]
+        )
+        values: dict[tuple[bool, str], Any] = {}
+        since: dict[tuple[bool, str], tuple[int, int]] = {}
+        found = [Moment(-1, -1, Rules(self.min_isr, False), False, False, False)]
+        for offset, time, kind, value, is_own in events:
+            values[(is_own, kind)] = value
+            since[(is_own, kind)] = (offset, time)
+            if kind == "removed":  # the configurations of a topic go with it, without records of their own
+                values = {key: item for key, item in values.items() if not key[0]}
+            min_isr = _whole(values.get((True, MIN_ISR))) or _whole(values.get((False, MIN_ISR))) or self.min_isr
+            unclean = values.get((True, UNCLEAN)) or values.get((False, UNCLEAN)) or "false"
+            level = values.get((False, METADATA_FEATURE))
+            rules = Rules(
+                min_isr, bool(values.get((False, ELR_FEATURE))), level is not None and level < SHRINK_OPENS_BEFORE
+            )
+            removed = topic is not None and offset == topic.removed
+            own_value = bool(values.get((True, UNCLEAN)))
+            whose = "of the topic" if own_value else "of the cluster"
+            unclean_since = since.get((own_value, UNCLEAN), (-1, -1))
+            found.append(
+                Moment(offset, time, rules, unclean == "true", kind == "clear", removed, whose, *unclean_since)
+            )
+        return found
+
+    def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
+        """Return those of some brokers that registered with a change: in a batch of the same second."""
+        return tuple(
+            broker
+            for broker in brokers
+            if broker in self.brokers
+            and any(
+                abs(at - time) <= 1000
+                for _, at in self.brokers[broker].registered_within(offset - 20_000, offset + 20_000)
+            )
+        )
+
+    def is_unknown_between(self, first: int, end: int) -> bool:
+        """Say whether offsets are missing between two."""
+        at = bisect_right(self.gaps, first, key=itemgetter(0))
+        return at < len(self.gaps) and self.gaps[at][1] < end
+
+
+def gathered(
+    events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
+) -> Surroundings:
+    """Return the surroundings that records make."""
+    made = Surroundings(gaps=gaps, end=end, until=until, min_isr=min_isr)
+    own: dict[str, list[tuple[int, int, str, Any]]] = defaultdict(list)
+    ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
+    made.aborted = _aborted(ordered)
+    for event in ordered:
+        at = bisect_right(made.aborted, event.offset, key=itemgetter(0)) - 1
+        if at >= 0 and event.offset <= made.aborted[at][1]:
+            continue
+        fields = json.loads(event.fields)
+        if event.type in _TAKEN:
+            _TAKEN[event.type](made, own, event, fields)
+    for presence in made.brokers.values():
+        presence.done()
+    made.own = dict(own)
+    return made
+
+
+def _aborted(events: list[Event]) -> list[tuple[int, int]]:
+    found, begun = list[tuple[int, int]](), -1
+    for event in events:
+        if event.type == "BEGIN_TRANSACTION_RECORD":
+            begun = event.offset
+        elif event.type == "ABORT_TRANSACTION_RECORD" and begun >= 0:
+            if found and found[-1][0] == begun:
+                found.pop()
+            found.append((begun, event.offset))
+    return found
+
+
+def _whole(text: str | None) -> int | None:
+    """Return what a configuration means as a number; None where it is none, which Kafka's controller would not have taken."""
+    return int(text) if text is not None and WHOLE.fullmatch(text) else None
+
+
+def _register(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    presence = made.brokers.setdefault(fields["brokerId"], Presence())
+    if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):
+        presence.registered.append((event.offset, event.time))
+    presence.epoch = fields["brokerEpoch"]
+    presence.fenced = fields.get("fenced", True)
+    presence.stopping = fields.get("inControlledShutdown", False)
+    presence.change(event.offset, event.time)
+
+
+def _unregister(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    presence = made.brokers.setdefault(fields["brokerId"], Presence())
+    presence.fenced = True
+    presence.change(event.offset, event.time)
+
+
+def _fence(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    presence = made.brokers.setdefault(fields["id"], Presence())
+    presence.fenced = event.type == "FENCE_BROKER_RECORD"
+    presence.change(event.offset, event.time)
+
+
+def _registration_changes(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    presence = made.brokers.setdefault(fields["brokerId"], Presence())
+    fenced, stopping = fields.get("fenced", 0), fields.get("inControlledShutdown", 0)
+    presence.fenced = presence.fenced if fenced == 0 else fenced == 1
+    presence.stopping = presence.stopping or stopping == 1
+    presence.change(event.offset, event.time)
+
+
+def _topic(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
+
+
+def _remove(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+    topic = made.topics.get(fields["topicId"])
+    if topic is not None:
+        topic.removed = event.offset
+        own[topic.name].append((event.offset, event.time, "removed", None))
+
+
+def _config(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+    if fields["name"] not in (MIN_ISR, UNCLEAN):
+        return
+    moment = (event.offset, event.time, fields["name"], fields["value"])
+    if fields["resourceType"] == TOPIC:
+        own[fields["resourceName"]].append(moment)
+    elif fields["resourceType"] == BROKER and not fields["resourceName"]:
+        made.common.append(moment)
+
+
+def _clear(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+    moments = own[fields["topicName"]] if fields.get("topicName") else made.common
+    moments.append((event.offset, event.time, "clear", None))
+
+
+def _feature(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+    if fields["name"] in (ELR_FEATURE, METADATA_FEATURE):
+        made.common.append((event.offset, event.time, fields["name"], fields["featureLevel"]))
+
+
+_TAKEN = {
+    "REGISTER_BROKER_RECORD": _register,
+    "UNREGISTER_BROKER_RECORD": _unregister,
+    "FENCE_BROKER_RECORD": _fence,
+    "UNFENCE_BROKER_RECORD": _fence,
+    "BROKER_REGISTRATION_CHANGE_RECORD": _registration_changes,
+    "TOPIC_RECORD": _topic,
+    "REMOVE_TOPIC_RECORD": _remove,
+    "CONFIG_RECORD": _config,
+    "CLEAR_ELR_RECORD": _clear,
+    "FEATURE_LEVEL_RECORD": _feature,
+}

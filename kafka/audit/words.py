@@ -1,0 +1,46 @@
+"""Brokers, times and durations as a reader of a report wants them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.kafka.audit.history import Brokers
+
+EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
+"""The first and the last second of which a date can be told, in milliseconds."""
+
+
+@lru_cache(maxsize=1 << 14)
+def shown(brokers: Brokers) -> str:
+    """Return brokers as Kafka's tools print them."""
+    return f"[{','.join(map(str, brokers))}]"
+
+
+def seconds(milliseconds: int) -> str:
+    """Return a duration."""
+    if milliseconds < 120_000:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds / 60_000:.0f} min" if milliseconds < 7_200_000 else f"{milliseconds / 3_600_000:.1f} h"
+
+
+def moment(milliseconds: int) -> datetime:
+    """Return a time of the log, in UTC; the first or the last one that there is for one that is none."""
+    return datetime.fromtimestamp(min(max(milliseconds, EARLIEST), LATEST) / 1000, UTC)
+
+
+def when(milliseconds: int) -> str:
+    """Return a time of the log as text."""
+    return moment(milliseconds).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock(milliseconds: int) -> str:
+    """Return the time of day."""
+    return when(milliseconds)[11:]
+
+
+def many(number: int, one: str) -> str:
+    """Return a number with its noun."""
+    return f"{number:,} {one}{'' if number == 1 else 's'}"

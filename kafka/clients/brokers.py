@@ -1,0 +1,356 @@
+"""Brokers as listening ports on 127.0.0.1: they read requests, and answer as the world says, when the play says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.events import NOBODY, Event
+from fencepost.kafka.clients.world import TOPIC, PartitionAnswer, World, topic_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POLL = 0.015
+"""Seconds that a fetch waits where there is nothing to read."""
+LATEST = -1
+
+
+class Plot(Protocol):
+    """Who decides when a request is answered."""
+
+    world: World
+
+    def note(self, event: Event) -> None:
+        """Keep an event."""
+        ...
+
+    def now(self) -> float:
+        """Return the seconds since the beginning."""
+        ...
+
+    def arrived(self, request: Request) -> None:
+        """Take a request for data or metadata, or where an epoch ends: it is answered when the history says."""
+        ...
+
+
+class Request:
+    """A request that a broker has received and not answered; `answered` once it is built, `send` lets it go."""
+
+    def __init__(self, connection: Connection, message: wire.Message) -> None:
+        self.connection, self.message, self.broker = connection, message, connection.broker
+        self.is_data = message.api in (wire.PRODUCE, wire.FETCH)
+        self.built: bytes | None = None
+        self.told: list[Event] = []
+        self.is_sent = False
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nobody waits for the answer."""
+        return self.connection.transport is None or self.connection.transport.is_closing()
+
+    def build(self) -> None:
+        """Build the answer from what the broker knows now."""
+        if self.built is None:
+            values, self.told = answers(self.connection.plot, self.broker, self.message)
+            self.built = wire.answer(self.message, values)
+
+    def send(self) -> None:
+        """Build the answer if it was not yet, and let it go."""
+        if not self.is_sent:
+            self.build()
+            self.is_sent = True
+            plot = self.connection.plot
+            if not self.is_lost:
+                at = plot.now()
+                for event in self.told:
+                    plot.note(Event(**{**event.__dict__, "at": at}))
+                assert self.built is not None
+                self.connection.answer(self.built)
+
+
+class Connection(asyncio.Protocol):
+    """A connection of the client to a broker: one request at a time, as Kafka's brokers have it."""
+
+    def __init__(self, plot: Plot, broker: int, opened: Callable[[Connection], None]) -> None:
+        self.plot, self.broker, self.opened = plot, broker, opened
+        self.transport: asyncio.Transport | None = None
+        self.buffer = bytearray()
+        self.is_busy = False
+        self.since = 0.0
+        self.arrived_at = 0.0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.since = self.plot.now()
+        self.opened(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came."""
+        self.buffer += data
+        self._next()
+
+    def _next(self) -> None:
+        while not self.is_busy and len(self.buffer) >= 4:
+            size = int.from_bytes(self.buffer[:4], "big")
+            if len(self.buffer) < 4 + size:
+                return
+            frame = bytes(self.buffer[4 : 4 + size])
+            del self.buffer[: 4 + size]
+            self.is_busy = True
+            self._handle(wire.read_request(frame))
+
+    def _handle(self, message: wire.Message) -> None:
+        if message.body is None:
+            if message.api == wire.API_VERSIONS:
+                self.answer(wire.refusal_of_versions(message))
+            elif self.transport is not None:
+                self.transport.close()
+            return
+        note_requests(self.plot, self, message)
+        if message.api in (wire.PRODUCE, wire.FETCH, wire.METADATA, wire.OFFSET_FOR_LEADER_EPOCH):
+            self.plot.arrived(Request(self, message))
+        else:
+            Request(self, message).send()
+
+    def answer(self, data: bytes) -> None:
+        """Write an answer, and take the next request. What has come by now was sent before the client could read this answer."""
+        assert self.transport is not None
+        self.transport.write(data)
+        if not self.buffer:
+            self.since = self.plot.now()
+        self.is_busy = False
+        asyncio.get_running_loop().call_soon(self._next)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (as asyncio calls it)
+        """End."""
+        self.transport = None
+
+
+def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> None:
+    """Note what a request says of each partition."""
+    broker, body = connection.broker, message.body
+    at, since = plot.now(), connection.since
+
+    def note(
+        api: str, partition: int, epoch: int = NOBODY, offset: int = NOBODY, fetched: int = NOBODY, **more: Any
+    ) -> None:
+        plot.note(
+            Event(
+                "request", at, api, broker, partition, epoch=epoch, offset=offset, fetched=fetched, since=since, **more
+            )
+        )
+
+    if message.api == wire.METADATA:
+        note("metadata", NOBODY)
+    elif message.api == wire.PRODUCE:
+        for partition, values in produced(body):
+            note("produce", partition, value=" ".join(values))
+    elif message.api == wire.FETCH:
+        for partition, _, item in fetched_partitions(body):
+            known = getattr(item, "last_fetched_epoch", NOBODY)
+            note("fetch", partition, getattr(item, "current_leader_epoch", NOBODY), item.fetch_offset, known)
+    elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+        for topic in body.topics:
+            for item in topic.partitions:
+                note("validate", item.partition, item.current_leader_epoch, fetched=item.leader_epoch)
+    elif message.api == wire.LIST_OFFSETS:
+        for topic in body.topics:
+            for item in topic.partitions:
+                note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
+
+
+def produced(body: Any) -> list[tuple[int, list[str]]]:
+    """Return the partitions of a produce request with the values for each."""
+    return [
+        (item.index, [one.value for one in wire.records(item.records)])
+        for topic in body.topic_data
+        for item in topic.partition_data
+    ]
+
+
+def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
+    """Return the partitions of a fetch request, each with the id of the topic, if it is by id."""
+    return [
+        (item.partition, getattr(topic, "topic_id", None), item) for topic in body.topics for item in topic.partitions
+    ]
+
+
+def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
+    """Return what a broker answers, and what the client is told by it."""
+    world = plot.world
+    base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
+    if message.api == wire.API_VERSIONS:
+        return wire.versions(), []
+    if message.api == wire.METADATA:
+        return _metadata(world, broker, message, base)
+    if message.api == wire.PRODUCE:
+        found = [world.produce(broker, partition, values) for partition, values in produced(message.body)]
+        return base | _data(world, broker, message, found), _told(
+            world, broker, "produce", found, is_named=message.version >= 10
+        )
+    if message.api == wire.FETCH:
+        asked = fetched_partitions(message.body)
+        found = [
+            world.fetch(
+                broker,
+                partition,
+                getattr(item, "current_leader_epoch", NOBODY),
+                item.fetch_offset,
+                getattr(item, "last_fetched_epoch", NOBODY),
+                identity,
+            )
+            for partition, identity, item in asked
+        ]
+        return base | _data(world, broker, message, found), _told(
+            world, broker, "fetch", found, is_named=message.version >= 16
+        )
+    if message.api == wire.FIND_COORDINATOR:
+        return base | _coordinator(message), []
+    if message.api == wire.INIT_PRODUCER_ID:
+        return base | {"producer_id": 1, "producer_epoch": 0}, []
+    return base | {"topics": _offsets(world, broker, message)}, []
+
+
+def _metadata(
+    world: World, broker: int, message: wire.Message, base: dict[str, Any]
+) -> tuple[dict[str, Any], list[Event]]:
+    where, told = world.metadata(broker)
+    partitions, events = [], []
+    topic = told[0][1].topic
+    for partition, view, epoch in told:
+        is_missing = (
+            view.leader == NOBODY and view.wire_epoch != NOBODY
+        )  # without an epoch there is no error: so Redpanda answers
+        partitions.append(
+            {
+                "error_code": wire.LEADER_NOT_AVAILABLE if is_missing else wire.NONE,
+                "partition_index": partition,
+                "leader_id": view.leader,
+                "leader_epoch": epoch,
+                "replica_nodes": list(range(world.c.brokers)),
+                "isr_nodes": list(range(world.c.brokers)),
+                "offline_replicas": [],
+            }
+        )
+        epoch_told = epoch if message.version >= 7 else NOBODY
+        events.append(Event("metadata", 0, "metadata", broker, partition, view.topic, view.leader, epoch_told))
+    named = {
+        "error_code": wire.NONE,
+        "name": TOPIC,
+        "topic_id": topic_id(topic),
+        "is_internal": False,
+        "partitions": partitions,
+    }
+    brokers = [{"node_id": other, "host": host, "port": port, "rack": None} for other, (host, port) in where.items()]
+    asks = message.body.topics is None or message.version == 0 or len(message.body.topics) > 0
+    return (
+        base
+        | {
+            "brokers": brokers,
+            "cluster_id": "fencepost",
+            "controller_id": min(where),
+            "topics": [named] if asks else [],
+        },
+        events if asks else [],
+    )
+
+
+def _data(world: World, broker: int, message: wire.Message, found: list[PartitionAnswer]) -> dict[str, Any]:
+    """Return the answer to a produce or fetch request."""
+    rows = []
+    for item in found:
+        row: dict[str, Any] = {
+            "index": item.partition,
+            "partition_index": item.partition,
+            "error_code": item.error,
+            "base_offset": item.base,
+            "log_start_offset": 0,
+            "record_errors": [],
+            "high_watermark": item.end,
+            "last_stable_offset": item.end,
+            "aborted_transactions": None,
+            "records": b"".join(wire.batch(offset, one.epoch, one.value) for offset, one in item.records),
+        }
+        if item.leader != NOBODY or item.epoch != NOBODY:
+            row["current_leader"] = {"leader_id": item.leader, "leader_epoch": item.epoch}
+        if item.diverging:
+            row["diverging_epoch"] = {"epoch": item.diverging[0], "end_offset": item.diverging[1]}
+        rows.append(row)
+    cache = world.s.broker[broker].cache
+    where = {item.leader: world.endpoint(item.leader, cache) for item in found if item.leader != NOBODY}
+    nodes = [
+        {"node_id": leader, "host": at[0], "port": at[1], "rack": None}
+        for leader, at in where.items()
+        if at and world.c.hint_endpoints
+    ]
+    identity = (
+        next((one for _, one, _ in fetched_partitions(message.body)), None) if message.api == wire.FETCH else None
+    )
+    topics = [{"name": TOPIC, "topic": TOPIC, "topic_id": identity, "partition_responses": rows, "partitions": rows}]
+    return {"responses": topics if rows else [], "node_endpoints": nodes}
+
+
+def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, is_named: bool) -> list[Event]:
+    """Return what a client learns of each partition: the answer, and the hint if there is one."""
+    events = []
+    cache = world.s.broker[broker].cache
+    for item in found:
+        shown = "" if item.error == wire.NONE else str(item.error)
+        epoch = item.records[0][1].epoch if item.records else NOBODY
+        offset = item.records[0][0] if item.records else item.base
+        events.append(
+            Event("answer", 0, api, broker, item.partition, item.topic, epoch=epoch, offset=offset, error=shown)
+        )
+        if item.leader != NOBODY or item.epoch != NOBODY:
+            named = (
+                is_named
+                and bool(world.c.hint_endpoints)
+                and item.leader != NOBODY
+                and world.endpoint(item.leader, cache) is not None
+            )
+            events.append(
+                Event("hint", 0, api, broker, item.partition, item.topic, item.leader, item.epoch, named=named)
+            )
+    return events
+
+
+def _coordinator(message: wire.Message) -> dict[str, Any]:
+    nobody = {"node_id": -1, "host": "", "port": -1, "error_code": 15, "error_message": None}
+    keys = getattr(message.body, "coordinator_keys", ())
+    return {**nobody, "coordinators": [{**nobody, "key": key} for key in keys]}
+
+
+def _offsets(world: World, broker: int, message: wire.Message) -> list[dict[str, Any]]:
+    """Answer ListOffsets and OffsetForLeaderEpoch."""
+    topics = []
+    for topic in message.body.topics:
+        rows = []
+        for item in topic.partitions:
+            partition = item.partition_index if message.api == wire.LIST_OFFSETS else item.partition
+            error = world.outcome(broker, partition, getattr(item, "current_leader_epoch", NOBODY))
+            row: dict[str, Any] = {"error_code": error, "partition": partition, "partition_index": partition}
+            if error == wire.NONE:
+                log = world.log(broker, partition)
+                if message.api == wire.LIST_OFFSETS:
+                    row |= {
+                        "offset": len(log) if item.timestamp == LATEST else 0,
+                        "timestamp": -1,
+                        "leader_epoch": NOBODY,
+                    }
+                else:
+                    row["leader_epoch"], row["end_offset"] = world.end_of(log, item.leader_epoch)
+            elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+                row |= {"leader_epoch": NOBODY, "end_offset": NOBODY}
+            rows.append(row)
+        topics.append({"name": TOPIC, "topic": TOPIC, "partitions": rows})
+    return topics
+
+
+def clock() -> float:
+    """Return a time in seconds."""
+    return time.monotonic()

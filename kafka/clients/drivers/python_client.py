@@ -1,0 +1,389 @@
+"""Drives clients of Python: commands are lines of JSON on stdin, events lines of JSON on stdout; each `start` is a client of its own.
+
+It runs under the Python in which the client is installed, so it uses nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from typing import Any
+
+LOCK = threading.Lock()
+POLL = 0.02
+FETCH_WAIT = 20
+"""Milliseconds."""
+
+
+def tell(**event: Any) -> None:
+    """Write an event."""
+    text = json.dumps(event)
+    with LOCK:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+
+class Librdkafka:
+    """A client of confluent-kafka, with a thread that polls it."""
+
+    def __init__(self, command: dict[str, Any]) -> None:
+        import confluent_kafka
+
+        self.kafka, self.command, self.number = confluent_kafka, command, command["id"]
+        self.is_over = False
+        backoff = command["backoff"]
+        common = {
+            "bootstrap.servers": command["bootstrap"],
+            "retry.backoff.ms": backoff,
+            "reconnect.backoff.ms": 5,
+            "reconnect.backoff.max.ms": backoff,
+            "topic.metadata.refresh.fast.interval.ms": backoff,
+            "topic.metadata.refresh.interval.ms": 60000,
+            "topic.metadata.propagation.max.ms": 500,
+            "socket.timeout.ms": 5000,
+            "log_level": 0,
+        }
+        if confluent_kafka.libversion()[1] >= 0x02040000:
+            common["retry.backoff.max.ms"] = backoff
+        if command["role"] == "producer":
+            more = {
+                "message.timeout.ms": command["timeout"],
+                "max.in.flight": 1,
+                "linger.ms": 0,
+                "acks": "all",
+                "retries": 10000,
+            }
+            self.client = confluent_kafka.Producer({**common, **more})
+            work = self._poll_producer
+        else:
+            more = {
+                "group.id": "g",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "error",
+                "fetch.wait.max.ms": FETCH_WAIT,
+            }
+            more |= {"fetch.error.backoff.ms": backoff, "enable.partition.eof": False}
+            self.client = confluent_kafka.Consumer({**common, **more})
+            topic, partitions = command["topic"], range(command["partitions"])
+            self.client.assign([confluent_kafka.TopicPartition(topic, partition, 0) for partition in partitions])
+            work = self._poll_consumer
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+
+    def _poll_producer(self) -> None:
+        while not self.is_over:
+            self.client.poll(POLL)
+
+    def _poll_consumer(self) -> None:
+        while not self.is_over:
+            got = self.client.poll(POLL)
+            if got is None:
+                continue
+            error = got.error()
+            if error is None:
+                epoch = got.leader_epoch() if hasattr(got, "leader_epoch") else None
+                value = got.value().decode()
+                told = {"partition": got.partition(), "offset": got.offset(), "value": value, "epoch": epoch}
+                tell(id=self.number, event="delivered", **told)
+            else:
+                names = ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE", "_LOG_TRUNCATION")
+                codes = [getattr(self.kafka.KafkaError, name, None) for name in names]
+                kind = "truncated" if error.code() in codes else "error"
+                tell(
+                    id=self.number,
+                    event=kind,
+                    partition=0 if got.partition() is None else got.partition(),
+                    error=error.str(),
+                )
+        self.client.close()
+
+    def produce(self, partition: int, value: str) -> None:
+        """Write a record."""
+
+        def done(error: Any, message: Any) -> None:
+            told = {"partition": partition, "value": value}
+            if error is None:
+                tell(id=self.number, event="acked", offset=message.offset(), **told)
+            else:
+                tell(id=self.number, event="failed", error=error.str(), **told)
+
+        self.client.produce(self.command["topic"], value=value.encode(), partition=partition, on_delivery=done)
+
+    def stop(self) -> None:
+        """Stop."""
+        self.is_over = True
+        if self.command["role"] == "producer":
+            self.client.purge()
+            self.client.poll(0)
+        self.thread.join(3)
+
+
+class KafkaPython:
+    """A client of kafka-python, with a thread that polls it."""
+
+    def __init__(self, command: dict[str, Any]) -> None:
+        import kafka
+
+        self.kafka, self.command, self.number = kafka, command, command["id"]
+        self.is_over = False
+        backoff = command["backoff"]
+        common = {
+            "bootstrap_servers": command["bootstrap"].split(","),
+            "retry_backoff_ms": backoff,
+            "reconnect_backoff_ms": 5,
+            "reconnect_backoff_max_ms": backoff,
+            "metadata_max_age_ms": 60000,
+        }
+        if command["role"] == "producer":
+            more = {
+                "acks": "all",
+                "retries": 10000,
+                "max_in_flight_requests_per_connection": 1,
+                "linger_ms": 0,
+                "max_block_ms": 5000,
+            }
+            wanted = {
+                "enable_idempotence": False,
+                "delivery_timeout_ms": command["timeout"],
+                "request_timeout_ms": 5000,
+            }
+            config = getattr(kafka.KafkaProducer, "DEFAULT_CONFIG", {})
+            more |= {name: value for name, value in wanted.items() if name in config}
+            self.client = kafka.KafkaProducer(**common, **more)
+            return
+        more = {
+            "group_id": None,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            "fetch_max_wait_ms": FETCH_WAIT,
+        }
+        self.client = kafka.KafkaConsumer(**common, **more)
+        topic, partitions = command["topic"], range(command["partitions"])
+        assigned = [kafka.TopicPartition(topic, partition) for partition in partitions]
+        self.client.assign(assigned)
+        for item in assigned:
+            self.client.seek(item, 0)
+        self.thread = threading.Thread(target=self._poll, daemon=True)
+        self.thread.start()
+
+    def _poll(self) -> None:
+        while not self.is_over:
+            try:
+                for item, records in self.client.poll(timeout_ms=20).items():
+                    for record in records:
+                        told = {
+                            "offset": record.offset,
+                            "value": record.value.decode(),
+                            "epoch": getattr(record, "leader_epoch", None),
+                        }
+                        tell(id=self.number, event="delivered", partition=item.partition, **told)
+            except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
+                name = type(error).__name__
+                kind = (
+                    "truncated"
+                    if name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
+                    else "error"
+                )
+                for partition in range(self.command["partitions"]):
+                    tell(id=self.number, event=kind, partition=partition, error=f"{name}: {error}")
+                if kind == "truncated":
+                    break
+                time.sleep(POLL)
+        self.client.close()
+
+    def produce(self, partition: int, value: str) -> None:
+        """Write a record."""
+        told = {"partition": partition, "value": value}
+        try:
+            sent = self.client.send(self.command["topic"], value=value.encode(), partition=partition)
+        except Exception as error:  # noqa: BLE001
+            tell(id=self.number, event="failed", error=f"{type(error).__name__}: {error}", **told)
+            return
+        sent.add_callback(lambda meta: tell(id=self.number, event="acked", offset=meta.offset, **told))
+        sent.add_errback(
+            lambda error: tell(id=self.number, event="failed", error=f"{type(error).__name__}: {error}", **told)
+        )
+
+    def stop(self) -> None:
+        """Stop."""
+        self.is_over = True
+        if self.command["role"] == "producer":
+            self.client.close(timeout=0)
+        else:
+            self.thread.join(3)
+
+
+class Aiokafka:
+    """A client of aiokafka, as a task of the loop."""
+
+    def __init__(self, command: dict[str, Any]) -> None:
+        self.command, self.number = command, command["id"]
+        self.ready = asyncio.Event()
+        self.tasks = {asyncio.create_task(self._produce_all() if command["role"] == "producer" else self._consume())}
+        self.client: Any = None
+
+    async def _produce_all(self) -> None:
+        import aiokafka
+
+        backoff = self.command["backoff"]
+        servers = self.command["bootstrap"].split(",")
+        self.client = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=servers,
+            retry_backoff_ms=backoff,
+            acks="all",
+            request_timeout_ms=self.command["timeout"],
+            metadata_max_age_ms=60000,
+        )
+        await self.client.start()
+        self.ready.set()
+
+    async def _consume(self) -> None:
+        import aiokafka
+
+        backoff = self.command["backoff"]
+        self.client = aiokafka.AIOKafkaConsumer(
+            bootstrap_servers=self.command["bootstrap"].split(","),
+            retry_backoff_ms=backoff,
+            auto_offset_reset="none",
+            enable_auto_commit=False,
+            fetch_max_wait_ms=FETCH_WAIT,
+            metadata_max_age_ms=60000,
+        )
+        await self.client.start()
+        assigned = [
+            aiokafka.TopicPartition(self.command["topic"], partition) for partition in range(self.command["partitions"])
+        ]
+        self.client.assign(assigned)
+        for item in assigned:
+            self.client.seek(item, 0)
+        while True:
+            try:
+                got = await self.client.getone()
+                told = {"partition": got.partition, "offset": got.offset, "value": got.value.decode()}
+                tell(id=self.number, event="delivered", **told)
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
+                name = type(error).__name__
+                kind = "truncated" if name in ("OffsetOutOfRangeError", "NoOffsetForPartitionError") else "error"
+                for partition in range(self.command["partitions"]):
+                    tell(id=self.number, event=kind, partition=partition, error=f"{name}: {error}")
+                if kind == "truncated":
+                    return
+                await asyncio.sleep(POLL)
+
+    def produce(self, partition: int, value: str) -> None:
+        """Write a record."""
+        self.tasks.add(asyncio.create_task(self._produce(partition, value)))
+
+    async def _produce(self, partition: int, value: str) -> None:
+        told = {"partition": partition, "value": value}
+        try:
+            await self.ready.wait()
+            meta = await self.client.send_and_wait(self.command["topic"], value=value.encode(), partition=partition)
+            tell(id=self.number, event="acked", offset=meta.offset, **told)
+        except Exception as error:  # noqa: BLE001
+            tell(id=self.number, event="failed", error=f"{type(error).__name__}: {error}", **told)
+
+    async def stop_soon(self) -> None:
+        """Stop."""
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+        if self.client is not None:
+            if self.command["role"] == "producer":  # it would send what is left first
+                self.client._message_accumulator.close = _nothing
+            try:
+                await asyncio.wait_for(self.client.stop(), 2)
+            except Exception as error:  # noqa: BLE001
+                logging.getLogger(__name__).info("stop: %s", error)
+
+
+async def _nothing() -> None:
+    """Do nothing."""
+
+
+KINDS: dict[str, Any] = {"librdkafka": Librdkafka, "kafka-python": KafkaPython, "aiokafka": Aiokafka}
+
+
+def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
+    """Start a client."""
+    try:
+        sessions[command["id"]] = kind(command)
+    except Exception as error:  # noqa: BLE001
+        tell(id=command["id"], event="broken", error=f"{type(error).__name__}: {error}")
+
+
+def with_threads(kind: Any) -> None:
+    """Serve commands; what may block is done aside."""
+    sessions: dict[int, Any] = {}
+    queues: dict[int, list[dict[str, Any]]] = {}
+    change = threading.Condition()
+
+    def serve(number: int) -> None:
+        while True:
+            with change:
+                change.wait_for(lambda: queues[number])
+                command = queues[number].pop(0)
+            session = sessions.get(number)
+            if command["do"] == "start":
+                start(kind, command, sessions)
+            elif command["do"] == "produce" and session is not None:
+                session.produce(command["partition"], command["value"])
+            elif command["do"] == "stop":
+                if session is not None:
+                    session.stop()
+                sessions.pop(number, None)
+                queues.pop(number)
+                tell(id=number, event="stopped")
+                return
+
+    tell(event="ready")
+    for line in sys.stdin:
+        command = json.loads(line)
+        number = command["id"]
+        with change:
+            if command["do"] == "start":
+                queues[number] = []
+                threading.Thread(target=serve, args=(number,), daemon=True).start()
+            if number in queues:
+                queues[number].append(command)
+                change.notify_all()
+
+
+async def with_loop(kind: Any) -> None:
+    """Serve commands in one loop."""
+    sessions: dict[int, Any] = {}
+    reader = asyncio.StreamReader(limit=1 << 20)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    stopping: set[asyncio.Task[None]] = set()
+
+    async def stop(number: int, session: Any) -> None:
+        if session is not None:
+            await session.stop_soon()
+        tell(id=number, event="stopped")
+
+    tell(event="ready")
+    while line := await reader.readline():
+        command = json.loads(line)
+        if command["do"] == "start":
+            start(kind, command, sessions)
+        elif command["do"] == "produce" and command["id"] in sessions:
+            sessions[command["id"]].produce(command["partition"], command["value"])
+        elif command["do"] == "stop":
+            stopping.add(asyncio.create_task(stop(command["id"], sessions.pop(command["id"], None))))
+
+
+if __name__ == "__main__":
+    logging.disable(logging.CRITICAL)
+    asked = sys.argv[1]
+    if asked == "aiokafka":
+        asyncio.run(with_loop(KINDS[asked]))
+    else:
+        with_threads(KINDS[asked])
+    os._exit(0)  # nobody listens any more, and a client whose brokers have gone may wait for them for ever

@@ -1,0 +1,78 @@
+"""What happened while a client played a history: events, in order, that are judged and kept."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+NOBODY = -1
+"""No leader, no epoch, no offset."""
+
+Kind = Literal[
+    "request",
+    "answer",
+    "hint",
+    "metadata",
+    "lost",
+    "written",
+    "delivered",
+    "acked",
+    "failed",
+    "reported",
+    "settled",
+    "moved",
+]
+"""`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer. `reported`: the client reported an error.
+`moved`: the cluster changed."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event. Epochs are those on the wire; `topic` counts how often the topic was created again.
+
+    Of a request `since` is the earliest time at which the client can have sent it: it had then read the answer before it on its connection.
+    """
+
+    kind: Kind
+    at: float
+    api: str = ""
+    broker: int = NOBODY
+    partition: int = NOBODY
+    topic: int = 0
+    leader: int = NOBODY
+    epoch: int = NOBODY
+    offset: int = NOBODY
+    fetched: int = NOBODY
+    """The leader epoch of the record before, as a Fetch or OffsetForLeaderEpoch request names it."""
+    since: float = 0.0
+    error: str = ""
+    value: str = ""
+    named: bool = False
+    """Of a hint: it came with the leader's endpoint."""
+
+    def data(self) -> dict[str, Any]:
+        """Return the event as JSON, without what is not said."""
+        plain = {item.name: item.default for item in self.__dataclass_fields__.values()}
+        shown = {name: value for name, value in asdict(self).items() if value != plain[name]}
+        return shown | {name: round(shown[name], 4) for name in ("at", "since") if name in shown}
+
+
+@dataclass
+class Play:
+    """All events of one history with one client, and how much of the history the client took part in."""
+
+    role: str
+    partitions: int
+    events: list[Event] = field(default_factory=list)
+    wanted: int = 0
+    followed: int = 0
+    """Requests of the history, and those of them that the client sent when the history has them."""
+    backoff: float = 0.0
+    has_old_brokers: bool = False
+    """Whether some brokers know no leader epochs, so that truncation need not be noticed."""
+    logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
+    """For each partition and creation of its topic the values in the leader's log in the end."""
+    broken: str = ""
+    """Why the client could not be driven to the end."""
+    begun_again: str = ""
+    """Why it could not the first time, if it was played a second time."""

@@ -1,0 +1,204 @@
+"""Histories: steps of the model, and what happens besides that the model does not know."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.walking import walks as model_walks
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Step
+
+PROTOCOL = "leader-discovery"
+MOST_STATES = 40_000
+SILENT = (
+    "backoff_ends",
+    "client_cannot_connect",
+    "client_validates_position",
+    "client_fails_to_validate",
+    "client_bootstraps_again",
+)
+"""Steps of the client that nobody can hold up or make happen: the client takes them when it does."""
+
+SMALL: tuple[dict[str, int], ...] = tuple(
+    {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
+)
+"""The machines whose state graphs are covered: one election, seen by two brokers sooner or later."""
+COVERED = (
+    *SMALL,
+    *({"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": consumer} for consumer in (0, 1)),
+)
+"""Those and larger ones: what `benchmarks/clients.py` covers."""
+DEPTH = 30
+"""Steps of a walk at most, if nothing else is said."""
+NAME = re.compile(r"(walk|cover) (\d+)\.(\d+)\Z")
+
+
+BESIDES = {
+    "records_are_lost": "the next leader of the partition lacks the last record, and writes two of its own",
+    "leader_is_missing": "the partition has no leader until the next election: leader -1, in an epoch of its own",
+    "leader_is_unknown": "brokers name no leader and no epoch (-1, -1) until the next election",
+    "leader_is_guessed": "the next metadata answers name another leader with the same epoch",
+    "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
+    "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
+}
+"""What real clusters do and the model does not: each is about one partition, the last about one broker."""
+DRAWN = tuple(BESIDES)[:4]
+"""Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for stories."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A step of a history: an action of the model or one of BESIDES, with its parameters."""
+
+    name: str
+    args: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.name.replace("_", "-"), *map(str, self.args)))
+
+
+@dataclass(frozen=True)
+class History:
+    """Moves under the constants of a machine."""
+
+    constants: Any
+    """The constants of the machine, which have attributes by their names."""
+    moves: tuple[Move, ...]
+    name: str = ""
+
+    @property
+    def role(self) -> str:
+        """Whether the client produces or consumes."""
+        return "consumer" if int(self.constants.consumer) else "producer"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes it another history than others: its moves without those that nobody sees."""
+        return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
+
+
+@dataclass(frozen=True)
+class Story:
+    """A history, the rules of which one is broken, and the clients that break it and that do not.
+
+    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where there are no rules,
+    the process dies.
+    """
+
+    name: str
+    reference: str
+    sentence: str
+    constants: dict[str, int]
+    moves: tuple[str, ...]
+    rules: tuple[str, ...]
+    breaks: tuple[str, ...]
+    keeps: tuple[str, ...] = ()
+    rarely: tuple[str, ...] = ()
+    plays: int = 10
+
+    @property
+    def history(self) -> History:
+        """The history that is played."""
+        parts = (text.split() for text in self.moves)
+        moves = tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts)
+        return History(named_protocol(PROTOCOL).machine.set_constants(self.constants), moves, self.name)
+
+
+def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
+    """Return the history that these steps of the model are."""
+    return History(constants, tuple(Move(step.action.name, tuple(map(int, step.args))) for step in steps), name)
+
+
+@dataclass
+class Source:
+    """Where histories come from: a path cover of a small state graph, or walks; with what happens besides, by the seed."""
+
+    settings: tuple[dict[str, int], ...]
+    seed: int = 1
+    besides: float = 0.5
+    lag: float = 0.4
+    """How many of the walks have something happen besides, and in how many a broker learns nothing until the end."""
+    seen: set[tuple[object, ...]] = field(default_factory=set)
+
+    def _machines(self) -> list[tuple[Interpreter, Constants]]:
+        machine = named_protocol(PROTOCOL).machine
+        constants = [machine.set_constants(values) for values in self.settings]
+        return [(Interpreter(machine, one), one) for one in constants]
+
+    def cover(self) -> Iterator[History]:
+        """Yield walks that take every transition of each state graph, those left out that no client can tell apart."""
+        for place, (plain, constants) in enumerate(self._machines()):
+            graph = state_graph(plain, MOST_STATES)
+            if graph is None:
+                raise UsageError(
+                    f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
+                    "lower a constant, or take random walks with --walks."
+                )
+            for number, walk in enumerate(Cover(graph).walks()):
+                found = of_steps(constants, (item.step for item in walk), f"cover {place}.{number}")
+                if found.key not in self.seen:
+                    self.seen.add(found.key)
+                    yield found
+
+    def walks(self, number: int, depth: int) -> Iterator[History]:
+        """Yield walks, each given by the seed and its number, of one machine after the other."""
+        machines = self._machines()
+        walking = [model_walks(plain, number, depth, self.seed) for plain, _ in machines]
+        for place in range(number):
+            constants = machines[place % len(machines)][1]
+            steps = [item.step for item in next(walking[place % len(machines)])]
+            found = of_steps(constants, steps, f"walk {self.seed}.{place}")
+            yield self._with_more(found, random.Random(f"{self.seed} {place} besides"))  # noqa: S311 (no secret)
+
+    def _with_more(self, history: History, chance: random.Random) -> History:
+        """Return a history in which a broker may learn less, with up to two of BESIDES put in, each at a place that is drawn."""
+        moves = list(history.moves)
+        if chance.random() < self.lag:
+            late = chance.randrange(int(history.constants.brokers))
+            moves = [item for item in moves if item.name != "broker_learns" or item.args[0] != late]
+        if chance.random() < self.besides:
+            for _ in range(chance.choice((1, 1, 2))):
+                names = [name for name in DRAWN if name != "records_are_lost" or history.role == "consumer"]
+                partition = chance.randrange(int(history.constants.partitions))
+                moves.insert(chance.randrange(len(moves) + 1), Move(chance.choice(names), (partition,)))
+        return History(history.constants, tuple(moves), history.name)
+
+
+def settings(role: str | None = None) -> tuple[dict[str, int], ...]:
+    """Return the machines that histories are of: what KIP-951 is about, one thing after the other."""
+    small = {"brokers": 3, "partitions": 1, "changes": 2}
+    each = (
+        small,
+        {**small, "replica_lags": 1},
+        {**small, "old_brokers": 1},
+        {**small, "silent_brokers": 1},
+        {"brokers": 2, "partitions": 1, "changes": 3, "recreations": 1},
+        {"brokers": 3, "partitions": 1, "changes": 4, "elections": 2, "restarts": 1},
+        {"brokers": 2, "partitions": 2, "changes": 2},
+        {**small, "hint_endpoints": 0},
+    )
+    roles = {"producer": (0,), "consumer": (1,), None: (0, 1)}[role]
+    return tuple({**one, "consumer": consumer} for one in each for consumer in roles)
+
+
+def by_name(name: str) -> History | None:
+    """Return the walk or the history of a cover that has this name: the seed or the machine, and a number."""
+    found = NAME.match(name)
+    if found is None:
+        return None
+    first, number = int(found[2]), int(found[3])
+    if found[1] == "walk":
+        return next(islice(Source(settings(), first).walks(number + 1, DEPTH), number, None))
+    return next((one for one in Source(COVERED).cover() if one.name == name), None)

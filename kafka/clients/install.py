@@ -1,0 +1,150 @@
+"""Clients by name and version, each installed once in a folder of the cache; what is missing is said in one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.kafka.driver.releases import POM as KAFKA_POM
+from fencepost.kafka.driver.releases import brought, compiled, run, tool
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Mapping
+
+DRIVERS = Path(__file__).parent / "drivers"
+PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
+"""Clients that are wheels, each with its name on PyPI."""
+NEWEST = {"java": "4.4.0", "librdkafka": "2.16.1", "franz-go": "1.22.2", "kafka-python": "3.0.12", "aiokafka": "0.14.0"}
+"""The clients that are known, each with the version that is taken if none is given."""
+OWN = "fencepost"
+"""Our own small client, which needs nothing."""
+SECONDS = 300
+LEAVE = "leave this client out"
+VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
+POM = KAFKA_POM.replace("kafka_2.13", "kafka-clients").replace("kafka-jars", "kafka-clients-jars")
+JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xss256k")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A client that can be run: by this command, in this environment; no command: our own, in this process."""
+
+    name: str
+    version: str
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+
+    @property
+    def title(self) -> str:
+        """The client as it is named on the command line."""
+        return f"{self.name}=={self.version}" if self.version else self.name
+
+
+def named(asked: str) -> tuple[str, str]:
+    """Return name and version of a client that was asked for as NAME or NAME==VERSION; raise UsageError if there can be none."""
+    name, _, version = asked.partition("==")
+    if name == OWN or name.startswith(f"{OWN}/"):
+        return name, ""
+    if name not in NEWEST:
+        raise UsageError(
+            f"--client {asked} is no client that can be driven.{nearest(name, list(NEWEST))} Write one of {', '.join(NEWEST)} or {OWN}, "
+            "with a version if you like, such as librdkafka==2.6.1."
+        )
+    version = version or NEWEST[name]
+    if not VERSION.match(version):
+        raise UsageError(
+            f"--client {asked} has a version that cannot be one: write a number such as {name}=={NEWEST[name]}."
+        )
+    return name, version
+
+
+def installed(asked: str) -> Installed:
+    """Return a client that was asked for, installed if it was not yet."""
+    name, version = named(asked)
+    if name not in NEWEST:
+        return Installed(name, version)
+    if name == "java":
+        return _java(version)
+    return _go(version) if name == "franz-go" else _python(name, version)
+
+
+def _kept(made: Path, kept: Path) -> None:
+    """Move a finished folder to where it stays; somebody else may have been as quick."""
+    try:
+        made.rename(kept)
+    except OSError:
+        shutil.rmtree(made, ignore_errors=True)
+        if not kept.is_dir():
+            raise
+
+
+def _done(done: subprocess.CompletedProcess[str], title: str) -> None:
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise UsageError(f"{title} cannot be installed: {said[-1] if said else 'no reason was given'}.")
+
+
+def _python(name: str, version: str) -> Installed:
+    """Install a wheel with what it needs beside it, for this Python."""
+    tag = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    folder = cache_folder() / "clients" / f"{name}-{version}-{tag}"
+    if not folder.is_dir():
+        work = folder.with_suffix(".new")
+        work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shutil.rmtree(work, ignore_errors=True)
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-input",
+            "--disable-pip-version-check",
+            "--only-binary",
+            ":all:",
+        ]
+        wanted = [f"{PYTHON[name]}=={version}"]
+        _done(run([*pip, "--target", str(work), *wanted], SECONDS, "pip"), f"{name}=={version}")
+        _kept(work, folder)
+    command = (sys.executable, str(DRIVERS / "python_client.py"), name)
+    return Installed(name, version, command, {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def _java(version: str) -> Installed:
+    """Bring kafka-clients by Maven and compile the driver."""
+    jars = brought(
+        POM.format(version=version), cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE
+    )
+    classes = compiled(version, jars, (DRIVERS / "java",))
+    return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
+
+
+def _go(version: str) -> Installed:
+    """Build the driver with this version of franz-go."""
+    source = DRIVERS / "go" / "main.go"
+    text = source.read_bytes()
+    folder = cache_folder() / "clients" / f"franz-go-{version}-{hashlib.sha256(text).hexdigest()[:12]}"
+    if not folder.is_dir():
+        go = shutil.which("go")
+        if go is None:
+            raise UsageError(f"`go` was not found, which builds the driver of franz-go: install Go, or {LEAVE}.")
+        work = folder.with_suffix(".new")
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(parents=True, mode=0o700)
+        (work / "main.go").write_bytes(text)
+        (work / "go.mod").write_text("module driver\n\ngo 1.21\n", "utf-8")
+        _done(
+            run([go, "get", f"github.com/twmb/franz-go/pkg/kgo@v{version}"], SECONDS, "go", work),
+            f"franz-go=={version}",
+        )
+        _done(run([go, "build", "-o", "driver", "."], SECONDS, "go", work), f"franz-go=={version}")
+        _kept(work, folder)
+    return Installed("franz-go", version, (str(folder / "driver"),))

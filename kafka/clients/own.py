@@ -1,0 +1,272 @@
+"""A small client of our own that keeps the rules, and mutants of it that forget one each, so that the rules can be tried."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.events import NOBODY
+from fencepost.model.clients.discovery.constants import Accepts
+from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PRODUCE, FETCH, METADATA, EPOCHS = 12, 16, 12, 4
+"""The versions that it speaks."""
+MUTANTS = {
+    "takes-any-hint": "older-hint-is-ignored",
+    "takes-any-metadata": "older-metadata-is-ignored",
+    "deaf-to-hints": "newer-hint-is-used",
+    "keeps-the-old-leader": "newer-metadata-is-used",
+    "ignores-epochs": "epochs-never-fall",
+    "never-asks": "error-asks-for-metadata",
+    "retries-at-once": "retry-waits-for-the-backoff",
+    "takes-epoch--1": "epoch-is-not-forgotten",
+    "skips-validation": "validates-before-delivering",
+    "overlooks-truncation": "truncation-is-noticed",
+    "skips-a-record": "no-record-is-skipped",
+    "delivers-twice": "no-record-is-delivered-twice",
+    "asks-anyone": "only-to-named-leaders",
+    "asks-on": "no-leader-no-request",
+    "forgets-topic-ids": "finds-a-new-topic",
+    "gives-up": "recovers",
+}
+"""What each mutant forgets, and the rule that has to catch it."""
+
+
+@dataclass
+class Known:
+    """What the client knows of a partition, and how far it has read."""
+
+    leader: int = NOBODY
+    epoch: int = NOBODY
+    topic: Any = None
+    position: int = 0
+    fetched: int = NOBODY
+    is_validated: bool = True
+    waiting: list[str] = field(default_factory=list)
+    is_over: bool = False
+
+
+class OwnClient:
+    """The client: one task for each partition, connections opened as they are needed."""
+
+    def __init__(self, mutant: str = "") -> None:
+        self.mutant = mutant
+        self.known: dict[int, Known] = {}
+        self.where: dict[int, tuple[str, int]] = {}
+        self.links: dict[tuple[str, int], tuple[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Lock]] = {}
+        self.tasks: list[asyncio.Task[None]] = []
+        self.asking: set[asyncio.Task[None]] = set()
+        self.number = 0
+        self.is_told = asyncio.Event()
+        self.chance = random.Random(1)  # noqa: S311 (no secret)
+
+    async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
+        """Start."""
+        self.command, self.hear = command, hear
+        self.backoff = command["backoff"] / 1000
+        self.known = {partition: Known() for partition in range(command["partitions"])}
+        work = self._produce if command["role"] == "producer" else self._consume
+        self.tasks = [asyncio.create_task(self._again(work, partition)) for partition in self.known]
+
+    def produce(self, partition: int, value: str) -> None:
+        """Write a record."""
+        self.known[partition].waiting.append(value)
+
+    async def stop(self) -> None:
+        """Stop."""
+        for task in (*self.tasks, *self.asking):
+            task.cancel()
+        await asyncio.gather(*self.tasks, *self.asking, return_exceptions=True)
+        for _, link, _ in self.links.values():
+            link.close()
+
+    async def _again(self, work: Callable[[int], Any], partition: int) -> None:
+        while not self.known[partition].is_over:
+            try:
+                await work(partition)
+            except (OSError, asyncio.IncompleteReadError, TimeoutError):
+                await asyncio.sleep(self.backoff)
+                await self._ask()
+
+    async def _call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
+        """Send a request and return its answer."""
+        if at not in self.links:
+            reader, link = await asyncio.open_connection(*at)
+            self.links[at] = (reader, link, asyncio.Lock())
+        reader, link, lock = self.links[at]
+        try:
+            async with lock:
+                self.number += 1
+                link.write(wire.request(api, version, self.number, values))
+                size = int.from_bytes(await reader.readexactly(4), "big")
+                return wire.read_answer(await reader.readexactly(size), api, version)
+        except BaseException:  # a request that was given up leaves its answer in the connection
+            self.links.pop(at, None)
+            link.close()
+            raise
+
+    async def _ask(self) -> None:
+        """Ask some broker for metadata."""
+        known = list(self.where.values()) if self.mutant != "never-asks" or not self.where else []
+        seeds = [(host, int(port)) for host, _, port in (text.partition(":") for text in self.command["bootstrap"])]
+        for at in [*self.chance.sample(known, len(known)), *(() if self.where else seeds)]:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                topics = {
+                    "topics": [{"topic_id": None, "name": self.command["topic"]}],
+                    "allow_auto_topic_creation": False,
+                }
+                told = await self._call(
+                    at, wire.METADATA, METADATA, {**topics, "include_topic_authorized_operations": False}
+                )
+                self._apply(told)
+                return
+
+    def _apply(self, told: Any) -> None:
+        is_first = not self.where
+        self.where.update({item.node_id: (item.host, item.port) for item in told.brokers})
+        topic = told.topics[0]
+        for item in topic.partitions:
+            known = self.known[item.partition_index]
+            is_other = int(
+                known.topic is not None and topic.topic_id != known.topic and self.mutant != "forgets-topic-ids"
+            )
+            if item.leader_id == NOBODY and self.mutant == "asks-on":
+                continue
+            takes_any = self.mutant in ("takes-any-metadata", "ignores-epochs")
+            is_unknown = item.leader_id == NOBODY and item.leader_epoch == NOBODY and not is_other
+            if is_unknown and self.mutant == "takes-epoch--1":
+                known.epoch = NOBODY
+            if is_unknown or (self.mutant == "keeps-the-old-leader" and not is_first and not is_other):
+                continue
+            if takes_any or item.leader_epoch == NOBODY or accepts_metadata(known.epoch, item.leader_epoch, is_other):
+                self._follow(known, topic.topic_id, item.leader_id, item.leader_epoch)
+
+    def _follow(self, known: Known, topic: Any, leader: int, epoch: int) -> None:
+        if NOBODY not in (known.fetched, epoch) and (leader, epoch) != (known.leader, known.epoch):
+            known.is_validated = self.mutant == "skips-validation"
+        if self.mutant == "gives-up" and leader == NOBODY:
+            known.is_over = True
+        known.topic, known.leader, known.epoch = topic, leader, epoch
+
+    def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
+        """Take over a hint; say whether it was news."""
+        known, leader = self.known[partition], told.current_leader
+        rule = Accepts.ANY if self.mutant == "takes-any-hint" else Accepts.NEWER
+        where = {item.node_id: (item.host, item.port) for item in nodes}
+        if self.mutant == "deaf-to-hints" or NOBODY in (leader.leader_id, leader.leader_epoch):
+            return False
+        if leader.leader_id not in where and leader.leader_id not in self.where:
+            return False
+        if not accepts_hint(rule, known.epoch, known.leader, leader.leader_epoch, leader.leader_id):
+            return False
+        self.where.update(where)
+        self._follow(known, known.topic, leader.leader_id, leader.leader_epoch)
+        return True
+
+    def _leader(self, partition: int) -> tuple[str, int] | None:
+        known = self.known[partition]
+        if self.mutant == "asks-anyone" and self.where and self.chance.random() < 0.5:
+            return self.chance.choice(list(self.where.values()))
+        return self.where.get(known.leader)
+
+    async def _found(self, partition: int) -> tuple[str, int] | None:
+        """Return where the leader is; ask for metadata, after the backoff, if that is not known."""
+        at = self._leader(partition)
+        if at is None:
+            await asyncio.sleep(self.backoff)
+            await self._ask()
+        return at
+
+    async def _failed(self, *, is_news: bool) -> None:
+        """Wait for the backoff, unless there was news; ask for metadata in any case."""
+        asking = asyncio.create_task(self._ask())
+        self.asking.add(asking)
+        if not is_news and self.mutant != "retries-at-once":
+            await asyncio.sleep(self.backoff)
+        if not is_news or self.mutant == "retries-at-once":
+            await asyncio.wait([asking], timeout=0 if self.mutant == "retries-at-once" else 1)
+
+    async def _produce(self, partition: int) -> None:
+        known = self.known[partition]
+        at = await self._found(partition)
+        if at is None:
+            return
+        if not known.waiting:
+            await asyncio.sleep(0.002)
+            return
+        rows = [{"index": partition, "records": wire.batch(0, NOBODY, known.waiting[0])}]
+        body = {
+            "acks": -1,
+            "timeout": wire.NO_TIME,
+            "topic_data": [{"name": self.command["topic"], "partition_data": rows}],
+        }
+        told = await self._call(at, wire.PRODUCE, PRODUCE, {"transactional_id": None, **body})
+        found = told.responses[0].partition_responses[0]
+        if found.error_code == wire.NONE:
+            value = known.waiting.pop(0)
+            self.hear({"event": "acked", "partition": partition, "value": value, "offset": found.base_offset})
+            return
+        await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
+
+    async def _consume(self, partition: int) -> None:
+        known = self.known[partition]
+        at = await self._found(partition)
+        if at is None:
+            return
+        if not known.is_validated:
+            await self._validate(partition, at)
+            return
+        row = {
+            "partition": partition,
+            "current_leader_epoch": known.epoch,
+            "fetch_offset": known.position,
+            "partition_max_bytes": 1 << 20,
+        }
+        body = {"max_wait": wire.NO_TIME, "min_bytes": 1, "session_epoch": -1, "forgotten_topics_data": []}
+        topics = [{"topic_id": known.topic, "partitions": [{**row, "replica_directory_id": None}]}]
+        told = await self._call(at, wire.FETCH, FETCH, {**body, "topics": topics})
+        found = told.responses[0].partitions[0]
+        if found.error_code == wire.OUT_OF_RANGE:
+            self._lost(partition, 0, "out of range")
+        elif found.error_code != wire.NONE:
+            await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
+        else:
+            self._deliver(partition, wire.records(found.records))
+
+    def _deliver(self, partition: int, read: list[wire.Read]) -> None:
+        known = self.known[partition]
+        for item in read:
+            known.position, known.fetched = item.offset + 1, item.epoch
+            if self.mutant == "skips-a-record" and item.offset == 2:
+                continue
+            for _ in range(2 if self.mutant == "delivers-twice" and item.offset == 2 else 1):
+                told = {"partition": partition, "offset": item.offset, "value": item.value, "epoch": item.epoch}
+                self.hear({"event": "delivered", **told})
+
+    async def _validate(self, partition: int, at: tuple[str, int]) -> None:
+        """Ask the leader where the log ends for the epoch that was read last (KIP-320)."""
+        known = self.known[partition]
+        epoch = known.epoch
+        row = {"partition": partition, "current_leader_epoch": epoch, "leader_epoch": known.fetched}
+        body = {"replica_id": -1, "topics": [{"topic": self.command["topic"], "partitions": [row]}]}
+        told = await self._call(at, wire.OFFSET_FOR_LEADER_EPOCH, EPOCHS, body)
+        found = told.topics[0].partitions[0]
+        if found.error_code != wire.NONE:
+            await self._failed(is_news=False)
+        elif self.mutant != "overlooks-truncation" and (
+            found.end_offset < known.position or found.leader_epoch < known.fetched
+        ):
+            self._lost(partition, found.end_offset, "truncated")
+        elif epoch == known.epoch:
+            known.is_validated = True
+
+    def _lost(self, partition: int, offset: int, why: str) -> None:
+        self.known[partition].is_over = True
+        self.hear({"event": "truncated", "partition": partition, "offset": offset, "error": why})

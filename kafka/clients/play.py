@@ -1,0 +1,305 @@
+"""One history played with one client: the cluster's moves are made, and the client's requests are answered when the history says.
+
+The client does as it likes. A request that the history does not wait for is answered at once, from what the broker knows; a request
+that does not come in time is passed over. What happened is what is judged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.brokers import POLL, Connection, Request, clock
+from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.history import BESIDES, SILENT, History, Move
+from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
+from fencepost.model.language.errors import DisabledError, DomainError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LATE = "the client did not start in time"
+SLOW = 0.2
+"""Seconds that a slow broker takes to answer."""
+MOST_REQUESTS = 300
+"""Requests after which a client that has not recovered is not waited for any longer."""
+WARM = 2
+"""Records that are there, and read or written, before the history begins."""
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds: the client's backoff, how long the history waits for a request, for the client to start, and to recover in the end."""
+
+    backoff: float = 0.03
+    grace: float = 0.09
+    start: float = 6.0
+    recover: float = 3.0
+
+
+class Session(Protocol):
+    """A client, producing or consuming, as the driver has it."""
+
+    async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
+        """Start a client."""
+
+    def produce(self, partition: int, value: str) -> None:
+        """Let it write a record."""
+
+    async def stop(self) -> None:
+        """Stop it."""
+
+
+class Player:
+    """A history while it is played."""
+
+    def __init__(self, history: History, session: Session, times: Times) -> None:
+        self.history, self.session, self.times = history, session, times
+        self.world = World(history)
+        self.partitions = int(history.constants.partitions)
+        self.play = Play(history.role, self.partitions, backoff=times.backoff)
+        self.play.has_old_brokers = bool(history.constants.old_brokers)
+        self.began = clock()
+        self.servers: dict[int, asyncio.Server] = {}
+        self.connections: set[Connection] = set()
+        self.waiting: tuple[bool, asyncio.Future[Request]] | None = None
+        self.polling: set[Request] = set()
+        self.held: dict[bool, Request | None] = {True: None, False: None}
+        self.outstanding: dict[str, int] = {}
+        """Values that the client has to write or read, each with its partition."""
+        self.reported: set[int] = set()
+        self.done = asyncio.Event()
+        self.settled = 0
+        """Requests since the cluster is at rest, and one more."""
+
+    def now(self) -> float:
+        """Return the seconds since the beginning."""
+        return clock() - self.began
+
+    def note(self, event: Event) -> None:
+        """Keep an event."""
+        self.play.events.append(event)
+        if event.kind == "request" and self.settled:
+            self.settled += 1
+            if self.settled > MOST_REQUESTS:
+                self.done.set()
+
+    async def run(self) -> Play:
+        """Play the history."""
+        try:
+            for broker in range(self.world.c.brokers):
+                await self._open(broker)
+            await self._begin()
+            for move in self.history.moves:
+                if self.play.broken:
+                    break
+                await self._move(move)
+            await self._settle()
+        except TimeoutError:
+            self.play.broken = self.play.broken or LATE
+        finally:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.session.stop(), self.times.recover)
+            for broker in list(self.servers):
+                self._close(broker)
+        newest = self.world.s.image[self.world.s.newest]
+        for partition in range(self.partitions):
+            for epoch in range(newest.partition[partition].epoch + 1):
+                topic = newest.partition[partition].topic
+                self.play.logs[partition, topic] = [item.value for item in self.world.logs[partition, topic, epoch]]
+        return self.play
+
+    async def _open(self, broker: int) -> None:
+        told = self.world.s.image[self.world.s.newest].endpoint[broker]
+        if told != NOBODY:
+            loop = asyncio.get_running_loop()
+            server = await loop.create_server(lambda: Connection(self, broker, self.connections.add), "127.0.0.1", 0)
+            self.servers[broker] = server
+            self.world.ports[broker, told] = server.sockets[0].getsockname()[1]
+
+    def _close(self, broker: int) -> None:
+        self.servers.pop(broker).close()
+        for connection in [item for item in self.connections if item.broker == broker]:
+            self.connections.discard(connection)
+            if connection.transport is not None:
+                connection.transport.abort()
+
+    async def _begin(self) -> None:
+        """Start the client and let it do what it does without any trouble; its next request waits for the history."""
+        command = {
+            "role": self.play.role,
+            "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
+            "topic": TOPIC,
+            "partitions": self.partitions,
+            "backoff": round(self.times.backoff * 1000),
+            "timeout": round(max(15.0, self.times.recover) * 1000),
+        }
+        if self.play.role == "consumer":
+            for _ in range(WARM):
+                self._more()
+        await self.session.start(command, self._hear)
+        if self.play.role == "producer":
+            self._more()
+        await asyncio.wait_for(self.done.wait(), self.times.start)
+        if self.play.role == "producer":
+            self._more()
+        self.held[True] = await self._wanted(is_data=True)
+
+    def _more(self, partition: int | None = None) -> None:
+        """Give the client something to write or to read."""
+        for place in range(self.partitions) if partition is None else (partition,):
+            self.done.clear()
+            if self.play.role == "producer":
+                self.world.written += 1
+                value = f"w{self.world.written}"
+                self.outstanding[value] = place
+                self.note(Event("written", self.now(), partition=place, value=value))
+                self.session.produce(place, value)
+            else:
+                value = self.world.write(place)
+                self.outstanding[value] = place
+                self.note(Event("written", self.now(), partition=place, value=value))
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        """Take an event of the client."""
+        if told["event"] in ("died", "broken"):
+            self.play.broken = told["error"] if told["event"] == "died" else f"the client was not made: {told['error']}"
+            self.done.set()
+            return
+        kind = {"truncated": "reported", "error": "reported"}.get(told["event"], told["event"])
+        partition = told.get("partition", NOBODY)
+        self.note(
+            Event(
+                kind,
+                self.now(),
+                partition=partition,
+                offset=told.get("offset", NOBODY),
+                epoch=told.get("epoch") or 0,
+                value=told.get("value", ""),
+                error=told.get("error", "")[:200],
+            )
+        )
+        if kind in ("acked", "failed", "delivered"):
+            self.outstanding.pop(told.get("value", ""), None)
+        if told["event"] == "truncated":
+            self.reported.add(partition)
+            self.outstanding = {value: place for value, place in self.outstanding.items() if place != partition}
+        if not self.outstanding:
+            self.done.set()
+
+    def arrived(self, request: Request) -> None:
+        """Take a request: the history waits for it, or it is answered now."""
+        if request.message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+            request.build()
+            asyncio.get_running_loop().call_later(SLOW * (request.broker in self.world.slow), request.send)
+        elif self.waiting is not None and self.waiting[0] == request.is_data and not self.waiting[1].done():
+            self.waiting[1].set_result(request)
+        elif self._is_idle(request):
+            self.polling.add(request)
+            asyncio.get_running_loop().call_later(POLL, self._end_poll, request)
+        else:
+            request.send()
+
+    def _is_idle(self, request: Request) -> bool:
+        """Say whether it is a fetch for which there is nothing yet."""
+        if request.message.api != wire.FETCH:
+            return False
+        request.build()
+        is_empty = not any(event.error or event.epoch != NOBODY for event in request.told if event.kind == "answer")
+        request.built = None
+        return is_empty
+
+    def _end_poll(self, request: Request) -> None:
+        if request in self.polling:
+            self.polling.discard(request)
+            request.send()
+
+    async def _wanted(self, *, is_data: bool) -> Request | None:
+        """Wait for a request of the client, for data or for metadata; None if none comes in time."""
+        if is_data and self.polling:
+            return self.polling.pop()
+        self.waiting = (is_data, asyncio.get_running_loop().create_future())
+        try:
+            return await asyncio.wait_for(self.waiting[1], self.times.grace)
+        except TimeoutError:
+            return None
+        finally:
+            self.waiting = None
+
+    async def _move(self, move: Move) -> None:
+        """Make one move of the history."""
+        if move.name in CLUSTER_ACTIONS or move.name in BESIDES:
+            await self._change(move)
+        elif move.name == "client_has_more":
+            self._more(*move.args)
+        elif move.name in ("client_sends_request", "client_refreshes", "client_refreshes_one_topic"):
+            is_data = move.name == "client_sends_request"
+            self.play.wanted += 1
+            self.held[is_data] = self.held[is_data] or await self._wanted(is_data=is_data)
+            self.play.followed += self.held[is_data] is not None
+        elif move.name not in SILENT:
+            is_data = move.name in (
+                "broker_answers_request",
+                "broker_answers_after_reassignment",
+                "client_receives_response",
+            )
+            request = self.held[is_data]
+            if request is not None and move.name.startswith("client"):
+                self._release(is_data=is_data)
+            elif request is not None:
+                request.build()
+
+    def _release(self, *, is_data: bool) -> None:
+        request, self.held[is_data] = self.held[is_data], None
+        if request is not None:
+            request.send()
+
+    async def _change(self, move: Move) -> None:
+        """Make a change of the cluster."""
+        try:
+            lost = self.world.apply(move)
+        except (
+            DisabledError,
+            DomainError,
+        ):  # a broker that learned less than in the model's history has nothing to follow
+            return
+        self.note(Event("moved", self.now(), value=str(move)))
+        self._note_lost(lost)
+        if move.name == "broker_stops":
+            self._close(move.args[0])
+        elif move.name == "broker_starts":
+            await self._open(move.args[0])
+
+    def _note_lost(self, lost: list[tuple[int, int]]) -> None:
+        for partition, offset in lost:
+            self.note(Event("lost", self.now(), partition=partition, offset=offset))
+
+    async def _settle(self) -> None:
+        """Let the cluster be as a history leaves it in the end, and the client get out of where it is."""
+        self._release(is_data=True)
+        self._release(is_data=False)
+        if self.play.broken:
+            return
+        self._note_lost(self.world.settle())
+        self.note(Event("settled", self.now()))
+        self.settled = 1
+        gone = {
+            value
+            for value, place in self.outstanding.items()
+            if self.play.role == "consumer" and not self._is_there(value, place)
+        }
+        self.outstanding = {value: place for value, place in self.outstanding.items() if value not in gone}
+        self._more()
+        self.outstanding = {value: place for value, place in self.outstanding.items() if place not in self.reported}
+        if not self.outstanding:
+            self.done.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.done.wait(), self.times.recover)
+
+    def _is_there(self, value: str, partition: int) -> bool:
+        """Say whether a record is in the leader's log: what was cut off need not be read."""
+        now = self.world.s.image[self.world.s.newest].partition[partition]
+        return any(item.value == value for item in self.world.logs[partition, now.topic, now.epoch])

@@ -1,0 +1,356 @@
+"""The rules that clients are judged by: each a sentence of a KIP, and what of a play it is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.clients.beliefs import SLACK, Belief, Beliefs, beliefs
+from fencepost.kafka.clients.events import NOBODY
+from fencepost.kafka.clients.wire import FENCED_EPOCH, NOT_LEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.kafka.clients.events import Event, Play
+
+WITHOUT_ASKING = 3
+"""Requests that may follow an error at the same broker before the client asks for metadata: it may ask at the same time."""
+REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a client has to do, in the words of its source."""
+
+    name: str
+    source: str
+    sentence: str
+
+
+RULES = (
+    Rule(
+        "epochs-never-fall",
+        "KIP-320",
+        "The client remembers the last known leader epoch of a partition and uses no older one.",
+    ),
+    Rule(
+        "older-metadata-is-ignored",
+        "SEED-951-15",
+        "Accepted leader information is never overridden by the information of a stale leader.",
+    ),
+    Rule(
+        "older-hint-is-ignored",
+        "SEED-951-12",
+        "A client accepts new leader information only if its leader epoch is greater than the one it knows.",
+    ),
+    Rule(
+        "newer-hint-is-used",
+        "SEED-951-13",
+        "The client uses an accepted leader in subsequent retries of produce and fetch.",
+    ),
+    Rule(
+        "newer-metadata-is-used",
+        "KIP-320",
+        "Metadata with a newer leader epoch replaces the leader that the client knows.",
+    ),
+    Rule(
+        "no-leader-no-request",
+        "not in a KIP",
+        "A newer answer that names no leader takes the old one away: nothing is sent until there is one.",
+    ),
+    Rule("only-to-named-leaders", "KIP-951", "Produce and fetch requests go to a broker that was named leader."),
+    Rule(
+        "error-asks-for-metadata",
+        "SEED-951-17",
+        "After such an error the client requests an expedited asynchronous metadata refresh.",
+    ),
+    Rule(
+        "retry-waits-for-the-backoff",
+        "SEED-951-21",
+        "Subsequent retries to the same leader epoch are still subject to the backoff.",
+    ),
+    Rule(
+        "epoch-is-not-forgotten",
+        "twmb/franz-go#1331",
+        "A metadata answer without leader and epoch does not erase the leader epoch.",
+    ),
+    Rule(
+        "validates-before-delivering",
+        "KIP-320",
+        "On a new leader epoch the position is validated by OffsetForLeaderEpoch first.",
+    ),
+    Rule(
+        "truncation-is-noticed",
+        "KIP-320",
+        "A truncation of what was read is reported, or the position reset as configured.",
+    ),
+    Rule("no-record-is-skipped", "KIP-320", "The consumer misses no record of the log without a report."),
+    Rule("no-record-is-delivered-twice", "KIP-320", "The consumer sees no record twice without a reset."),
+    Rule("recovers", "K951-L1", "A client that is wrong about a partition's leader finds it in the end."),
+    Rule(
+        "finds-a-new-topic",
+        "KAFKA-12257",
+        "A producer finds a topic that was created again under its name, by the new id, in the end.",
+    ),
+)
+NAMES = tuple(rule.name for rule in RULES)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A rule that was broken, by which event, and why."""
+
+    rule: str
+    event: Event
+    why: str
+
+
+class Judge:
+    """Judges one play: `exercised` counts how often each rule could have been broken, `broken` has the verdicts."""
+
+    def __init__(self, play: Play) -> None:
+        self.play = play
+        self.beliefs = beliefs(play)
+        self.exercised: Counter[str] = Counter()
+        self.broken: list[Verdict] = []
+        for partition in range(play.partitions):
+            self.events = [item for item in play.events if item.partition in (partition, NOBODY)]
+            self.sent = [item for item in self.events if item.kind == "request"]
+            for look in LOOKS:
+                look(self, partition)
+
+    def count(self, rule: str, times: int = 1) -> None:
+        """Count that a rule could have been broken."""
+        self.exercised[rule] += times
+
+    def breaks(self, rule: str, event: Event, why: str) -> None:
+        """Note that a rule was broken; the first time in a play."""
+        if rule not in {item.rule for item in self.broken}:
+            self.broken.append(Verdict(rule, event, why))
+
+    def data(self) -> Iterator[Event]:
+        """Yield the produce and fetch requests for the partition."""
+        return (item for item in self.sent if item.api in ("produce", "fetch"))
+
+
+def _brokers(judge: Judge, partition: int) -> None:
+    """Look where requests for data go."""
+    known = judge.beliefs[partition]
+    seen: set[int] = set()
+    for request in judge.data():
+        possible = known.possible(request)
+        if not possible:
+            continue
+        judge.count("only-to-named-leaders")
+        newest = possible[0]
+        if (
+            newest.by is not None
+            and len(known.trail) > 1
+            and newest is not known.trail[0]
+            and id(newest.by) not in seen
+        ):
+            seen.add(id(newest.by))
+            judge.count("no-leader-no-request" if newest.leader == NOBODY else f"newer-{newest.by.kind}-is-used")
+        for event in _ignored(known, request):
+            if id(event) not in seen and event.leader != newest.leader:
+                seen.add(id(event))
+                judge.count(f"older-{event.kind}-is-ignored")
+        if not any(item.leader == request.broker for item in possible):
+            _blame(judge, known, request, newest)
+
+
+def _ignored(known: Beliefs, request: Event) -> list[Event]:
+    """Return the older news that the client had when it sent a request, since what it believed last."""
+    newest = known.possible(request)[0]
+    return [event for event in known.ignored if newest.at < event.at <= request.since - SLACK]
+
+
+def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
+    """Say which rule a request to the wrong broker breaks: the newest news that it does not heed, or the older news that it does."""
+    shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
+    for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
+        if event.leader == request.broker:
+            known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
+            then = max(known_then, key=lambda item: (item.topic, item.epoch))
+            why = f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} after {then.leader} led in epoch {then.epoch}"
+            judge.breaks(f"older-{event.kind}-is-ignored", request, why)
+            return
+    was_named = any(item.leader == request.broker for item in known.trail if item.at <= request.at)
+    if newest.leader == NOBODY:
+        judge.breaks("no-leader-no-request", request, shown)
+    elif was_named and newest.by is not None:
+        judge.breaks(f"newer-{newest.by.kind}-is-used", request, shown)
+    else:
+        judge.breaks("only-to-named-leaders", request, shown)
+
+
+def _epochs(judge: Judge, partition: int) -> None:
+    """Look at the leader epochs in requests."""
+    known = judge.beliefs[partition]
+    used: list[Event] = []
+    for request in judge.sent:
+        if request.api not in ("fetch", "validate", "list"):
+            continue
+        possible = known.possible(request)
+        if not possible:
+            continue
+        before = [item for item in used if item.at <= request.since - SLACK]
+        newest = max((item.epoch for item in before), default=NOBODY)
+        is_other = any(item.epoch == NOBODY or item.topic != possible[0].topic for item in known.trail)
+        if not is_other and newest != NOBODY:
+            if any(event.at < request.since for event in known.ignored):
+                judge.count("epochs-never-fall")
+            if NOBODY < request.epoch < newest:
+                why = f"{request.api} names epoch {request.epoch} after {newest}"
+                judge.breaks("epochs-never-fall", request, why)
+            told = [item for item in judge.events if item.kind == "metadata" and item.leader == item.epoch == NOBODY]
+            if any(item.at <= request.since - SLACK for item in told):
+                judge.count("epoch-is-not-forgotten")
+                if request.epoch == NOBODY:
+                    judge.breaks("epoch-is-not-forgotten", request, f"{request.api} names no epoch after {newest}")
+        if request.epoch != NOBODY:
+            used.append(request)
+
+
+def _errors(judge: Judge, partition: int) -> None:
+    """Look at what follows an error: a request for metadata, and not too soon the next try."""
+    known = judge.beliefs[partition]
+    refused = [item for item in judge.events if item.kind == "answer" and item.error in REFUSED]
+    for answer in refused:
+        later = [item for item in judge.data() if item.since >= answer.at and item.at > answer.at]
+        if not later:
+            continue
+        news = _news(judge, known, answer)
+        _asks(judge, answer, later, bool(news))
+        retry = later[0]
+        if not set(retry.value.split()) & _last_values(judge, answer):
+            continue  # another batch, which was not tried before
+        if answer.api == "produce" and judge.play.backoff and not any(item.at <= retry.at for item in news):
+            judge.count("retry-waits-for-the-backoff")
+            if retry.at - answer.at < judge.play.backoff / 2:
+                why = f"sent again {1000 * (retry.at - answer.at):.0f} ms after the error, with a backoff of {1000 * judge.play.backoff:.0f} ms"
+                judge.breaks("retry-waits-for-the-backoff", retry, why)
+
+
+def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
+    """Return what the client was told, since it sent the request that was refused, of leaders that are newer than the one it sent it to."""
+    refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
+    before = known.possible(refused[-1])[:1] if refused else []
+    began = refused[-1].at if refused else answer.at
+    return [
+        item
+        for item in (*known.trail, *known.optional)
+        if item.at >= began - SLACK and not any((item.topic, item.epoch) == (one.topic, one.epoch) for one in before)
+    ]
+
+
+def _last_values(judge: Judge, answer: Event) -> set[str]:
+    """Return what was in the request that was refused."""
+    sent = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
+    return set(sent[-1].value.split()) if sent else set()
+
+
+def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> None:  # noqa: FBT001 (one of two cases)
+    """Look whether the client asks for metadata after an error that brings no news."""
+    asked = [item.at for item in judge.sent if item.api == "metadata" and item.at >= answer.at - SLACK]
+    again = [item for item in later if item.broker == answer.broker]
+    if is_news or not again:
+        return
+    judge.count("error-asks-for-metadata")
+    if len(again) > WITHOUT_ASKING and (not asked or asked[0] > again[WITHOUT_ASKING].at):
+        judge.breaks(
+            "error-asks-for-metadata", again[WITHOUT_ASKING], f"{len(again)} more requests, and none for metadata"
+        )
+
+
+def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
+    """Look whether a position is validated before records of a new epoch are delivered."""
+    read: Event | None = None
+    if judge.play.has_old_brokers:
+        return
+    for answer in judge.events:
+        if answer.kind != "answer" or answer.api != "fetch" or answer.offset == NOBODY or answer.error:
+            continue
+        asked = [
+            item for item in judge.sent if item.api == "fetch" and item.broker == answer.broker and item.at <= answer.at
+        ]
+        request = asked[-1]
+        if read is not None and request.epoch > read.epoch != NOBODY and answer.topic == 0:
+            judge.count("validates-before-delivering")
+            checked = [item for item in judge.sent if item.api == "validate" and read.at < item.at <= answer.at]
+            if (
+                not any(item.epoch == request.epoch for item in checked)
+                and request.fetched == NOBODY
+                and not _reported(judge, answer.at)
+            ):
+                why = f"epoch {request.epoch} is read from without a question where epoch {read.epoch} ends"
+                judge.breaks("validates-before-delivering", request, why)
+        read = request
+
+
+def _reported(judge: Judge, before: float) -> bool:
+    return any(item.kind == "reported" and item.at <= before for item in judge.events)
+
+
+def _records(judge: Judge, partition: int) -> None:
+    """Look at what was delivered: all of the log, once, unless something was reported."""
+    if judge.play.role != "consumer" or (partition, 0) not in judge.play.logs:
+        return
+    read = [item for item in judge.events if item.kind == "delivered"]
+    log = judge.play.logs[partition, 0]
+    twice = next((item for place, item in enumerate(read) if item.value in {one.value for one in read[:place]}), None)
+    judge.count("no-record-is-delivered-twice", len(read))
+    if twice is not None and not _reported(judge, twice.at):
+        judge.breaks("no-record-is-delivered-twice", twice, f"offset {twice.offset} was delivered before")
+    known = {item.value for item in read}
+    last = max((place for place, value in enumerate(log) if value in known), default=NOBODY)
+    missed = [place for place, value in enumerate(log[: last + 1]) if value not in known]
+    gone = [item for item in read if item.value not in log]
+    rule = "truncation-is-noticed" if gone else "no-record-is-skipped"
+    judge.count("no-record-is-skipped", 0 if gone else len(read))
+    if gone and judge.play.has_old_brokers:
+        return
+    if gone:
+        judge.count("truncation-is-noticed")
+    if missed:
+        after = next(item for item in read if item.value in log[missed[0] + 1 :])
+        if not _reported(judge, after.at):
+            judge.breaks(rule, after, f"offset {missed[0]} of the log was never delivered, and nothing was reported")
+
+
+def _recovery(judge: Judge, partition: int) -> None:
+    """Look whether all that was to be written or read was, or a truncation was reported."""
+    if judge.play.broken:
+        return
+    settled = next((item for item in judge.events if item.kind == "settled"), None)
+    log = [value for (place, _), values in judge.play.logs.items() if place == partition for value in values]
+    done = {item.value for item in judge.events if item.kind in ("acked", "delivered")}
+    is_over = any(item.kind == "reported" for item in judge.events) and judge.play.role == "consumer"
+    wanted = [
+        item for item in judge.events if item.kind == "written" and (judge.play.role == "producer" or item.value in log)
+    ]
+    if settled is None or is_over or not wanted:
+        return
+    rule = (
+        "recovers" if all(topic == 0 for place, topic in judge.play.logs if place == partition) else "finds-a-new-topic"
+    )
+    if rule == "finds-a-new-topic" and judge.play.role == "consumer":
+        return  # an offset of the old topic may be one of the new topic, and no KIP says what it means there
+    judge.count(rule)
+    last = wanted[-1]
+    stuck = (
+        [item for item in wanted if item.value not in done]
+        if judge.play.role == "producer"
+        else [last] * (last.value not in done)
+    )
+    if stuck:
+        judge.breaks(
+            rule,
+            stuck[0],
+            f"{stuck[0].value} was not {'acknowledged' if judge.play.role == 'producer' else 'delivered'}",
+        )
+
+
+LOOKS: tuple[Callable[[Judge, int], None], ...] = (_brokers, _epochs, _errors, _validation, _records, _recovery)

@@ -1,0 +1,241 @@
+"""Defects that users of clients reported, and others, each as a history that shows it: in which version it is, and in which it is not."""
+
+from __future__ import annotations
+
+from fencepost.kafka.clients.history import Story
+from fencepost.model.language.errors import UsageError, nearest
+
+ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
+"""The client asks for metadata, and is answered."""
+TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
+"""The client sends a request for data, and is answered."""
+
+STORIES = (
+    Story(
+        "no-epoch-accepted",
+        "twmb/franz-go#1331",
+        "After an election metadata names the new leader without its epoch (-1). After six such answers the consumer believes it, fetches without "
+        "an epoch and without a validated position, and misses that the log is shorter.",
+        {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
+        (
+            "epoch-is-unknown 0",
+            "records-are-lost 0",
+            "controller-elects-leader 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+            "broker-stops 0",
+            *ASKS * 9,
+            *TRIES,
+        ),
+        ("truncation-is-noticed",),
+        ("franz-go==1.20.6",),
+        ("franz-go==1.22.2",),
+    ),
+    Story(
+        "no-leader-in-a-hint",
+        "confluentinc/librdkafka#5430",
+        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader again. The report says that the client is "
+        "stuck.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
+        (
+            "leader-is-missing 0",
+            *TRIES,
+            *ASKS,
+            "controller-elects-leader 0 1",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+        ),
+        ("recovers",),
+        (),
+        ("librdkafka==2.3.0", "java==4.4.0"),
+        ("librdkafka==2.12.1", "librdkafka==2.16.1"),
+    ),
+    Story(
+        "rolling-upgrade",
+        "confluentinc/librdkafka#4796",
+        "The broker that leads next is older and gives no leader epochs. The client takes -1 for an older epoch, or for no leader, and finds nobody.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
+        ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
+        ("recovers", "newer-metadata-is-used"),
+        ("librdkafka==2.4.0", "librdkafka==2.6.1", "franz-go==1.22.2"),
+        ("librdkafka==2.8.0", "librdkafka==2.16.1", "franz-go==1.20.6", "java==4.4.0"),
+    ),
+    Story(
+        "no-leader-erases-the-epoch",
+        "found here",
+        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another broker is believed then, and the client "
+        "goes back to a leader of an older epoch.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
+        (
+            "controller-elects-leader 0 1",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            *TRIES,
+            "leader-is-unknown 0",
+            *(*TRIES, *ASKS) * 4,
+        ),
+        ("older-metadata-is-ignored",),
+        ("librdkafka==2.16.1",),
+        ("franz-go==1.22.2",),
+        ("java==4.4.0",),
+        plays=50,
+    ),
+    Story(
+        "two-leaders-in-one-epoch",
+        "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
+        "Metadata names one leader and then another within milliseconds. The client believes the one and fetches from the other, for ever.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
+        (
+            "controller-elects-leader 0 1",
+            "controller-elects-leader 0 0",
+            "broker-learns 0 1",
+            *TRIES,
+            "broker-learns 1 2",
+            "broker-learns 0 2",
+        ),
+        ("newer-metadata-is-used", "newer-hint-is-used", "recovers"),
+        (),
+        ("java==4.4.0", "franz-go==1.22.2"),
+        ("librdkafka==2.12.1", "librdkafka==2.16.1"),
+        plays=200,
+    ),
+    Story(
+        "idle-consumer-forgets-its-epoch",
+        "found here",
+        "A fetch that brings nothing sets the leader epoch of the position to -1, so it is not validated: an idle consumer misses a truncation.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        (
+            *TRIES,
+            "records-are-lost 0",
+            "controller-elects-leader 0 2",
+            "broker-learns 0 1",
+            "broker-learns 1 1",
+            "broker-learns 2 1",
+        ),
+        ("truncation-is-noticed",),
+        ("kafka-python==3.0.12",),
+        ("java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2"),
+    ),
+    Story(
+        "hint-to-a-broker-that-has-gone",
+        "found here",
+        "A hint names a leader that has stopped meanwhile. The consumer wants to validate its position there, and now and then it sends nothing more.",
+        {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
+        ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1", *TRIES),
+        ("recovers",),
+        ("librdkafka==2.16.1",),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
+        plays=50,
+    ),
+    Story(
+        "validated-by-an-older-leader",
+        "found here",
+        "While the consumer waits for an older leader to validate its position, metadata names the next leader. The answer of the older one is taken "
+        "for an answer of the next, whose log is shorter: the truncation is missed.",
+        {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
+        (
+            *("broker-is-slow 1", "controller-elects-leader 0 1", "records-are-lost 0", "controller-elects-leader 0 0"),
+            *("broker-learns 0 1", "broker-learns 1 1", *TRIES[:2], "broker-learns 0 2", *TRIES[2:]),
+            *("leader-is-missing 1", *TRIES, *ASKS, *TRIES),
+        ),
+        ("truncation-is-noticed", "validates-before-delivering"),
+        ("librdkafka==2.16.1",),
+        ("java==4.4.0", "franz-go==1.22.2"),
+    ),
+    Story(
+        "new-topic-with-smaller-epochs",
+        "confluentinc/librdkafka#4898, KAFKA-12257",
+        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them with those of the old topic, or fails the "
+        "record, as the id is another.",
+        {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "recreations": 1},
+        (
+            *("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1"),
+            *TRIES,
+            *("topic-is-recreated 0 0", "broker-learns 0 2", "broker-learns 1 2"),
+            *ASKS,
+            *TRIES,
+        ),
+        ("finds-a-new-topic", "newer-metadata-is-used"),
+        ("librdkafka==2.16.1", "franz-go==1.22.2"),
+        ("java==4.4.0", "kafka-python==3.0.12"),
+    ),
+    Story(
+        "old-leader-while-there-is-none",
+        "found here",
+        "Metadata names nobody, in a newer epoch. The consumer fetches from the old leader on, in the old epoch, and is refused each time.",
+        {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
+        ("no-leader-no-request",),
+        ("java==4.4.0",),
+        ("librdkafka==2.16.1", "franz-go==1.22.2"),
+        plays=50,
+    ),
+    Story(
+        "hinted-leader-while-there-is-none",
+        "found here",
+        "A hint names a leader, and metadata then names nobody, in a newer epoch. The producer writes to the leader of the hint on, and is refused.",
+        {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
+        (
+            *(
+                "controller-elects-leader 0 2",
+                "controller-elects-leader 0 1",
+                "broker-learns 0 1",
+                "leader-is-missing 0",
+            ),
+            *("broker-learns 1 2", *TRIES, "broker-learns 0 2", *TRIES),
+            *(*ASKS, *TRIES) * 3,
+        ),
+        ("no-leader-no-request",),
+        ("franz-go==1.22.2",),
+        ("java==4.4.0", "librdkafka==2.16.1"),
+        plays=50,
+    ),
+    Story(
+        "partition-without-a-leader-beside-a-hint",
+        "confluentinc/librdkafka#5280",
+        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills in one, reads what was never written, and "
+        "its process dies.",
+        {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
+        ("controller-elects-leader 0 1", "leader-is-missing 1", "broker-learns 0 1", *TRIES, *TRIES),
+        (),
+        (),
+        ("librdkafka==2.3.0", "java==4.4.0", "franz-go==1.22.2"),
+        ("librdkafka==2.16.1",),
+        plays=200,
+    ),
+    Story(
+        "epoch-without-a-leader-change",
+        "found here",
+        "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of NOT_LEADER_OR_FOLLOWER only, and believes older metadata.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
+        (
+            *(
+                "controller-elects-leader 0 1",
+                "controller-elects-leader 0 0",
+                "broker-learns 0 1",
+                "broker-learns 0 2",
+                "broker-learns 1 1",
+            ),
+            *TRIES,
+            "client-sends-request 0",
+            *ASKS,
+        ),
+        ("older-metadata-is-ignored", "newer-hint-is-used"),
+        ("franz-go==1.22.2",),
+        ("java==4.4.0",),
+        plays=50,
+    ),
+)
+
+
+def story(name: str) -> Story:
+    """Return a story; raise UsageError for a name that there is not."""
+    found = next((item for item in STORIES if item.name == name), None)
+    if found is None:
+        names = [item.name for item in STORIES]
+        raise UsageError(
+            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of the tables has a name such as "
+            "'walk 951.125'."
+        )
+    return found

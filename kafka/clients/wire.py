@@ -1,0 +1,210 @@
+"""Kafka's messages as kio has them, which is generated from Kafka's schemas: every version of every message."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import struct
+import typing
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from fencepost.model.language.errors import UsageError
+
+PRODUCE, FETCH, LIST_OFFSETS, METADATA, FIND_COORDINATOR = 0, 1, 2, 3, 10
+API_VERSIONS, INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 18, 22, 23
+OFFERED: dict[int, tuple[int, int]] = {
+    PRODUCE: (3, 12),
+    FETCH: (4, 17),
+    LIST_OFFSETS: (1, 8),
+    METADATA: (0, 13),
+    FIND_COORDINATOR: (0, 6),
+    API_VERSIONS: (0, 4),
+    INIT_PRODUCER_ID: (0, 5),
+    OFFSET_FOR_LEADER_EPOCH: (2, 4),
+}
+"""The versions that the scripted cluster speaks: the newest by name of the topic for Produce, by topic id for Fetch."""
+NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
+UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 35, 74, 75, 100
+NO_TIME = dt.timedelta(0)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A request as it came: which, in which version, by which number its answer is known, and what it says."""
+
+    api: int
+    version: int
+    correlation: int
+    body: Any
+    client: str = ""
+
+
+@cache
+def kio() -> Any:
+    """Return the library; raise UsageError if it is not installed."""
+    try:
+        serial, index = import_module("kio.serial"), import_module("kio.index")
+        return serial, index, import_module("kio.records.readers"), import_module("kio.records.writers")
+    except ImportError as error:
+        raise UsageError(
+            "the scripted cluster speaks Kafka's protocol by the library `kio`, which is not installed: "
+            "`pip install 'fencepost[clients]'` brings it."
+        ) from error
+
+
+@cache
+def schema(api: int, version: int, *, is_answer: bool) -> Any:
+    """Return the class of a request or of its answer."""
+    index = kio()[1]
+    return (index.load_response_schema if is_answer else index.load_request_schema)(api, version)
+
+
+@cache
+def reader(kind: Any) -> Any:
+    """Return the function that reads one of these from bytes."""
+    return kio()[0].entity_reader(kind)
+
+
+@cache
+def writer(kind: Any) -> Any:
+    """Return the function that writes one of these."""
+    return kio()[0].entity_writer(kind)
+
+
+def _leaves(hint: Any) -> list[Any]:
+    """Return the classes that a type hint is made of."""
+    inside = typing.get_args(hint)
+    return [leaf for one in inside for leaf in _leaves(one)] if inside else [hint]
+
+
+@cache
+def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
+    """Return each field of a message: its name, the class of the records in it or of its code of an error, and which of both it is."""
+    hints = typing.get_type_hints(kind)
+    found = []
+    for item in fields(kind):
+        leaves = _leaves(hints[item.name])
+        inner = next((one for one in leaves if hasattr(one, "__api_key__")), None)
+        error = next((one for one in leaves if getattr(one, "__name__", "") == "ErrorCode"), None)
+        found.append((item.name, inner or error, error is not None))
+    return tuple(found)
+
+
+def made(kind: Any, values: dict[str, Any]) -> Any:
+    """Return a message of plain values; those that this version does not have are left out."""
+    given: dict[str, Any] = {}
+    for name, inner, is_error in _parts(kind):
+        if name not in values:
+            continue
+        value = values[name]
+        if is_error:
+            given[name] = inner(value)
+        elif inner is None or value is None:
+            given[name] = tuple(value) if isinstance(value, list) else value
+        elif isinstance(value, list):
+            given[name] = tuple(made(inner, item) for item in value)
+        else:
+            given[name] = made(inner, value)
+    return kind(**given)
+
+
+def framed(body: bytes) -> bytes:
+    """Return bytes with their length before them."""
+    return struct.pack(">i", len(body)) + body
+
+
+def _written(header: dict[str, Any], kind: Any, values: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    writer(kind.__header_schema__)(buffer, made(kind.__header_schema__, header))
+    writer(kind)(buffer, made(kind, values))
+    return framed(buffer.getvalue())
+
+
+def answer(message: Message, values: dict[str, Any]) -> bytes:
+    """Return the answer to a request, in its version."""
+    return _written(
+        {"correlation_id": message.correlation}, schema(message.api, message.version, is_answer=True), values
+    )
+
+
+def request(api: int, version: int, correlation: int, values: dict[str, Any]) -> bytes:
+    """Return a request as bytes."""
+    header = {
+        "request_api_key": api,
+        "request_api_version": version,
+        "correlation_id": correlation,
+        "client_id": "fencepost",
+    }
+    return _written(header, schema(api, version, is_answer=False), values)
+
+
+def read_request(frame: bytes) -> Message:
+    """Read a request. Of ApiVersions in a version that is unknown only the header counts, as KIP-511 says."""
+    api, version, correlation = struct.unpack_from(">hhi", frame)
+    low, high = OFFERED.get(api, (1, 0))
+    if not low <= version <= high:
+        return Message(api, version, correlation, None)
+    kind = schema(api, version, is_answer=False)
+    header, size = reader(kind.__header_schema__)(frame, 0)
+    body, _ = reader(kind)(frame, size)
+    return Message(api, version, correlation, body, header.client_id or "")
+
+
+def read_answer(frame: bytes, api: int, version: int) -> Any:
+    """Read the answer to a request of this version."""
+    kind = schema(api, version, is_answer=True)
+    _, size = reader(kind.__header_schema__)(frame, 0)
+    return reader(kind)(frame, size)[0]
+
+
+def refusal_of_versions(message: Message) -> bytes:
+    """Return the answer to an ApiVersions request that is too new: version 0, with the error and what is offered."""
+    return answer(Message(API_VERSIONS, 0, message.correlation, None), versions(UNSUPPORTED))
+
+
+def versions(error: int = NONE) -> dict[str, Any]:
+    """Return the answer to ApiVersions."""
+    offered = [{"api_key": api, "min_version": low, "max_version": high} for api, (low, high) in OFFERED.items()]
+    return {"error_code": error, "api_keys": offered, "throttle_time": NO_TIME}
+
+
+@cache
+def batch(offset: int, epoch: int, value: str) -> bytes:
+    """Return one record as the batch that a broker keeps: its offset, the leader epoch of its append, and its value."""
+    _, _, _, writers = kio()
+    records = import_module("kio.records.schema")
+    when = dt.datetime.fromtimestamp(1_700_000_000, tz=dt.UTC)
+    record = records.Record(attributes=0, timestamp=when, offset=offset, key=None, value=value.encode(), headers=())
+    new = records.NewRecordBatch(
+        producer_id=-1,
+        producer_epoch=-1,
+        partition_leader_epoch=epoch,
+        base_sequence=-1,
+        records=(record,),
+        attributes=0,
+    )
+    buffer = io.BytesIO()
+    writers.write_batch(buffer, new)
+    return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Read:
+    """A record as a client reads it."""
+
+    offset: int
+    epoch: int
+    value: str
+
+
+def records(data: bytes | None) -> list[Read]:
+    """Return the records of some batches."""
+    found, place = [], 0
+    while data and place < len(data):
+        one, size = kio()[2].read_batch(data, place)
+        place += size
+        found += [Read(item.offset, one.partition_leader_epoch, (item.value or b"").decode()) for item in one.records]
+    return found

@@ -1,0 +1,262 @@
+"""The scripted cluster as data: what each broker believes, which logs the leaders have, and what they answer.
+
+Leaders, brokers and caches are a state of the model, changed by the model's own actions. Beside it are logs, and leaders that are missing.
+On the wire a leader epoch is twice the model's, so that a partition without a leader has an epoch between two leaders.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.events import NOBODY
+from fencepost.model.clients.discovery.constants import HintFrom
+from fencepost.model.clients.discovery.state import newest
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from fencepost.kafka.clients.history import History, Move
+
+TOPIC = "t"
+NO_PORT = 1
+"""A port at which nobody listens: of a broker that has moved before the history begins."""
+CLUSTER_ACTIONS = (
+    "controller_elects_leader",
+    "topic_is_recreated",
+    "broker_stops",
+    "broker_starts",
+    "broker_learns",
+    "replicas_follow",
+)
+
+
+class View(NamedTuple):
+    """What a broker believes of a partition; `epoch` is the model's, `wire_epoch` what it says, `leader` is -1 if there is none."""
+
+    topic: int
+    leader: int
+    epoch: int
+    wire_epoch: int
+
+
+class Record(NamedTuple):
+    """A record in a log: the leader epoch on the wire in which it was written, and its value."""
+
+    epoch: int
+    value: str
+
+
+@dataclass
+class PartitionAnswer:
+    """What a broker answers for one partition of a produce or fetch request."""
+
+    partition: int
+    topic: int
+    error: int
+    leader: int = NOBODY
+    epoch: int = NOBODY
+    base: int = NOBODY
+    end: int = 0
+    records: tuple[tuple[int, Record], ...] = ()
+    diverging: tuple[int, int] | None = None
+
+
+def topic_id(topic: int) -> uuid.UUID:
+    """Return the id of the topic after it was created again so many times."""
+    return uuid.UUID(int=(0x951 << 64) + topic + 1)
+
+
+class World:
+    """The cluster of one history."""
+
+    def __init__(self, history: History) -> None:
+        machine = named_protocol("leader-discovery").machine
+        self.c: Any = history.constants
+        plain = Interpreter(machine, self.c)
+        self.s: Any = plain.schema.restore(plain.initial_states()[0])
+        self.actions = {item.name: item for item in machine.actions if item.name in CLUSTER_ACTIONS}
+        self.ports: dict[tuple[int, int], int] = {}
+        """The port of each endpoint: broker, and how often brokers had been restarted."""
+        self.absent: dict[tuple[int, int, int], str] = {}
+        """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one again (restored)."""
+        self.guesses: dict[int, int] = {}
+        self.nameless: set[int] = set()
+        """Partitions of which metadata does not say the epoch."""
+        self.cut: set[int] = set()
+        self.slow: set[int] = set()
+        """Brokers that answer OffsetForLeaderEpoch late."""
+        self.logs: dict[tuple[int, int, int], list[Record]] = {}
+        self.written = 0
+        for partition in range(self.c.partitions):
+            for epoch in range(newest(self.s).partition[partition].epoch + 1):
+                self.logs[partition, 0, epoch] = []
+
+    def apply(self, move: Move) -> list[tuple[int, int]]:
+        """Take a step of the cluster; return the partitions whose log was cut, each with the offset from where on."""
+        if move.name == "records_are_lost":
+            self.cut.add(move.args[0])
+        elif move.name in ("leader_is_missing", "leader_is_unknown"):
+            now = newest(self.s).partition[move.args[0]]
+            self.absent.setdefault((move.args[0], now.topic, now.epoch), move.name.removeprefix("leader_is_"))
+        elif move.name == "epoch_is_unknown":
+            self.nameless.add(move.args[0])
+        elif move.name == "broker_is_slow":
+            self.slow.add(move.args[0])
+        elif move.name == "leader_is_guessed":
+            self.guesses[move.args[0]] = 3
+        else:
+            self.actions[move.name].function(self.s, self.c, *move.args)
+            if move.name in ("controller_elects_leader", "topic_is_recreated"):
+                return self._begin_log(move.args[0])
+        return []
+
+    def _begin_log(self, partition: int) -> list[tuple[int, int]]:
+        """Let the new leader's log be that of the one before, or shorter."""
+        now = newest(self.s).partition[partition]
+        key = (partition, now.topic, now.epoch)
+        if now.epoch == 0:
+            self.logs[key] = []
+            return []
+        before = self.logs[partition, now.topic, now.epoch - 1]
+        self.logs[key] = list(before)
+        return self._lose(partition, key)
+
+    def _lose(self, partition: int, key: tuple[int, int, int]) -> list[tuple[int, int]]:
+        """Cut the last record off and write two others, if that is due."""
+        if partition not in self.cut or not self.logs[key]:
+            return []
+        self.cut.discard(partition)
+        self.logs[key].pop()
+        place = len(self.logs[key])
+        for _ in range(2):
+            self.write(partition)
+        return [(partition, place)]
+
+    def write(self, partition: int) -> str:
+        """Append a record to the newest leader's log; return its value."""
+        self.written += 1
+        value = f"r{self.written}"
+        now = newest(self.s).partition[partition]
+        view = self.view(partition, self.s.newest)
+        self.logs[partition, now.topic, now.epoch].append(Record(max(view.wire_epoch, 2 * now.epoch), value))
+        return value
+
+    def settle(self) -> list[tuple[int, int]]:
+        """Let every partition have a leader, and every broker that runs know the newest metadata."""
+        self.guesses.clear()
+        self.nameless.clear()
+        cuts = []
+        for partition in range(self.c.partitions):
+            now = newest(self.s).partition[partition]
+            key = (partition, now.topic, now.epoch)
+            if key in self.absent or (partition in self.cut and self.logs[key]):
+                self.absent[key] = "restored"
+                cuts += self._lose(partition, key)
+        for broker in self.s.broker:
+            if broker.is_up:
+                broker.cache = broker.replica = self.s.newest
+        return cuts
+
+    def view(self, partition: int, image: int) -> View:
+        """Return what is believed of a partition by whoever knows this image."""
+        told = self.s.image[image].partition[partition]
+        why = self.absent.get((partition, told.topic, told.epoch))
+        if why is None:
+            return View(told.topic, told.leader, told.epoch, 2 * told.epoch)
+        if why == "restored":
+            return View(told.topic, told.leader, told.epoch, 2 * told.epoch + 2)
+        return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1 if why == "missing" else NOBODY)
+
+    def outcome(self, broker: int, partition: int, epoch: int) -> int:
+        """Return the error of a request with this leader epoch: `outcome_of` of the model, with epochs as on the wire."""
+        own = self.view(partition, self.s.broker[broker].replica)
+        if NOBODY not in (epoch, own.wire_epoch):
+            if epoch < own.wire_epoch:
+                return wire.FENCED_EPOCH
+            if epoch > own.wire_epoch:
+                return wire.UNKNOWN_EPOCH
+        return wire.NONE if own.leader == broker else wire.NOT_LEADER
+
+    def _hinted(self, broker: int, partition: int, error: int) -> tuple[int, int]:
+        """Return leader and epoch of the hint that goes with an error; -1 and -1 where there is none."""
+        knows_hints = self.c.hints and broker < self.c.brokers - self.c.silent_brokers
+        if not knows_hints or error not in (wire.NOT_LEADER, wire.FENCED_EPOCH):
+            return NOBODY, NOBODY
+        state = self.s.broker[broker]
+        from_leader = state.cache if self.c.hint_from == HintFrom.CACHE else state.replica
+        from_epoch = state.cache if self.c.hint_from in (HintFrom.CACHE, HintFrom.BOTH) else state.replica
+        return self.view(partition, from_leader).leader, self.view(partition, from_epoch).wire_epoch
+
+    def refused(self, broker: int, partition: int, epoch: int, asked: uuid.UUID | None) -> PartitionAnswer:
+        """Return the answer to a request for a partition so far as it is refused or not."""
+        own = self.view(partition, self.s.broker[broker].replica)
+        if asked is not None and asked != topic_id(own.topic):
+            return PartitionAnswer(partition, own.topic, wire.UNKNOWN_ID)
+        error = self.outcome(broker, partition, epoch)
+        leader, known = self._hinted(broker, partition, error)
+        return PartitionAnswer(partition, own.topic, error, leader, known)
+
+    def log(self, broker: int, partition: int) -> list[Record]:
+        """Return the log of a broker that believes that it leads."""
+        own = self.view(partition, self.s.broker[broker].replica)
+        return self.logs[partition, own.topic, own.epoch]
+
+    def produce(self, broker: int, partition: int, values: list[str]) -> PartitionAnswer:
+        """Answer a batch: it is appended by a broker that believes that it leads."""
+        found = self.refused(broker, partition, NOBODY, None)
+        if found.error == wire.NONE:
+            log = self.log(broker, partition)
+            found.base = len(log)
+            epoch = self.view(partition, self.s.broker[broker].replica).wire_epoch
+            log += [Record(epoch, value) for value in values]
+        return found
+
+    def fetch(
+        self, broker: int, partition: int, epoch: int, offset: int, fetched: int, asked: uuid.UUID | None
+    ) -> PartitionAnswer:
+        """Answer a fetch from an offset on; one record at a time, so that many positions are seen."""
+        found = self.refused(broker, partition, epoch, asked)
+        if found.error != wire.NONE:
+            return found
+        log = self.log(broker, partition)
+        found.end = len(log)
+        if fetched != NOBODY:
+            end = self.end_of(log, fetched)
+            if end[0] < fetched or end[1] < offset:
+                found.diverging = end
+                return found
+        if not 0 <= offset <= len(log):
+            found.error = wire.OUT_OF_RANGE
+        elif offset < len(log):
+            found.records = ((offset, log[offset]),)
+        return found
+
+    @staticmethod
+    def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
+        """Return the newest epoch in the log up to this one and the offset where it ends; -1 and -1 if there is none."""
+        known = [item.epoch for item in log if item.epoch <= epoch]
+        if not known:
+            return (NOBODY, NOBODY) if log else (epoch, 0)
+        return max(known), max(place for place, item in enumerate(log) if item.epoch == max(known)) + 1
+
+    def endpoint(self, broker: int, image: int) -> tuple[str, int] | None:
+        """Return where a broker is, as an image says."""
+        told = self.s.image[image].endpoint[broker]
+        return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
+
+    def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
+        """Return what a broker's metadata says: where brokers are, and of each partition the leader, with the epoch as it is told."""
+        cache = self.s.broker[broker].cache
+        found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
+        told = []
+        for partition in range(self.c.partitions):
+            view = self.view(partition, cache)
+            if self.guesses.get(partition, 0) > 0 and view.leader != NOBODY:
+                self.guesses[partition] -= 1
+                view = view._replace(leader=(view.leader + 1 + self.guesses[partition] % 2) % self.c.brokers)
+            is_old = broker >= self.c.brokers - self.c.old_brokers or partition in self.nameless
+            told.append((partition, view, NOBODY if is_old else view.wire_epoch))
+        return found, told

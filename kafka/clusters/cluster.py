@@ -1,0 +1,236 @@
+"""A cluster on this machine: one controller and some brokers, each a process, on ports of 127.0.0.1 and in one folder."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from fencepost.kafka.clusters.processes import Process
+from fencepost.kafka.clusters.proxy import Proxy
+from fencepost.kafka.driver.releases import run
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fencepost.kafka.clusters.kit import Kit
+
+CONTROLLER = 100
+CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+ADVERTISED = 50
+"""A node listens on the port base + its place, and says that it listens there + this, where the proxy does."""
+BEYOND = 1 << 16
+START_SECONDS = 90
+FORMAT_SECONDS = 60
+STARTED = "Kafka Server started"
+PROPERTIES = """\
+node.id={node}
+process.roles={role}
+controller.quorum.voters={controller}@127.0.0.1:{quorum}
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listeners={name}://127.0.0.1:{port}
+advertised.listeners={name}://127.0.0.1:{advertised}
+log.dirs={data}
+metadata.log.dir={metadata}
+auto.create.topics.enable=false
+"""
+
+
+class ClusterError(UsageError):
+    """A node did not start, or has died."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Which brokers there are, what is set beside the defaults, and whether messages go through the proxy."""
+
+    brokers: tuple[int, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    delays: bool = False
+    elr: bool = True
+    disks: tuple[int, ...] = ()
+    """Brokers that have a second disk, which logs are put on first."""
+
+
+class Log:
+    """What a node has written since a moment."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._since = path, path.stat().st_size if path.exists() else 0
+
+    def lines(self, pattern: str) -> list[str]:
+        """Return the lines in which a pattern is found."""
+        with self._path.open("rb") as file:
+            file.seek(self._since)
+            text = file.read().decode("utf-8", "replace")
+        return [line for line in text.splitlines() if re.search(pattern, line)]
+
+
+class Cluster:
+    """The nodes, their files and their proxy. `close` ends all of them."""
+
+    def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int) -> None:
+        self.kit, self.shape, self.folder, self.base = kit, shape, folder, base
+        self.proxy = Proxy()
+        self._running: dict[int, Process] = {}
+        self._places = {node: place for place, node in enumerate((CONTROLLER, *shape.brokers))}
+        self._disks = {node: self._folders(node) for node in self._places}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def servers(self) -> str:
+        """All brokers' addresses as clients are given them."""
+        return ",".join(f"127.0.0.1:{self._advertised(node)}" for node in self.shape.brokers)
+
+    def begin(self) -> None:
+        """Make sure that the ports are free, format the nodes, and start all of them."""
+        self._look_at_ports()
+        if self.shape.delays:
+            for node in self._places:
+                self.proxy.listen(node, self._advertised(node), self._port(node))
+        for node in self._places:
+            self._write(node)
+        self._format(*self._places)
+        logs = {node: self.log(node) for node in self._places}
+        for node in self._places:
+            self.start(node)
+        for node, log in logs.items():
+            self.wait_started(node, log)
+
+    def start(self, node: int) -> Log:
+        """Start a node; return its log from here."""
+        log = self.log(node)
+        if node in self._running:
+            self._running[node].close()
+        self._running[node] = Process(
+            self.kit.java("fencepost.clusters.Node", str(self._file(node))), self._log_file(node)
+        )
+        return log
+
+    def wait_started(self, node: int, log: Log) -> None:
+        """Wait until a node says that it has started."""
+        end = time.monotonic() + START_SECONDS
+        while not log.lines(STARTED):
+            if not self._running[node].running or time.monotonic() > end:
+                why = f"did not start within {START_SECONDS} s" if self._running[node].running else "ended at its start"
+                told = "\n".join(log.lines(r"ERROR|FATAL|Exception")[:6])
+                raise ClusterError(f"node {node} of Kafka {self.kit.version} {why}; its log says:\n{told or 'nothing'}")
+            time.sleep(0.05)
+
+    def signal(self, node: int, number: signal.Signals) -> None:
+        """Send a signal to a node."""
+        self._running[node].signal(number)
+
+    def wait_stopped(self, node: int, seconds: float) -> bool:
+        """Wait until a node's process has ended; return whether it has."""
+        return self._running[node].wait(seconds)
+
+    def running(self, node: int) -> bool:
+        """Say whether a node's process has not ended."""
+        return node in self._running and self._running[node].running
+
+    def log(self, node: int) -> Log:
+        """Return a node's log from here on."""
+        return Log(self._log_file(node))
+
+    def bytes_of(self, node: int, topic: str) -> int | None:
+        """Return how many bytes of a topic's partition a broker has on its disk; None if it has no such log."""
+        for folder in (disk / f"{topic}-0" for disk in self._disks[node]):
+            with suppress(FileNotFoundError):
+                if folder.is_dir():
+                    return sum(path.stat().st_size for path in folder.glob("*.log"))
+        return None
+
+    def fail_disk(self, node: int) -> None:
+        """Let a node's second disk vanish with all that is on it."""
+        shutil.rmtree(self._disks[node][0], ignore_errors=True)
+
+    def replace_disk(self, node: int) -> None:
+        """Put an empty disk in the place of the second one, and format it."""
+        self._disks[node][0].mkdir()
+        self._format(node)
+
+    def take_disk_out(self, node: int) -> None:
+        """Take the second disk out of a node's settings, which it reads when it starts."""
+        self._disks[node] = self._disks[node][1:]
+        self._write(node)
+
+    def close(self) -> None:
+        """End every process and every connection."""
+        for process in self._running.values():
+            process.close()
+        self.proxy.close()
+
+    def _look_at_ports(self) -> None:
+        """Raise UsageError if a port is taken."""
+        ports = [self._port(node) for node in self._places]
+        ports += [self._advertised(node) for node in self._places] if self.shape.delays else []
+        for port in ports:
+            if port >= BEYOND:
+                raise UsageError(
+                    f"the cluster needs ports {min(ports)} to {max(ports)}, and {BEYOND - 1} is the last one."
+                )
+            try:
+                socket.create_server(("127.0.0.1", port)).close()
+            except OSError as error:
+                raise UsageError(
+                    f"port {port} of 127.0.0.1 is taken by another program. The cluster listens on ports {min(ports)} to {max(ports)}: "
+                    "write --port with the first of as many that are free."
+                ) from error
+
+    def _format(self, *nodes: int) -> None:
+        feature = "-" if self.shape.elr else "eligible.leader.replicas.version=0"
+        command = self.kit.java(
+            "fencepost.clusters.Format", CLUSTER_ID, feature, *(str(self._file(node)) for node in nodes)
+        )
+        done = run(command, FORMAT_SECONDS, "kafka-storage format")
+        if done.returncode != 0:
+            raise ClusterError(
+                f"the nodes' folders could not be formatted:\n{(done.stdout + done.stderr).strip()[-1500:]}"
+            )
+
+    def _write(self, node: int) -> None:
+        controls = node == CONTROLLER
+        text = PROPERTIES.format(
+            node=node,
+            role="controller" if controls else "broker",
+            controller=CONTROLLER,
+            quorum=self._advertised(CONTROLLER),
+            name="CONTROLLER" if controls else "PLAINTEXT",
+            port=self._port(node),
+            advertised=self._advertised(node),
+            data=",".join(map(str, self._disks[node])),
+            metadata=self._disks[node][-1],
+        )
+        more = "".join(f"{name}={value}\n" for name, value in self.shape.settings.items())
+        self._file(node).write_text(text + more, encoding="utf-8")
+
+    def _folders(self, node: int) -> list[Path]:
+        """Return the folders of a node's disks; metadata is in the last, and logs are put into the first that has the fewest."""
+        names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
+        return [self.folder / name for name in names]
+
+    def _port(self, node: int) -> int:
+        return self.base + self._places[node]
+
+    def _advertised(self, node: int) -> int:
+        return self._port(node) + (ADVERTISED if self.shape.delays else 0)
+
+    def _file(self, node: int) -> Path:
+        return self.folder / f"{node}.properties"
+
+    def _log_file(self, node: int) -> Path:
+        return self.folder / f"{node}.log"

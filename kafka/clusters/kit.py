@@ -1,0 +1,115 @@
+"""What a cluster of one release is started with: Kafka's jars, its command line tools, our small programs, and repairs."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.kafka.driver.releases import RELEASES, brought, compiled, located, run, tool
+from fencepost.model.language.errors import UsageError
+
+SOURCES = Path(__file__).parent / "java"
+LOGGING = SOURCES / "log4j2.xml"
+REPAIRS = Path(__file__).parent / "repairs"
+JAVASSIST = "3.30.2-GA"
+"""The library that edits classes for repairs; kafka-tools has the same one."""
+TOOLS_OF = {"4.4.0": "4.3.1"}
+"""Releases whose kafka-tools is not on Maven Central, with the one whose tools are taken instead."""
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
+"""A small heap, and no compiler that pays off after minutes only: a scenario lives for one."""
+
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>kafka-cluster</artifactId>
+  <version>1</version>
+  <dependencies>{dependencies}
+  </dependencies>
+</project>
+"""
+DEPENDENCY = """
+    <dependency>
+      <groupId>{0}</groupId>
+      <artifactId>{1}</artifactId>
+      <version>{2}</version>{3}
+    </dependency>"""
+ALONE = """
+      <exclusions>
+        <exclusion>
+          <groupId>*</groupId>
+          <artifactId>*</artifactId>
+        </exclusion>
+      </exclusions>"""
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A release of Kafka with all that its cluster needs. `first` is a folder of repaired classes that hide Kafka's own."""
+
+    version: str
+    jars: Path
+    more: Path
+    tools: Path
+    classes: Path
+    first: Path | None = None
+    warning: str = ""
+
+    @property
+    def number(self) -> tuple[int, int]:
+        """The release's first two numbers."""
+        found = re.match(r"(\d+)\.(\d+)", self.version)
+        return (int(found[1]), int(found[2])) if found else (99, 0)
+
+    def java(self, main: str, *words: str) -> list[str]:
+        """Return the command that runs a class with Kafka's jars."""
+        first = [str(self.first)] if self.first else []
+        path = os.pathsep.join([*first, str(self.classes), f"{self.jars}{os.sep}*", f"{self.more}{os.sep}*"])
+        return [tool("java"), *JAVA_OPTIONS, f"-Dlog4j2.configurationFile={LOGGING}", "-cp", path, main, *words]
+
+    def tool(self, main: str, *words: str) -> list[str]:
+        """Return the command that runs one of Kafka's command line tools, whose logging is off."""
+        path = f"{self.tools}{os.sep}*"
+        return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
+
+    def repaired(self, finding: str, folder: Path) -> Kit:
+        """Return the same with the repair of a finding, whose classes are written to `folder`."""
+        done = run(self.java("fencepost.clusters.Repair", finding, str(folder)), 60, "the repair")
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.splitlines()[:6])
+            raise UsageError(
+                f"the repair of {finding} does not fit Kafka {self.version}, whose class has changed:\n{said}"
+            )
+        return Kit(self.version, self.jars, self.more, self.tools, self.classes, folder, self.warning)
+
+
+def kit(version: str | None, jars: Path | None = None) -> Kit:
+    """Return what a cluster of a release needs; Maven brings what is not there yet."""
+    version, jars, warning = located(version, jars)
+    more = _more(version, jars)
+    return Kit(version, jars, more, _tools(version, jars), compiled(version, jars, (SOURCES,), more), None, warning)
+
+
+def _more(version: str, jars: Path) -> Path:
+    """Return a folder with the library for repairs, and the logging that Kafka's jars need to say anything."""
+    wanted = [("org.javassist", "javassist", JAVASSIST)]
+    cores = sorted(jars.glob("log4j-core-*.jar"))
+    if cores and not list(jars.glob("log4j-slf4j*-impl-*.jar")):
+        wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", cores[0].stem.removeprefix("log4j-core-")))
+    name = "-".join(["more", *(f"{artifact}-{number}" for _, artifact, number in wanted)])
+    pom = POM.format(dependencies="".join(DEPENDENCY.format(*found, ALONE) for found in wanted))
+    return brought(
+        pom, cache_folder() / "kafka" / version / name, f"what a cluster of Kafka {version} needs beside its jars"
+    )
+
+
+def _tools(version: str, jars: Path) -> Path:
+    """Return a folder with Kafka's command line tools: that of the jars if they are among them, as in a distribution."""
+    if list(jars.glob("kafka-tools-[0-9]*.jar")):
+        return jars
+    taken = TOOLS_OF.get(version, version) if version in RELEASES else list(TOOLS_OF.values())[-1]
+    pom = POM.format(dependencies=DEPENDENCY.format("org.apache.kafka", "kafka-tools", taken, ""))
+    return brought(pom, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")

@@ -1,0 +1,201 @@
+"""A TCP proxy that only delays: it holds chosen requests or answers until it is told to let them go.
+
+Kafka's messages begin with their length. A request goes on with the number of its API, its version, a number by which
+its answer is known, and the client's name; a server answers the requests of a connection in their order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PRODUCE, FETCH, ALTER_PARTITION = 0, 1, 56
+"""The APIs that scenarios speak of, by their numbers in Kafka's protocol."""
+MOST = 1 << 27
+"""No message of Kafka is as long as this; a number above it is another protocol."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Messages of one kind: what clients whose names begin with `client` ask of `server`, or what they are answered."""
+
+    server: int
+    client: str
+    api: int
+    way: Literal["requests", "answers"] = "requests"
+
+    def has(self, other: Flow) -> bool:
+        """Say whether a message belongs to this flow."""
+        same = (self.server, self.api, self.way) == (other.server, other.api, other.way)
+        return same and other.client.startswith(self.client)
+
+
+@dataclass
+class Link:
+    """A connection: the client's name once it is known, and the APIs of requests that have no answer yet."""
+
+    server: int
+    client: str = ""
+    waiting: deque[int] = field(default_factory=deque)
+
+
+class Proxy:
+    """Listens in the place of servers and passes messages on, one thread for each direction of each connection."""
+
+    def __init__(self) -> None:
+        self._change = threading.Condition()
+        self._held: list[Flow] = []
+        self._stopped: Counter[Flow] = Counter()
+        self._passed: Counter[Flow] = Counter()
+        self._sockets: set[socket.socket] = set()
+        self._closed = False
+
+    def listen(self, server: int, port: int, target: int) -> None:
+        """Pass on what arrives at `port` to the port of a server; OSError if somebody else listens there."""
+        listener = socket.create_server(("127.0.0.1", port), backlog=64)
+        self._sockets.add(listener)
+        threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()
+
+    def hold(self, flow: Flow) -> None:
+        """Hold the messages of a flow from now on."""
+        with self._change:
+            self._held.append(flow)
+
+    def release(self, flow: Flow) -> None:
+        """Let a flow go on, with what was held of it."""
+        with self._change:
+            self._held = [found for found in self._held if found != flow]
+            self._change.notify_all()
+
+    def release_all(self) -> None:
+        """Let everything go on."""
+        with self._change:
+            self._held.clear()
+            self._change.notify_all()
+
+    def holds(self, flow: Flow, seconds: float) -> bool:
+        """Wait until a message of a flow is held; return whether it came to that."""
+        return self._until(lambda: self._count(self._stopped, flow) > 0, seconds)
+
+    def passes(self, flow: Flow, messages: int, seconds: float) -> bool:
+        """Wait until so many more messages of a flow have been passed on; return whether they were."""
+        with self._change:
+            wanted = self._count(self._passed, flow) + messages
+        return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
+
+    def close(self) -> None:
+        """End all connections and listen no more."""
+        with self._change:
+            self._closed = True
+            self._change.notify_all()
+            sockets = list(self._sockets)
+        for found in sockets:
+            _end(found)
+
+    def _until(self, come: Callable[[], bool], seconds: float) -> bool:
+        with self._change:
+            self._change.wait_for(lambda: come() or self._closed, seconds)
+            return come()
+
+    @staticmethod
+    def _count(counter: Counter[Flow], flow: Flow) -> int:
+        return sum(number for found, number in counter.items() if flow.has(found))
+
+    def _accept(self, listener: socket.socket, server: int, target: int) -> None:
+        while True:
+            try:
+                client = listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client, server, target), daemon=True).start()
+
+    def _serve(self, client: socket.socket, server: int, target: int) -> None:
+        try:
+            other = socket.create_connection(("127.0.0.1", target))
+        except OSError:
+            _end(client)
+            return
+        with self._change:
+            self._sockets |= {client, other}
+        for found in (client, other):
+            found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        link = Link(server)
+        back = threading.Thread(target=self._pass_on, args=(link, other, client, "answers"), daemon=True)
+        back.start()
+        self._pass_on(link, client, other, "requests")
+        back.join()
+        with self._change:
+            self._sockets -= {client, other}
+
+    def _pass_on(
+        self, link: Link, source: socket.socket, target: socket.socket, way: Literal["requests", "answers"]
+    ) -> None:
+        """Pass messages on until a side is gone, and end both sides then."""
+        with contextlib.suppress(OSError):
+            while (message := _message(source)) is not None:
+                if way == "requests":
+                    api, name = _request(message)
+                    link.client = link.client or name
+                    link.waiting.append(api)
+                else:
+                    api = link.waiting.popleft()
+                if not self._let(Flow(link.server, link.client, api, way)):
+                    break
+                target.sendall(message)
+        _end(source)
+        _end(target)
+
+    def _let(self, message: Flow) -> bool:
+        """Wait while a message is held; return whether it may go on."""
+        with self._change:
+            self._stopped[message] += 1
+            self._change.notify_all()
+            self._change.wait_for(lambda: self._closed or not any(flow.has(message) for flow in self._held))
+            self._stopped[message] -= 1
+            self._passed[message] += 1
+            self._change.notify_all()
+            return not self._closed
+
+
+def _message(source: socket.socket) -> bytes | None:
+    """Return the next message with its length before it; None at the end."""
+    head = _exactly(source, 4)
+    if head is None:
+        return None
+    length = struct.unpack(">i", head)[0]
+    if not 0 <= length <= MOST:
+        raise OSError(f"a message of {length} bytes is none of Kafka's")
+    body = _exactly(source, length)
+    return None if body is None else head + body
+
+
+def _exactly(source: socket.socket, length: int) -> bytes | None:
+    found = bytearray()
+    while len(found) < length:
+        more = source.recv(min(length - len(found), 1 << 16))
+        if not more:
+            return None
+        found += more
+    return bytes(found)
+
+
+def _request(message: bytes) -> tuple[int, str]:
+    """Return the API of a request and the name of its client."""
+    if len(message) < 14:
+        raise OSError("a request of Kafka has at least 14 bytes")
+    api, _, _, length = struct.unpack(">hhih", message[4:14])
+    return api, message[14 : 14 + max(length, 0)].decode("utf-8", "replace")
+
+
+def _end(found: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        found.shutdown(socket.SHUT_RDWR)
+    found.close()

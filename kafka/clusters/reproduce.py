@@ -1,0 +1,190 @@
+"""One run of one scenario, from the start of its cluster to its verdict."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from fencepost.kafka.clusters.client import Client
+from fencepost.kafka.clusters.cluster import Cluster, Shape
+from fencepost.kafka.clusters.scenario import Harm, Scenario, named
+from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16
+from fencepost.kafka.clusters.stage import NotReached, Stage
+from fencepost.kafka.clusters.story import Story
+from fencepost.kafka.driver.process import MEMORY_FOLDER
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.kafka.clusters.kit import Kit
+    from fencepost.kafka.clusters.story import Line
+
+FORMAT = 1
+SCENARIOS: tuple[Scenario, ...] = (
+    *hyp_1.SCENARIOS,
+    *hyp_3.SCENARIOS,
+    *hyp_10.SCENARIOS,
+    *hyp_11.SCENARIOS,
+    *hyp_13.SCENARIOS,
+    *hyp_16.SCENARIOS,
+)
+PORT = 19200
+"""The first port if none is given: below those that systems hand out for outgoing connections."""
+SECONDS = 170.0
+"""How long a run may take; none needs half of it on an idle machine."""
+TOPIC = "t"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How to run a scenario."""
+
+    control: bool = False
+    repaired: bool = False
+    port: int = PORT
+    seconds: float = SECONDS
+    keep: Path | None = None
+    """Where the nodes' logs and settings are kept."""
+
+
+@dataclass
+class Report:
+    """What came of it. `why` says what was not reached, if the verdict is undetermined."""
+
+    asked: Asked
+    scenario: Scenario
+    kit: Kit
+    story: Story
+    acknowledged: list[str] = field(default_factory=list)
+    readable: list[str] = field(default_factory=list)
+    out: list[int] = field(default_factory=list)
+    """Brokers that could not come back."""
+    why: str = ""
+
+    @property
+    def lost(self) -> list[str]:
+        """The keys of records that were acknowledged and cannot be read."""
+        readable = set(self.readable)
+        return [key for key in self.acknowledged if key not in readable]
+
+    @property
+    def verdict(self) -> Harm | Literal["kept", "undetermined"]:
+        """Whether an acknowledged record is lost, or a broker stays out."""
+        if self.why:
+            return "undetermined"
+        return "lost" if self.lost else "out" if self.out else "kept"
+
+    @property
+    def expected(self) -> Harm | Literal["kept"]:
+        """What was expected of this run."""
+        return self.scenario.expected(self.kit.number, control=self.asked.control, repaired=self.asked.repaired)
+
+    def data(self) -> dict[str, Any]:
+        """Return the report in the words of the contract."""
+        return {
+            "format": FORMAT,
+            "finding": self.scenario.name,
+            "kafka": self.kit.version,
+            "control": self.asked.control,
+            "repaired": self.asked.repaired,
+            "acknowledged": len(self.acknowledged),
+            "readable": len(self.readable),
+            "lost": len(self.lost),
+            "lost_records": self.lost[:10],
+            "brokers_out": self.out,
+            "verdict": self.verdict,
+            "expected": self.expected,
+            **({"why": self.why} if self.why else {}),
+            "seconds": round(self.story.lines[-1].seconds, 1) if self.story.lines else 0.0,
+            "steps": [{"seconds": line.seconds, "kind": line.kind, "text": line.text} for line in self.story.lines],
+        }
+
+
+def scenario_named(name: str, *, repaired: bool) -> Scenario:
+    """Return the scenario of this name; raise UsageError if there is none, or no repair of it."""
+    scenario = named(name, SCENARIOS)
+    if repaired and not scenario.repair:
+        with_repair = ", ".join(found.name for found in SCENARIOS if found.repair)
+        raise UsageError(f"{scenario.name} has no repair that could be applied. --repaired is for {with_repair}.")
+    return scenario
+
+
+def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
+    """Raise UsageError if a release does not have what a scenario is about."""
+    if kit.number < scenario.since:
+        raise UsageError(
+            f"{scenario.name} cannot be played on Kafka {kit.version}: it needs eligible leader replicas, which are on "
+            f"from {'.'.join(map(str, scenario.since))}. Write --kafka with a later release."
+        )
+
+
+def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
+    """Start a cluster, play a scenario on it, and end it; nothing of it is left but what was asked to be kept."""
+    make_sure_playable(scenario, kit)
+    story = Story(hear)
+    with ExitStack() as stack:
+        memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
+        folder = Path(
+            stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="fencepost-cluster-", dir=memory, ignore_cleanup_errors=True)
+            )
+        )
+        if asked.keep is not None:
+            stack.callback(_keep, folder, asked.keep)
+        if asked.repaired:
+            kit = kit.repaired(scenario.repair, folder / "repaired")
+        report = Report(asked, scenario, kit, story)
+        elr = scenario.elr_in_control or not asked.control
+        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
+        story.tell(f"Kafka {kit.version}: {scenario.title}.")
+        if asked.control:
+            story.tell(f"A control: {scenario.control}.")
+        if asked.repaired:
+            story.tell(f"With the repair of {scenario.repair}.")
+        cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port))
+        story.tell(f"A controller and brokers {', '.join(map(str, shape.brokers))} start.")
+        cluster.begin()
+        client = stack.enter_context(Client(cluster, TOPIC))
+        stage = Stage(
+            cluster,
+            client,
+            story,
+            control=asked.control,
+            repaired=asked.repaired,
+            seconds=asked.seconds - story.seconds,
+        )
+        try:
+            scenario.play(stage)
+            report.readable = stage.readable()
+            report.out = stage.out
+        except NotReached as error:
+            report.why = f"not reached: {error}"
+        report.acknowledged = sorted(client.acknowledged, key=lambda key: client.acknowledged[key])
+        story.tell(_ending(report))
+    return report
+
+
+def _ending(report: Report) -> str:
+    """Say what came of it in a line."""
+    if report.why:
+        return f"Undetermined: {report.why}."
+    if report.out:
+        return f"Broker {report.out[0]} cannot come back."
+    if not report.acknowledged:
+        return "Every broker has come back; nothing was written."
+    counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
+    if not report.lost:
+        return f"{counts}: every acknowledged record is there."
+    one = len(report.lost) == 1
+    return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."
+
+
+def _keep(folder: Path, kept: Path) -> None:
+    for path in (*folder.glob("*.log"), *folder.glob("*.properties"), *folder.glob("*.json")):
+        shutil.copy2(path, kept)

@@ -1,0 +1,122 @@
+"""HYP-10: the ELR keeps a replica that a reassignment has removed, and trusts it when it comes back empty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.clusters.scenario import Scenario
+
+if TYPE_CHECKING:
+    from fencepost.kafka.clusters.stage import Stage
+
+BROKERS = (1, 2, 3, 4)
+RECORDS = 1000
+RECORD_BYTES = 10_000
+THROTTLE = "1000000"
+"""Bytes a second: copying the topic takes some 20 s."""
+STAYS_OPEN_SECONDS = 25
+
+
+def cancel_and_retry(stage: Stage) -> None:
+    """A reassignment is cancelled and tried again while two brokers are down."""
+    old = begin(stage)
+    stage.tell("The operator moves t off broker 2, throttled. Brokers 2 and 4 stop while it runs.")
+    stage.reassign_by_tool([1, 3, 4], "--execute", "--throttle", THROTTLE)
+    stage.kill(4)
+    stage.stop(2)
+    stage.wait_stopped(2)
+    stage.wait(isr=[1, 3])
+    new = tuple(f"new-{number}" for number in range(RECORDS))
+    stage.send(*new, size=RECORD_BYTES)
+    stage.must_acknowledge(*new)
+
+    stage.tell("The operator cancels the reassignment, which cannot end with broker 4 down.")
+    stage.reassign_by_tool([1, 3, 4], "--cancel", "--preserve-throttles")
+    stage.wait(replicas=[1, 2], isr=[1])
+    stage.wait_deleted(3)
+    stage.show_disks()
+
+    stage.tell("The operator tries again, without broker 4. Broker 3 starts from nothing.")
+    stage.reassign_by_tool([1, 3], "--execute")
+    stage.wait(adding=[3])
+    stage.wait_appended(3, 0)
+    leader_stops(stage, leader=1, empty=3, records=len(old) + len(new))
+
+
+def complete_and_return(stage: Stage) -> None:
+    """A reassignment completes, and its removed replica is added again while a broker is down."""
+    old = begin(stage)
+    stage.tell("The operator moves t from broker 1 to broker 3, throttled. Broker 2 stops while it runs.")
+    stage.reassign_by_tool([3, 2], "--execute", "--throttle", THROTTLE)
+    stage.stop(2)
+    stage.wait_stopped(2)
+    stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
+    if not stage.reaches(STAYS_OPEN_SECONDS, replicas=[3, 2], isr=[3], adding=[]):
+        stage.tell(
+            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: there is no way on from here."
+        )
+        stage.finish(isr=[2, 3])
+        return
+    stage.wait_deleted(1)
+    stage.show_disks()
+
+    stage.tell("The operator moves t back to broker 1, throttled again. Broker 1 starts from nothing.")
+    throttled = {"follower_replication_throttled_replicas": "0:1", "leader_replication_throttled_replicas": "*"}
+    stage.configure(**throttled)
+    stage.reassign_by_tool([3, 1], "--execute")
+    stage.wait(adding=[1])
+    stage.wait_appended(1, 0)
+    leader_stops(stage, leader=3, empty=1, records=len(old))
+
+
+def begin(stage: Stage) -> tuple[str, ...]:
+    """Create the topic on brokers 1 and 2, and fill it."""
+    stage.create(replicas=[1, 2], min_isr=2)
+    old = tuple(f"old-{number}" for number in range(RECORDS))
+    stage.send(*old, size=RECORD_BYTES)
+    stage.must_acknowledge(*old)
+    return old
+
+
+def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
+    """The only member of the ISR is shut down cleanly while the new replica has a part of the log, and comes back."""
+    stage.show_disks()
+    stage.tell(
+        f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} records."
+    )
+    stage.stop(leader)
+    stage.wait_stopped(leader)
+    if stage.reaches(15, leader=empty):
+        stage.note(f"broker {empty} was elected from the ELR: a clean election")
+    else:
+        stage.note("nobody is elected: the topic waits for its last leader")
+    stage.finish(isr=[leader, empty])
+    stage.show_disks()
+
+
+SCENARIOS = (
+    Scenario(
+        name="hyp-10",
+        title="a reassignment is cancelled and tried again while brokers are down (history A)",
+        play=cancel_and_retry,
+        brokers=BROKERS,
+        control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
+        delays=False,
+        elr_in_control=False,
+        repair="hyp-10",
+        since=(4, 1),
+        harms_since=(4, 1),
+    ),
+    Scenario(
+        name="hyp-10-b",
+        title="a reassignment completes while a broker is down, and is taken back (history B)",
+        play=complete_and_return,
+        brokers=BROKERS[:3],
+        control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
+        delays=False,
+        elr_in_control=False,
+        repair="hyp-10",
+        since=(4, 1),
+        harms_since=(4, 3),
+    ),
+)

@@ -1,0 +1,320 @@
+"""The words that scenarios are written in: what the operator does, what the network does, and what is seen."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.clusters.cluster import STARTED
+from fencepost.kafka.clusters.flows import fetches
+from fencepost.kafka.driver.releases import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fencepost.kafka.clusters.client import Client
+    from fencepost.kafka.clusters.cluster import Cluster, Log
+    from fencepost.kafka.clusters.proxy import Flow
+    from fencepost.kafka.clusters.story import Story
+
+WAIT = 60.0
+"""Seconds for what must come about if the cluster works at all."""
+TOOL_SECONDS = 60
+STEP = 0.1
+
+
+class NotReached(Exception):  # noqa: N818 (no error: the scenario could not be brought to its end, and the verdict says so)
+    """Something that the scenario waits for did not come about in time."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A partition as an operator sees it; `leader` is -1 if it has none."""
+
+    leader: int
+    replicas: list[int]
+    isr: list[int]
+    elr: list[int]
+    adding: list[int]
+    removing: list[int]
+
+    def shown(self) -> str:
+        """Return it as a line."""
+        leader = "no leader" if self.leader < 0 else f"leader {self.leader}"
+        moving = f", adding {self.adding}, removing {self.removing}" if self.adding or self.removing else ""
+        return f"{leader}, replicas {self.replicas}, ISR {self.isr}, ELR {self.elr}{moving}"
+
+
+class Stage:
+    """A cluster with one topic, and all that may be done to it. Everything that is done is told."""
+
+    def __init__(
+        self, cluster: Cluster, client: Client, story: Story, *, control: bool, repaired: bool, seconds: float
+    ) -> None:
+        self.cluster, self.client, self.story = cluster, client, story
+        self.control, self.repaired = control, repaired
+        self._end = time.monotonic() + seconds
+        self.out: list[int] = []
+        """Brokers that could not come back."""
+        self._seen: Seen | None = None
+        self._down: set[int] = set()
+        self._deleted = False
+
+    def tell(self, text: str) -> None:
+        """Say what the story is at."""
+        self.story.tell(text)
+
+    def note(self, text: str) -> None:
+        """Say what is seen."""
+        self.story.tell(text, "seen")
+
+    # The operator
+
+    def create(self, replicas: Sequence[int], min_isr: int) -> None:
+        """Create the topic; its first replica leads."""
+        self.story.tell(
+            f"create topic {self.client.topic}: replicas {list(replicas)}, min.insync.replicas={min_isr}", "operator"
+        )
+        self._ask("create", replicas=list(replicas), settings={"min.insync.replicas": str(min_isr)})
+        self.wait(leader=replicas[0], isr=sorted(replicas))
+
+    def reassign(self, replicas: Sequence[int]) -> None:
+        """Ask for other replicas, or for another order of them."""
+        self.story.tell(f"reassign {self.client.topic}: replicas {list(replicas)}", "operator")
+        self._ask("reassign", replicas=list(replicas))
+
+    def elect(self) -> None:
+        """Elect the preferred leader, which is the first replica."""
+        self.story.tell(f"elect the preferred leader of {self.client.topic}", "operator")
+        self._ask("elect")
+
+    def configure(self, **settings: str) -> None:
+        """Set properties of the topic."""
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        told = ", ".join(f"{name}={value}" for name, value in named.items())
+        self.story.tell(f"set {told} for {self.client.topic}", "operator")
+        self._ask("configure", settings=named)
+
+    def delete(self) -> None:
+        """Delete the topic."""
+        self.story.tell(f"delete topic {self.client.topic}", "operator")
+        self._ask("delete")
+        self._deleted = True
+
+    def reassign_by_tool(self, replicas: Sequence[int], *words: str) -> None:
+        """Run kafka-reassign-partitions with a file that names these replicas, and show what it prints."""
+        file = self.cluster.folder / f"to-{'-'.join(map(str, replicas))}.json"
+        partition = {"topic": self.client.topic, "partition": 0, "replicas": list(replicas)}
+        file.write_text(json.dumps({"version": 1, "partitions": [partition]}), encoding="utf-8")
+        self.story.tell(
+            f"kafka-reassign-partitions.sh --reassignment-json-file {file.name} {' '.join(words)}", "operator"
+        )
+        main = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+        given = ["--bootstrap-server", self.cluster.servers, "--reassignment-json-file", str(file), *words]
+        done = run(self.cluster.kit.tool(main, *given), TOOL_SECONDS, "kafka-reassign-partitions")
+        for line in (done.stdout if done.returncode == 0 else done.stdout + done.stderr).splitlines():
+            if line.strip():
+                self.story.tell(line[:200], "log")
+
+    def stop(self, broker: int) -> None:
+        """Stop a broker by SIGTERM: a controlled shutdown."""
+        self.story.tell(f"stop broker {broker} (SIGTERM, a controlled shutdown)", "operator")
+        self._down.add(broker)
+        self.cluster.signal(broker, signal.SIGTERM)
+
+    def kill(self, broker: int) -> None:
+        """Kill a broker by SIGKILL: a crash that loses nothing on disk."""
+        self.story.tell(f"kill broker {broker} (SIGKILL)", "operator")
+        self._down.add(broker)
+        self.cluster.signal(broker, signal.SIGKILL)
+
+    def fail_disk(self, broker: int) -> None:
+        """Let a broker's second disk vanish; the broker goes on with the other one."""
+        self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
+        self.cluster.fail_disk(broker)
+
+    def replace_disk(self, broker: int) -> None:
+        """Put an empty disk in the place of the one that has failed."""
+        self.story.tell(f"put an empty disk into broker {broker}; log.dirs stays as it is", "operator")
+        self.cluster.replace_disk(broker)
+
+    def take_disk_out(self, broker: int) -> None:
+        """Take the disk that has failed out of a broker's settings."""
+        self.story.tell(f"take the failed disk out of log.dirs of broker {broker}", "operator")
+        self.cluster.take_disk_out(broker)
+
+    def wait_stopped(self, broker: int) -> None:
+        """Wait until a broker's process has ended."""
+        if not self.cluster.wait_stopped(broker, self._within(WAIT)):
+            raise NotReached(f"broker {broker} did not stop")
+
+    def start(self, *brokers: int) -> None:
+        """Start brokers on their disks, and wait until they have started."""
+        self.story.tell(
+            f"start {'broker' if len(brokers) == 1 else 'brokers'} {' and '.join(map(str, brokers))}", "operator"
+        )
+        logs = []
+        for broker in brokers:
+            self.wait_stopped(broker)
+            logs.append((broker, self.cluster.start(broker)))
+        for broker, log in logs:
+            self.cluster.wait_started(broker, log)
+        self._down -= set(brokers)
+
+    def comes_back(self, broker: int, seconds: float) -> bool:
+        """Start a broker that is down; say whether it is there within this time."""
+        self.story.tell(f"start broker {broker}", "operator")
+        self.wait_stopped(broker)
+        log = self.cluster.start(broker)
+        self._down.discard(broker)
+        back = self._comes(lambda: bool(log.lines(STARTED)), seconds)
+        if not back:
+            self.out.append(broker)
+        self.note(f"broker {broker} has started" if back else f"broker {broker} has not started within {seconds:g} s")
+        return back
+
+    # The network
+
+    def hold(self, flow: Flow) -> None:
+        """Hold a flow, and wait until a message of it is held: then none is under way that it could answer or follow."""
+        self.cluster.proxy.hold(flow)
+        if not self.cluster.proxy.holds(flow, self._within(WAIT)):
+            raise NotReached(f"no message of {flow} came")
+
+    def release(self, *flows: Flow) -> None:
+        """Let flows go on."""
+        for flow in flows:
+            self.cluster.proxy.release(flow)
+
+    # The clients
+
+    def send(self, *keys: str, size: int = 10) -> None:
+        """Send records with acks=all; do not wait for their acknowledgement."""
+        told = keys[0] if len(keys) == 1 else f"{keys[0]} to {keys[-1]}, {len(keys):,} records of {size:,} bytes"
+        self.tell(f"A producer sends {told} with acks=all.")
+        self.client.send(keys, size)
+
+    def acknowledged(self, *keys: str, within: float = WAIT) -> bool:
+        """Wait until records are acknowledged; return whether all were."""
+        self.client.settled(keys, self._within(within))
+        found = [key for key in keys if key in self.client.acknowledged]
+        told = keys[0] if len(keys) == 1 else f"{len(found):,} of {len(keys):,} records"
+        self.note(f"acknowledged: {told}" if found else f"not acknowledged: {told}")
+        return len(found) == len(keys)
+
+    def must_acknowledge(self, *keys: str) -> None:
+        """Wait until records are acknowledged."""
+        if not self.acknowledged(*keys):
+            raise NotReached(f"not acknowledged: {keys[0]}")
+
+    # What is seen
+
+    def wait(self, seconds: float = WAIT, **wanted: int | list[int]) -> None:
+        """Wait until the partition is as wanted."""
+        if not self.reaches(seconds, **wanted):
+            raise NotReached(", ".join(f"{name} {value}" for name, value in wanted.items()))
+
+    def reaches(self, seconds: float, **wanted: int | list[int]) -> bool:
+        """Wait until the partition is as wanted; return whether it came to that."""
+        return self._comes(lambda: self._is(wanted), seconds)
+
+    def wait_log(self, node: int, log: Log, pattern: str) -> None:
+        """Wait for a line in a node's log, and show it."""
+        if not self._comes(lambda: bool(log.lines(pattern)), WAIT):
+            raise NotReached(f"{pattern!r} in the log of node {node}")
+        self.story.tell(f"node {node}: {log.lines(pattern)[0][:220]}", "log")
+
+    def wait_copied(self, follower: int, leader: int) -> None:
+        """Wait until a follower has all that its leader has, and has said so by its next fetch."""
+        topic = self.client.topic
+
+        def same() -> bool:
+            return self.cluster.bytes_of(follower, topic) == self.cluster.bytes_of(leader, topic)
+
+        if not self._comes(same, WAIT) or not self.cluster.proxy.passes(
+            fetches(follower, leader), 1, self._within(WAIT)
+        ):
+            raise NotReached(f"broker {follower} has the log of broker {leader}")
+
+    def wait_appended(self, broker: int, before: int | None) -> None:
+        """Wait until a broker's log is longer than it was."""
+        if not self._comes(lambda: (self.size(broker) or 0) > (before or 0), WAIT):
+            raise NotReached(f"broker {broker} has appended")
+
+    def wait_deleted(self, broker: int) -> None:
+        """Wait until a broker has no log of the topic any more."""
+        if not self._comes(lambda: self.size(broker) is None, WAIT):
+            raise NotReached(f"broker {broker} has deleted its log")
+
+    def size(self, broker: int) -> int | None:
+        """Return the bytes of the topic on a broker's disk; None if it has no log."""
+        return self.cluster.bytes_of(broker, self.client.topic)
+
+    def show_disks(self) -> None:
+        """Say how much of the topic each broker has on its disk."""
+        sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}
+        told = (f"{broker}: {'no log' if size is None else f'{size:,} bytes'}" for broker, size in sizes.items())
+        self.note(f"on disk: {'; '.join(told)}")
+
+    def pause(self, seconds: float) -> None:
+        """Let time pass."""
+        if time.monotonic() + seconds > self._end:
+            raise NotReached("the time is over")
+        time.sleep(seconds)
+
+    def finish(self, isr: Sequence[int]) -> None:
+        """Let everything go on, start what is down, and wait until these brokers are the ISR and every send has ended."""
+        self.tell("All delays end, and all brokers run again.")
+        self.cluster.proxy.release_all()
+        if self._down:
+            self.start(*sorted(self._down))
+        self.wait(isr=sorted(isr))
+        self.client.settled(self.client.sent, self._within(WAIT))
+
+    def readable(self) -> list[str]:
+        """Return the keys of all records that a consumer reads from the beginning to the end; none of a topic that was deleted."""
+        if self._deleted:
+            return []
+        return [str(key) for key in self._ask("read")["keys"]]
+
+    def _is(self, wanted: dict[str, int | list[int]]) -> bool:
+        answer = self.client.ask("describe")
+        if "refused" in answer:
+            return False
+        names = ("leader", "replicas", "isr", "elr", "adding", "removing")
+        found = Seen(**{name: answer[name] for name in names})
+        if found != self._seen:
+            self._seen = found
+            self.note(found.shown())
+        return all(getattr(found, name) == value for name, value in wanted.items())
+
+    def _ask(self, do: str, **more: Any) -> dict[str, Any]:
+        """Have something done, again where a broker is not ready for it yet."""
+        answer: dict[str, Any] = {}
+
+        def done() -> bool:
+            answer.clear()
+            answer.update(self.client.ask(do, **more))
+            return "refused" not in answer
+
+        if not self._comes(done, 20):
+            raise NotReached(f"{do}: {answer['refused']}")
+        return answer
+
+    def _comes(self, come: Callable[[], bool], seconds: float) -> bool:
+        end = time.monotonic() + self._within(seconds)
+        while not come():
+            if time.monotonic() > end:
+                return False
+            time.sleep(STEP)
+        return True
+
+    def _within(self, seconds: float) -> float:
+        """Return so many seconds, or those that are left of the whole if they are fewer."""
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise NotReached("the time is over")
+        return min(seconds, left)

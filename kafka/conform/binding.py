@@ -1,0 +1,103 @@
+"""Which protocols are bound to Kafka's classes, and by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.driver.releases import BROKERS, HERE, KAFKA, Harness
+from fencepost.kafka.quorum import guards as quorum_guards
+from fencepost.kafka.quorum import mapping as quorum
+from fencepost.kafka.quorum.nodes import Nodes
+from fencepost.kafka.replication import guards, mapping
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.kafka.driver.ablation import Ablation
+    from fencepost.kafka.driver.execute import Execution
+    from fencepost.kafka.driver.process import Driver
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.machine import Machine
+
+
+@dataclass(frozen=True)
+class Binding:
+    """How a protocol is bound to Kafka's classes: by what driver, by whom a history is followed, and what its mapping says."""
+
+    protocol: str
+    harness: Harness
+    follow: Callable[[Driver, Interpreter], Execution]
+    small: Mapping[str, int]
+    """The configuration whose whole state graph is covered unless another is asked for."""
+    refuse: Callable[[Constants, str], str | None]
+    """Says why releases of a version of the model cannot be driven with these constants."""
+    rules: Callable[[str], dict[str, int]]
+    """Constants that a version of the model has as Kafka is built and driven."""
+    not_compared: Mapping[str, str]
+    not_driven: Mapping[str, str]
+    limits: tuple[str, ...]
+    ablation: Ablation
+    """Whose each guard is, and which rules are turned."""
+
+    @property
+    def machine(self) -> Machine:
+        """The protocol's machine."""
+        return named_protocol(self.protocol).machine
+
+    def make_sure_drivable(self, version: str, constants: Constants) -> None:
+        """Raise UsageError if releases of this version of the model cannot be driven with these constants."""
+        why = self.refuse(constants, version)
+        if why:
+            raise UsageError(
+                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
+            )
+
+    def as_built(self, version: str, constants: Constants) -> Constants:
+        """Return constants with the rules of this version of the model in place of those of a trace; sizes and budgets stay."""
+        values = {name: int(value) for name, value in constants.values.items()}
+        return self.machine.set_constants({**values, **self.rules(version)})
+
+
+REPLICATION = Binding(
+    protocol="replication",
+    harness=BROKERS,
+    follow=Brokers,
+    small=mapping.SMALL,
+    refuse=mapping.refuse,
+    rules=mapping.rules,
+    not_compared=mapping.NOT_COMPARED,
+    not_driven=mapping.NOT_DRIVEN,
+    limits=mapping.LIMITS,
+    ablation=guards.ABLATION,
+)
+QUORUM = Binding(
+    protocol="quorum",
+    harness=Harness(
+        quorum.RELEASES,
+        "org.apache.kafka.raft.FencepostQuorum",
+        (HERE / "loop", KAFKA / "quorum" / "java"),
+        "kafka-raft",
+    ),
+    follow=Nodes,
+    small=quorum.SMALL,
+    refuse=quorum.refuse,
+    rules=quorum.rules,
+    not_compared=quorum.NOT_COMPARED,
+    not_driven=quorum.NOT_DRIVEN,
+    limits=quorum.LIMITS,
+    ablation=quorum_guards.ABLATION,
+)
+BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM)}
+
+
+def binding(protocol: str) -> Binding:
+    """Return how a protocol is bound; raise UsageError if it is not."""
+    if protocol not in BINDINGS:
+        known = " and ".join(f"`{name}`" for name in BINDINGS)
+        raise UsageError(f"protocol {protocol!r} is not mapped to Kafka's classes. Only {known} are.")
+    return BINDINGS[protocol]

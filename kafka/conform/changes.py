@@ -1,0 +1,326 @@
+"""What the model makes of a change to the partition, and what PartitionChangeBuilder makes of it, on every image that is reached.
+
+The images are those of a whole state graph, each once whatever its epochs. Of each every change is asked for that a controller
+could ask for: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of active members; the preferred
+leader is elected; an operator names any set of replicas, or cancels. What comes of it must be the same: leader, ISR, ELR, last known
+leader, replicas, both lists of a reassignment, and how far the two epochs move.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.kafka.conform.report import FORMAT, PROTOCOL
+from fencepost.kafka.driver.process import Driver
+from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
+from fencepost.model.cluster.reassignment import operator_cancels_reassignment, operator_reassigns_replicas
+from fencepost.model.cluster.state import has_elr, newest, replicas
+from fencepost.model.language import NONE, bits
+from fencepost.model.language.errors import DisabledError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.kafka.driver.releases import Release
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
+
+SIZES: tuple[str, ...] = (
+    "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1",
+    "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 unclean_election=1 max_records=0 metadata_lag=1",
+)
+"""Constants whose images are looked at: operators and fences, and crashes with unclean elections."""
+ELR_TURNED_OFF = "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
+"""Images on which nobody clears the ELR that is left; looked at where there is one."""
+MOST_STATES = 2_000_000
+BATCH = 500
+"""Changes that the driver is asked about at once."""
+SHOWN = 20
+"""Differences that are kept."""
+
+
+class What(IntEnum):
+    """What is asked for, by the driver's number."""
+
+    ISR = 0
+    PREFERRED = 1
+    REASSIGN = 2
+    CANCEL = 3
+
+
+class Partition(NamedTuple):
+    """The partition as the controller has it, sets of brokers as bits; epochs are counted from where they are."""
+
+    leader: int
+    leader_epoch: int
+    partition_epoch: int
+    isr: int
+    elr: int
+    last_known_leader: int
+    replicas: int
+    adding: int
+    removing: int
+
+
+class Image(NamedTuple):
+    """A partition, and which brokers are fenced or shutting down."""
+
+    partition: Partition
+    fenced: int
+    stopping: int
+    elr_disabled: int
+    """1 once ELR was turned off."""
+
+
+class Change(NamedTuple):
+    """What is asked for: an ISR or replicas in `target`, brokers that may be elected, those that may have lost records."""
+
+    what: What
+    target: int = 0
+    acceptable: int = 0
+    unclean: int = 0
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A change that the two make otherwise; None for what is refused."""
+
+    image: Image
+    change: Change
+    model: Partition | None
+    kafka: Partition | None
+
+
+@dataclass
+class Compared:
+    """What was compared under some constants."""
+
+    constants: Constants
+    states: int
+    images: int
+    changes: int = 0
+    idle: int = 0
+    """Of these, reassignments to the replicas that are there, which the model leaves out."""
+    departures: list[Departure] = field(default_factory=list)
+    """The first of those that differ."""
+    different: int = 0
+
+
+@dataclass
+class Changes:
+    """The comparison with one release."""
+
+    release: Release
+    compared: list[Compared] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: conforms if nothing differs."""
+        return "differs" if any(item.different for item in self.compared) else "conforms"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report in the words of the contract."""
+        return {
+            "format": FORMAT,
+            "protocol": PROTOCOL,
+            "kafka": self.release.version,
+            "model": self.release.model,
+            "changes": [
+                {
+                    "constants": item.constants.shown,
+                    "states": item.states,
+                    "images": item.images,
+                    "compared": item.changes,
+                    "idle": item.idle,
+                    "different": item.different,
+                    "departures": [
+                        {
+                            "image": {
+                                **one.image.partition._asdict(),
+                                "fenced": one.image.fenced,
+                                "stopping": one.image.stopping,
+                                "elr_disabled": one.image.elr_disabled,
+                            },
+                            "change": {**one.change._asdict(), "what": one.change.what.name.lower()},
+                            "model": one.model._asdict() if one.model else None,
+                            "kafka": one.kafka._asdict() if one.kafka else None,
+                        }
+                        for one in item.departures
+                    ],
+                }
+                for item in self.compared
+            ],
+            "seconds": round(self.seconds, 3),
+            "verdict": self.verdict,
+        }
+
+
+def conform_changes(
+    release: Release,
+    machine: Machine,
+    base: Constants,
+    tell: Callable[[str], None],
+    sizes: tuple[str, ...] | None = None,
+) -> Changes:
+    """Compare every change of every image under some constants, on top of those of a version."""
+    found = Changes(release)
+    sizes = sizes or ((*SIZES, ELR_TURNED_OFF) if base.values["elr"] else SIZES)
+    began = time.monotonic()
+    with Driver(release) as driver:
+        for text in sizes:
+            values = {name: int(value) for name, _, value in (word.partition("=") for word in text.split())}
+            constants = machine.set_constants({**base.values, **values})
+            states, reached = images(machine, constants)
+            tell(f"{len(reached):,} images of {states:,} states")
+            found.compared.append(_compare(driver, Model(machine, constants), states, reached))
+    found.seconds = time.monotonic() - began
+    return found
+
+
+def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
+    """Return how many states are reached, and their images, each once."""
+    search = Search(machine, constants, (), Options(workers=1, max_states=MOST_STATES))
+    result = search.run()
+    if not result.complete:
+        raise UsageError(f"more than {MOST_STATES:,} states are reached with {constants}: take smaller constants.")
+    found: set[tuple[int, ...]] = set()
+    for part in search.partitions:
+        states = search.layout.unpack(part.rows[: part.count])
+        newest_of = states["image"][np.arange(len(states)), states["newest"]]
+        columns = [newest_of[name] for name in ("leader", "isr", "missing", "fenced", "stopping")]
+        columns += [states[name] for name in ("elr", "last_known_leader", "adding", "removing")]
+        columns.append(states["elr_disabled"])
+        found.update(
+            map(tuple, np.unique(np.stack([item.astype(np.int64) for item in columns], axis=1), axis=0).tolist())
+        )
+    everyone = (1 << int(constants.values["brokers"])) - 1
+    return result.distinct, [
+        Image(
+            Partition(leader, 0, 0, isr, elr, last, everyone & ~missing, adding, removing), fenced, stopping, disabled
+        )
+        for leader, isr, missing, fenced, stopping, elr, last, adding, removing, disabled in sorted(found)
+    ]
+
+
+class Model:
+    """The model's rules, on one state that is filled with one image after the other."""
+
+    def __init__(self, machine: Machine, constants: Constants) -> None:
+        c: Any = constants
+        self.c = c
+        plain = Interpreter(machine, constants)
+        self._state: Any = plain.schema.restore(plain.initial_states()[0])
+        self._everyone = bits.everyone(c.brokers)
+        self._budget = int(c.reassignments), int(c.cancels)
+
+    def fill(self, image: Image) -> Any:
+        """Return the state with this image as the controller's."""
+        s, p = self._state, image.partition
+        s.newest = 0
+        now = s.image[0]
+        now.leader, now.leader_epoch, now.partition_epoch, now.isr = p.leader, 0, 0, p.isr
+        now.fenced, now.stopping, now.missing = image.fenced, image.stopping, self._everyone & ~p.replicas
+        s.elr, s.last_known_leader, s.adding, s.removing = p.elr, p.last_known_leader, p.adding, p.removing
+        s.budget.reassignments, s.budget.cancels = self._budget
+        s.elr_disabled = image.elr_disabled
+        return s
+
+    def asked(self, image: Image) -> Iterator[Change]:
+        """Yield every change that a controller could ask for."""
+        s, p = self.fill(image), image.partition
+        now = active(self.c, newest(s))
+        for broker in range(self.c.brokers):
+            one = bits.only(broker)
+            if p.isr & one:  # it is fenced, or shuts down
+                yield Change(What.ISR, p.isr & ~one, now & ~one)
+            if (p.isr | p.elr) & one:  # it registers after a crash
+                yield Change(What.ISR, p.isr & ~one, now & ~one, one)
+            if p.leader == NONE and image.fenced & one:
+                yield Change(What.ISR, p.isr, now | one)
+        for isr in range(self._everyone + 1):  # the leader asks for it
+            if p.leader != NONE and isr & bits.only(p.leader) and not isr & ~(p.replicas & now):
+                yield Change(What.ISR, isr, now)
+        preferred = first_in_order(self.c, p.replicas, p.removing)
+        if bits.contains(p.isr & now, preferred):
+            yield Change(What.PREFERRED, 0, now)
+        for wanted in range(1, self._everyone + 1):
+            yield Change(What.REASSIGN, wanted, now)
+        if p.adding | p.removing:
+            yield Change(What.CANCEL, 0, now)
+
+    def changed(self, image: Image, change: Change) -> Partition | None:
+        """Return the partition after a change; None if the model refuses it."""
+        s, c = self.fill(image), self.c
+        try:
+            if change.what is What.ISR:
+                elr = elr_after(s, c, change.target, change.unclean)
+                change_isr(
+                    s, c, change.target, elr, leader_after(s, c, change.target, change.unclean, change.acceptable)
+                )
+            elif change.what is What.PREFERRED:
+                preferred = first_in_order(c, image.partition.replicas, image.partition.removing)
+                change_isr(s, c, image.partition.isr, elr_after(s, c, image.partition.isr, 0), preferred)
+            elif change.what is What.REASSIGN:
+                operator_reassigns_replicas.function(s, c, change.target)
+            else:
+                operator_cancels_reassignment.function(s, c)
+        except DisabledError:
+            return None
+        now = newest(s)
+        return Partition(
+            now.leader,
+            now.leader_epoch,
+            now.partition_epoch,
+            now.isr,
+            s.elr,
+            s.last_known_leader,
+            replicas(c, now),
+            s.adding,
+            s.removing,
+        )
+
+
+def _compare(driver: Driver, model: Model, states: int, reached: list[Image]) -> Compared:
+    found = Compared(model.c, states, len(reached))
+    rest = f"{int(model.c.unclean_election)} {int(model.c.min_isr)}"
+    waiting = ((image, change) for image in reached for change in model.asked(image))
+    while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
+        line = " ".join(
+            f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} {change.unclean} "
+            f"{int(has_elr(model.fill(image), model.c))} {rest}"
+            for image, change in batch
+        )
+        answers = driver.tell(f"changes {line}")["changed"]
+        for (image, change), told in zip(batch, answers, strict=True):
+            kafka = None if told is None else Partition(*told)
+            expected = model.changed(image, change)
+            found.changes += 1
+            if _is_idle(image, change, expected, kafka):
+                found.idle += 1
+            elif not _agree(change, expected, kafka):
+                found.different += 1
+                if len(found.departures) < SHOWN:
+                    found.departures.append(Departure(image, change, expected, kafka))
+    return found
+
+
+def _is_idle(image: Image, change: Change, model: Partition | None, kafka: Partition | None) -> bool:
+    """Say whether operators name the replicas that are there, by a limit that `mapping.LIMITS` explains."""
+    idle = change.what is What.REASSIGN and model is None
+    return idle and kafka is not None and kafka.replicas == image.partition.replicas
+
+
+def _agree(change: Change, model: Partition | None, kafka: Partition | None) -> bool:
+    """Say whether the two do the same, or refuse both.
+
+    A cancellation that would be an unclean election ReplicationControlManager refuses before it asks the builder.
+    """
+    return model == kafka or (model is None and change.what is What.CANCEL)

@@ -1,0 +1,125 @@
+"""Findings settled on releases: the history of each archived trace on Kafka's classes, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.conform.binding import REPLICATION
+from fencepost.kafka.conform.report import PROTOCOL
+from fencepost.kafka.driver.chances import Chance, after, can_be_tried
+from fencepost.kafka.driver.trying import tried
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.mapping import ACTIONS, NOT_DRIVEN, refuse
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.kafka.driver.execute import Execution
+    from fencepost.kafka.driver.process import Driver
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.records import Key
+
+
+ELECTS = "controller_elects_preferred"
+
+
+class Verdict(StrEnum):
+    """What a release says to a history."""
+
+    CONFIRMED = "confirmed"
+    """Every step happened on Kafka's classes with the state that the model has, and the property is violated in the end."""
+    REFUTED = "refuted"
+    """Kafka does a step otherwise, or the property holds where the history ends."""
+    NOT_DRIVEN = "not driven"
+    """The history needs something that the driver does not do, or another configuration than this release has."""
+    DEPARTS = "departs"
+    """Kafka and the model differ on the way."""
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A verdict, and why."""
+
+    verdict: Verdict
+    why: str
+
+
+def settled(driver: Driver, trace: Trace) -> Settled:
+    """Execute the history of a trace with the rules of a release, as far as it goes; return what became of it."""
+    why = _not_driven(driver, trace)
+    if why:
+        return Settled(Verdict.NOT_DRIVEN, why)
+    plain = Interpreter(trace.protocol.machine, REPLICATION.as_built(driver.release.model, trace.constants))
+    initial = plain.initial_states()[0]
+    history: list[Transition] = []
+    at = initial
+    for step in trace.steps:
+        if after(plain, at, step) is None:
+            return _refused(Brokers(driver, plain), history, at, step)
+        history.append(plain.apply(at, step))
+        at = history[-1].after
+    execution = Brokers(driver, plain)
+    found = execution.run(initial, history)
+    if found is not None:
+        return Settled(
+            Verdict.DEPARTS,
+            "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in found.rows),
+        )
+    if execution.at != at:
+        return Settled(Verdict.NOT_DRIVEN, execution.why)
+    return _judged(plain, trace, history, at)
+
+
+def _not_driven(driver: Driver, trace: Trace) -> str:
+    """Say why a history cannot be tried on this release at all."""
+    if trace.protocol.name != PROTOCOL:
+        return f"it is of protocol {trace.protocol.name}"
+    if trace.removed is not None or not trace.normalize:
+        return "it is a history of the model without a guard, or without `normalize`"
+    why = refuse(REPLICATION.as_built(driver.release.model, trace.constants), driver.release.model)
+    if why:
+        return why
+    if trace.constants.values["any_preferred"] and any(
+        step.action.name == ELECTS and step.args[0] != 0 for step in trace.steps
+    ):
+        return "an operator reorders the replicas in it, which is not driven: broker 0 is the preferred one"
+    missing = [step.action.name for step in trace.steps if step.action.name not in ACTIONS]
+    return f"{missing[0].replace('_', '-')}: {NOT_DRIVEN[missing[0]]}" if missing else ""
+
+
+def _refused(execution: Execution, history: list[Transition], at: Key, step: Step) -> Settled:
+    """Try on Kafka the first step that the model refuses with this release's rules."""
+    plain = execution.plain
+    told = f"step {len(history) + 1}, {step.action.label}"
+    if not can_be_tried(REPLICATION.ablation, plain, at, step):
+        return Settled(Verdict.REFUTED, f"{told}: what it needs is not there by then")
+    found = tried(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
+    if found is None:
+        return Settled(Verdict.NOT_DRIVEN, execution.why)
+    if found.did == "untried":
+        return Settled(Verdict.REFUTED, f"{told}: what it needs is not there by then")
+    return Settled(Verdict.REFUTED if found.like_model else Verdict.DEPARTS, f"{told}: {found.answer}")
+
+
+def _judged(plain: Interpreter, trace: Trace, history: list[Transition], at: Key) -> Settled:
+    """Say what the property of a trace says of Kafka's state at the end."""
+    prop = trace.prop
+    if prop is None or not history:
+        return Settled(Verdict.CONFIRMED, "it happens")
+    if prop.kind is Kind.STEP:
+        before = history[-2].after if len(history) > 1 else plain.initial_states()[0]
+        holds = plain.holds_step(prop, before, history[-1])
+    elif prop.kind in (Kind.ALWAYS, Kind.SOMETIMES):
+        holds = plain.holds(prop, at)
+    else:
+        return Settled(Verdict.NOT_DRIVEN, "its property is about whole behaviours")
+    if prop.kind is Kind.SOMETIMES:
+        return Settled(
+            Verdict.CONFIRMED if holds else Verdict.REFUTED, f"{prop.name} is {'' if holds else 'not '}reached"
+        )
+    return Settled(
+        Verdict.REFUTED if holds else Verdict.CONFIRMED, f"{prop.name} {'holds' if holds else 'is violated'}"
+    )

@@ -1,0 +1,90 @@
+"""What a protocol says of its guards and its rules, so that each can be taken out of the model and tried on Kafka."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from fencepost.explorers.program.removal import Guard
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter, Step
+    from fencepost.model.language.records import Key
+
+
+class Whose(StrEnum):
+    """Who refuses where a guard does."""
+
+    KAFKA = "kafka"
+    """A class of Kafka: what the guard refuses can be tried, and Kafka must refuse it or do nothing."""
+    PHYSICAL = "physical"
+    """The nature of things: a process that is down does nothing, a message that is not there is not handled."""
+    BOUND = "bound"
+    """The model alone: a budget, a size, a step that would change nothing, or an action that is not driven."""
+
+
+class Check(NamedTuple):
+    """A check of Kafka: where it is, and what it answers; no answer means that nothing is done."""
+
+    where: str
+    answers: tuple[str, ...] = ()
+
+
+Place = tuple[str, str]
+"""A guard by its action and what it asks for, so that one that is added or changed is missed by name."""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Whose each guard is, which rules are turned, and what a try needs to know of the protocol."""
+
+    kafkas: Mapping[Place, Check]
+    physical: Mapping[Place, str]
+    bounds: Mapping[Place, str]
+    not_driven: Mapping[str, str]
+    rules: Callable[[Constants], Mapping[str, tuple[int, ...]]]
+    """Kafka's rules among the constants, with the values that each is set to."""
+    unseen: Callable[[str, Constants], str]
+    """Why a rule that is turned shows nowhere, an empty string if it must; by `constant=value`."""
+    shadowed: Callable[[Constants], Mapping[Place, str]]
+    """Checks that refuse nothing at their place, and why."""
+    needs: Mapping[str, Callable[..., bool]]
+    """What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
+    grounds: Callable[[Constants], tuple[str, ...]]
+    """Constants under which variants are sought out, one after the other until a variant is noticed."""
+    compared: Callable[[Interpreter, Key], object]
+    """What is compared of a state of the model."""
+    refused: Callable[[Key, Step], tuple[Key, ...]]
+    """The states in which a step leaves Kafka that it refuses."""
+    has_room: Callable[[Any, Constants], bool] = lambda *_: True
+    """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
+    lost: tuple[str, ...] = ()
+    """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
+    room: frozenset[str] = frozenset()
+    """Conditions that are a bound wherever they stand."""
+
+    def whose(self, guard: Guard) -> Whose:
+        """Return who refuses where a guard does; raise UsageError if nobody has said."""
+        key = guard.action, guard.condition
+        if guard.action.replace("-", "_") in self.not_driven or guard.condition in self.room:
+            return Whose.BOUND
+        kinds = ((Whose.KAFKA, self.kafkas), (Whose.PHYSICAL, self.physical), (Whose.BOUND, self.bounds))
+        found = [kind for kind, known in kinds if key in known]
+        if len(found) != 1:
+            raise UsageError(
+                f"the guard `{guard.name}` ({guard.condition}) is not classified. Put it in one of KAFKAS, PHYSICAL and BOUNDS of "
+                "the protocol's guards.py: whether Kafka refuses there, nothing else can be, or the model alone says so."
+            )
+        return found[0]
+
+
+def with_and_without(at: Key, place: int, message: Key) -> tuple[Key, ...]:
+    """Return a state, and the same without a message of the bag at this place: one that was handled for nothing may be there or gone."""
+    messages = list(at[place])
+    messages.remove(message)
+    return (at, (*at[:place], tuple(messages), *at[place + 1 :]))

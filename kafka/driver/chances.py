@@ -1,0 +1,257 @@
+"""Where a variant of the model first departs from it: the nearest states at which a check or a rule makes a difference.
+
+The model is searched without `normalize`, which would answer requests before anyone has handled them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+from fencepost.explorers.evidence.diff import path_to
+from fencepost.explorers.evidence.space import Space
+from fencepost.explorers.native.compile import generate, load
+from fencepost.explorers.native.masked import MaskedSearch
+from fencepost.explorers.program.removal import Guard, without
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.errors import DisabledError, DomainError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Iterator
+
+    from fencepost.explorers.evidence.space import Array
+    from fencepost.kafka.driver.ablation import Ablation
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
+
+LOOKED_AT = 60
+"""States at which the nearest differences are sought; some differ only in what cannot be seen in Kafka."""
+DRAWN = 30
+"""States that are drawn for one refusal at most: in some nobody is there to do the step."""
+HIDDEN = 400
+"""Pairs of states that are followed after a difference that cannot be seen, until it can."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The model without a guard, or with one rule set otherwise. `others` are guards of the same action that it lacks too."""
+
+    name: str
+    guard: Guard | None = None
+    others: tuple[Guard, ...] = ()
+    constant: str = ""
+    value: int = 0
+
+
+@dataclass(frozen=True)
+class Chance:
+    """A step that the model and a variant disagree on, at the end of a history. `model` and `variant`: the state after it, None if refused."""
+
+    history: tuple[Transition, ...]
+    at: Key
+    step: Step
+    model: Key | None
+    variant: Key | None
+
+
+def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
+    """Return the state after a step; None if it is refused."""
+    try:
+        return plain.apply(at, step).after
+    except (DisabledError, DomainError):
+        return None
+
+
+def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
+    """Say whether there is somebody to do a step, and the message that it is about."""
+    state = plain.schema.restore(at)
+    try:
+        args = [
+            plain.argument(state, domain, arg) for (_, domain), arg in zip(step.action.params, step.args, strict=True)
+        ]
+    except DisabledError:
+        return False
+    needs = ablation.needs.get(step.action.name)
+    return needs is None or needs(state, plain.constants, *args)
+
+
+class Ground:
+    """The first states of the model under some constants, on which variants are sought out."""
+
+    def __init__(self, ablation: Ablation, machine: Machine, constants: Constants, most: int) -> None:
+        self.ablation, self.machine, self.constants = ablation, machine, constants
+        options = Options(workers=1, normalize=False, max_states=most)
+        self.search = MaskedSearch(
+            machine,
+            constants,
+            (),
+            options,
+            kernels=load(generate(machine, constants, (), normalize=False, masked=True)),
+        )
+        self.search.run()
+        self.space = Space(self.search)
+        self.plain = self.search.plain
+        self._following = self.space.following()
+        self._order = np.argsort(self.space.depths, kind="stable")
+
+    def chances(self, variant: Variant, most: int) -> list[Chance]:
+        """Return steps that the variant takes otherwise, or alone, the nearest ones first, of different actions if there are."""
+        other = self._other(variant)
+        if other is None:
+            return []
+        found: dict[tuple[str, bool], list[Chance]] = {}
+        for state in self._states(variant):
+            for chance in self._at(int(state), other, variant):
+                kind = chance.step.action.name, chance.model is None
+                if len(found.setdefault(kind, [])) < most:
+                    found[kind].append(chance)
+                    break
+            if sum(map(len, found.values())) >= most:
+                break
+        return [chance for chances in zip_longest(*found.values()) for chance in chances if chance is not None][:most]
+
+    def refusals(self, variant: Variant, most: int, chance: random.Random) -> Iterator[Chance]:
+        """Yield steps that the variant takes and the model refuses, in states that are drawn."""
+        other = self._other(variant)
+        states = [int(state) for state in self._differing(variant)]
+        assert other is not None
+        assert variant.guard is not None
+        action = self.machine.action(variant.guard.action)
+        left = most
+        for state in chance.sample(states, min(DRAWN * most, len(states))):
+            if not left:
+                return
+            at = self.search.layout.decode(self.space.rows[state])
+            if not self._has_room(at):
+                continue
+            steps = [item for item in self.plain.steps(action, at) if self._can_be_tried(at, item)]
+            chance.shuffle(steps)
+            for step in steps:
+                theirs = after(other, at, Step(other.machine.action(action.name), step.args))
+                if theirs is not None and after(self.plain, at, step) is None:
+                    yield Chance(self._history(state), at, step, None, theirs)
+                    left -= 1
+                    break
+
+    def _other(self, variant: Variant) -> Interpreter | None:
+        if variant.guard is not None:
+            changed = self.machine
+            for guard in sorted((variant.guard, *variant.others), key=lambda item: -item.number):
+                changed = without(changed, guard)
+            return Interpreter(changed, self.constants, normalize=False, bounded=True)
+        constants = self.machine.constants(**{**self.constants.values, variant.constant: variant.value})
+        if self.machine.refuse is not None and self.machine.refuse(constants):
+            return None
+        return Interpreter(self.machine, constants, normalize=False, bounded=True)
+
+    def _states(self, variant: Variant) -> Iterator[int]:
+        """Yield states whose successors differ: the nearest ones, then some from all depths."""
+        found = self._differing(variant)
+        yield from found[:LOOKED_AT]
+        yield from found[LOOKED_AT :: max(1, len(found) // LOOKED_AT)]
+
+    def _differing(self, variant: Variant) -> Array:
+        """Return the states whose successors differ, the nearest first."""
+        if variant.guard is not None:
+            following = self.space.following(
+                off=[self.search.slot(guard) for guard in (variant.guard, *variant.others)]
+            )
+        else:
+            values = {**self.constants.values, variant.constant: variant.value}
+            following = self.space.following(self.machine.constants(**values))
+        found: Array = self._order[(following != self._following)[self._order]]
+        return found
+
+    def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
+        """Yield what the two disagree on in a state, as far as it can be seen in Kafka."""
+        at = self.search.layout.decode(self.space.rows[state])
+        history: tuple[Transition, ...] | None = None
+        for mine in self.machine.actions:
+            if mine.name in self.ablation.not_driven or (
+                variant.guard is not None and mine.label != variant.guard.action
+            ):
+                continue
+            its = other.machine.action(mine.name)
+            for step in self.plain.steps(mine, at):
+                model, theirs = after(self.plain, at, step), after(other, at, Step(its, step.args))
+                if model == theirs or (model is None and not (self._has_room(at) and self._can_be_tried(at, step))):
+                    continue
+                if variant.others and not self._refuses(variant, at, step):
+                    continue
+                if history is None:
+                    history = self._history(state)
+                if self._is_seen(at, step, model, theirs):
+                    yield Chance(history, at, step, model, theirs)
+                elif model is not None and theirs is not None and self._compared(model) == self._compared(theirs):
+                    yield from self._later(Chance(history, at, step, model, theirs), other)
+
+    def _has_room(self, at: Key) -> bool:
+        return self.ablation.has_room(self.plain.schema.restore(at), self.constants)
+
+    def _can_be_tried(self, at: Key, step: Step) -> bool:
+        return can_be_tried(self.ablation, self.plain, at, step)
+
+    def _compared(self, state: Key) -> object:
+        return self.ablation.compared(self.plain, state)
+
+    def _is_seen(self, at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
+        """Say whether the two outcomes look different in Kafka."""
+        one, other = (self.ablation.refused(at, step) if item is None else (item,) for item in (model, theirs))
+        return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
+
+    def _later(self, hidden: Chance, other: Interpreter) -> Iterator[Chance]:
+        """Yield the first difference that can be seen after one that cannot, if it is near."""
+        assert hidden.model is not None
+        assert hidden.variant is not None
+        first = self.plain.apply(hidden.at, hidden.step)
+        waiting = deque([((*hidden.history, first), hidden.model, hidden.variant)])
+        known = {(hidden.model, hidden.variant)}
+        while waiting:
+            history, at, its = waiting.popleft()
+            for mine in self.machine.actions:
+                if mine.name in self.ablation.not_driven:
+                    continue
+                for step in self.plain.steps(mine, at):
+                    theirs = after(other, its, Step(other.machine.action(mine.name), step.args))
+                    model = after(self.plain, at, step)
+                    if model is None and theirs is None:
+                        continue
+                    if (model is not None or self._can_be_tried(at, step)) and self._is_seen(at, step, model, theirs):
+                        yield Chance(history, at, step, model, theirs)
+                        return
+                    if (
+                        model is not None
+                        and theirs is not None
+                        and (model, theirs) not in known
+                        and len(known) < HIDDEN
+                    ):
+                        known.add((model, theirs))
+                        waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
+
+    def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
+        """Say whether the guard that a variant is about is among those that refuse the step."""
+        assert variant.guard is not None
+        rest = self.machine
+        for guard in sorted(variant.others, key=lambda item: -item.number):
+            rest = without(rest, guard)
+        return (
+            after(
+                Interpreter(rest, self.constants, normalize=False), at, Step(rest.action(step.action.name), step.args)
+            )
+            is None
+        )
+
+    def _history(self, state: int) -> tuple[Transition, ...]:
+        path = path_to(self.space, state)
+        found, at = [], path.start
+        for step in path.steps:
+            found.append(self.plain.apply(at, step))
+            at = found[-1].after
+        return tuple(found)

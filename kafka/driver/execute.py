@@ -1,0 +1,218 @@
+"""Histories of a model, executed on Kafka's classes and compared state by state."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.states import changes
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from fencepost.kafka.driver.process import Driver
+    from fencepost.model.language.interpreter import Interpreter, Step, Transition
+    from fencepost.model.language.records import Key
+
+
+@dataclass(frozen=True)
+class Act:
+    """What one action of a model does to Kafka's classes: `does` in words, `line` for the driver.
+
+    Actions with the same line are one event of which Kafka decides the outcome.
+    """
+
+    does: str
+    line: Callable[..., str]
+
+
+class SetAsideError(Exception):
+    """Kafka went on in a way that the model leaves out, by a limit that is named."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where Kafka departs from the model: the last of `steps` leads to what differs.
+
+    `rows` has what differs: the part of the state, its value in the model, its value in Kafka.
+    """
+
+    steps: tuple[Step, ...]
+    rows: tuple[tuple[str, str, str], ...]
+
+    @property
+    def action(self) -> str:
+        """The action after which the two differ."""
+        return self.steps[-1].action.label if self.steps else "initial"
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What differs after which action, whichever broker it is: differences of one kind are told once."""
+        return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
+
+
+@dataclass
+class Tally:
+    """What was executed."""
+
+    histories: int = 0
+    steps: int = 0
+    compared: int = 0
+    settled: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    aside: Counter[str] = field(default_factory=Counter)
+    """Histories that were not followed further, by the limit that is in the way."""
+
+    def add(self, other: Tally) -> None:
+        """Take over what somebody else has counted."""
+        self.histories += other.histories
+        self.steps += other.steps
+        self.compared += other.compared
+        self.settled += other.settled
+        self.actions.update(other.actions)
+        self.aside.update(other.aside)
+
+
+class Execution(ABC):
+    """Kafka's classes, set up once, that follow a model. A protocol says in a subclass what is done and seen."""
+
+    acts: Mapping[str, Act]
+    """By action of the model what is done."""
+    asides: tuple[str, ...] = ()
+    """What Kafka refuses where the model does not, by limits that are named."""
+
+    def __init__(self, driver: Driver, plain: Interpreter) -> None:
+        self.driver, self.plain = driver, plain
+        self.tally = Tally()
+        self.seen = self.look()
+        self.why = ""
+        self.at: Key = ()
+        """The state of the model up to which Kafka has followed."""
+
+    @abstractmethod
+    def look(self) -> Any:
+        """Return what is seen, with `take`, `key` and `contradictions`, before anything is."""
+
+    @abstractmethod
+    def reset(self) -> str:
+        """Return the line that sets up the model's initial state."""
+
+    @abstractmethod
+    def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
+        """Do in Kafka what `normalize` takes for granted, and compare again."""
+
+    @abstractmethod
+    def lose_late(self, expected: Key) -> None:
+        """Let messages never arrive that the model has no room for."""
+
+    @abstractmethod
+    def leaves_late(self, step: Step) -> bool:
+        """Say whether a step may leave messages behind."""
+
+    def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
+        """Deliver at once what a model leaves out because whoever receives it ignores it."""
+
+    def begin(self, initial: Key) -> Difference | None:
+        """Set up Kafka's classes anew; return how they differ from the model's initial state."""
+        self.seen = self.look()
+        self.seen.take(self.driver.ask(self.reset())["state"])
+        self.frame(initial)
+        self.tally.histories += 1
+        self.at = initial
+        return self.compare((), initial)
+
+    def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
+        """Note what the model counts from in Kafka's first state, where that is not 0."""
+
+    def ask(self, line: str) -> str:
+        """Have one thing done; return done, refused or untried, with the reason in `why`."""
+        answer = self.driver.ask(line)
+        self.seen.take(answer["state"])
+        self.why = answer["why"]
+        return str(answer["did"])
+
+    def line(self, step: Step) -> str:
+        """Return what is done to Kafka for a step of the model."""
+        found = self.line_of(step)
+        if not found:
+            raise UsageError(
+                f"the step `{self.plain.show(step)}` cannot be driven: nothing is done to Kafka for this action."
+            )
+        return found
+
+    def line_of(self, step: Step) -> str:
+        """Return what is done to Kafka for a step, an empty string if nothing is."""
+        act = self.acts.get(step.action.name)
+        return act.line(self.seen, *step.args) if act is not None else ""
+
+    def set_aside(self, did: str) -> str:
+        """Return why what was done cannot be compared, by a limit that is named; an empty string if it can."""
+        return self.why if did == "refused" and self.why in self.asides else ""
+
+    def step(self, taken: Sequence[Step], transition: Transition) -> Difference | None:
+        """Execute a step that the model allows; return the difference after it, if there is one."""
+        did = self.ask(self.line(transition.step))
+        steps = (*taken, transition.step)
+        self.tally.steps += 1
+        aside = self.set_aside(did)
+        if aside:
+            self.tally.aside[aside] += 1
+            raise SetAsideError(aside)
+        self.tally.actions[transition.step.action.label] += 1
+        if self.leaves_late(transition.step):
+            self.lose_late(transition.raw)
+        self.ignore(transition)
+        found = self.compare(steps, transition.raw)
+        if found is not None and did != "done":
+            found = Difference(steps, (("the step", "happens", f"{did}: {self.why}"), *found.rows))
+        if found is None and transition.raw != transition.after:
+            self.tally.settled += 1
+            found = self.settle(steps, transition)
+        self.at = transition.after
+        if found is None:
+            self.followed()
+        return found
+
+    def followed(self) -> None:  # noqa: B027 (nothing, usually)
+        """Kafka has followed to `at`; who wants to see more of it there overrides this."""
+
+    def compare(self, steps: tuple[Step, ...], expected: Key) -> Difference | None:
+        """Return how Kafka differs from a state of the model."""
+        told = self.seen.contradictions()
+        if told:
+            self.tally.compared += 1
+            return Difference(steps, (("Kafka", "agrees with itself", "; ".join(told)),))
+        return self.differs(steps, *self.projected(expected))
+
+    def projected(self, expected: Key) -> tuple[Key, Key]:
+        """Return a state of the model and what is seen of it in Kafka, as far as they must be equal."""
+        return expected, self.seen.key(expected)
+
+    def differs(self, steps: tuple[Step, ...], expected: Key, found: Key) -> Difference | None:
+        """Return the difference between two states, if there is one."""
+        self.tally.compared += 1
+        if found == expected:
+            return None
+        rows = [
+            (f"{item.label}.{item.name}".strip("."), item.old or "-", item.new or "-")
+            for item in changes(self.plain.machine.state, expected, found)
+        ]
+        return Difference(steps, tuple(rows))
+
+    def run(self, initial: Key, history: Iterable[Transition]) -> Difference | None:
+        """Execute a history from the beginning; return the first difference."""
+        found = self.begin(initial)
+        taken: list[Step] = []
+        for transition in history:
+            if found is not None:
+                break
+            try:
+                found = self.step(taken, transition)
+            except SetAsideError:
+                break
+            taken.append(transition.step)
+        return found

@@ -1,0 +1,163 @@
+"""The process that holds Kafka's classes: started, asked line by line, and ended whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.kafka.driver.releases import Release
+
+PATIENCE = 60.0
+"""Seconds after which a process that does not answer is given up."""
+SLICE = 1.0
+"""Seconds of one wait: a run that is stopped by Ctrl-Z, with its driver, loses one of them and not all of its patience."""
+CLOSING = 20.0
+"""Seconds that a process has to end by itself; an agent of JaCoCo writes a file then."""
+MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private folder; checkpoint files make disks slow)
+
+
+class DriverError(UsageError):
+    """The process died, hung, or answered something that is not an answer."""
+
+
+class Driver:
+    """One JVM with a controller and brokers of Kafka's classes."""
+
+    def __init__(self, release: Release, patience: float = PATIENCE) -> None:
+        self.release, self.patience = release, patience
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="fencepost-kafka-", dir=MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
+        )
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        self._rest = b""
+        self._selector = selectors.DefaultSelector()
+        self._process = subprocess.Popen(  # noqa: S603 (our own command)
+            release.command(self._folder.name),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+        assert self._process.stdout is not None
+        self._selector.register(self._process.stdout, selectors.EVENT_READ)
+        try:
+            self.version = self._greeting()
+        except BaseException:
+            self.close()
+            raise
+
+    def _greeting(self) -> str:
+        """Return the version that Kafka's classes say they are."""
+        told = self._read().get("kafka")
+        if not isinstance(told, str):
+            raise DriverError(
+                f"the driver for Kafka {self.release.version} began with something that is not a greeting."
+            )
+        return told
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Have one action done; return what became of it and what is seen then."""
+        answer = self._answered(line)
+        if "state" not in answer:
+            raise DriverError(
+                f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}."
+            )
+        return answer
+
+    def _answered(self, line: str) -> dict[str, Any]:
+        """Send a line, and return the answer unless it tells that something is wrong."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode("ascii") + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            self._gone(line)
+        answer = self._read(line)
+        if "changed" in answer:
+            raise DriverError(
+                f"Kafka {self.release.version} is not as the driver knows it: {answer['changed']} is not there. "
+                f"Take a release that it knows: {', '.join(self.release.known)}."
+            )
+        if "broken" in answer:
+            raise DriverError(f"the driver for Kafka {self.release.version} failed at {line!r}:\n{answer['broken']}")
+        return answer
+
+    def tell(self, line: str) -> dict[str, Any]:
+        """Return what the driver says to `dump` (all of Kafka's fields by their paths) or `memory` (what is in use)."""
+        answer = self._answered(line)
+        if not isinstance(answer.get("told"), dict):
+            raise DriverError(
+                f"the driver for Kafka {self.release.version} answered {line!r} with something else: {answer}."
+            )
+        return dict(answer["told"])
+
+    def _read(self, asked: str = "its start") -> dict[str, Any]:
+        """Return the next line as JSON."""
+        assert self._process.stdout is not None
+        left = self.patience
+        while b"\n" not in self._rest:
+            if self._selector.select(min(SLICE, left)):
+                found = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not found:
+                    self._gone(asked)
+                self._rest += found
+                continue
+            left -= SLICE
+            if left <= 0:
+                self._process.kill()
+                raise DriverError(
+                    f"the driver for Kafka {self.release.version} did not answer {asked!r} within {self.patience:g} s; it was ended."
+                )
+        line, _, self._rest = self._rest.partition(b"\n")
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise DriverError(
+                f"the driver for Kafka {self.release.version} answered {asked!r} with garbage: {line[:200]!r}."
+            )
+        return answer
+
+    def _gone(self, asked: str) -> None:
+        """Raise DriverError with what the process said before it died."""
+        status = self._process.wait(timeout=self.patience)
+        self._errors.seek(0)
+        lines = self._errors.read()[-2000:].decode("utf-8", "replace").splitlines()
+        said = "\n".join(
+            line for line in lines if not line.startswith("SLF4J: ")
+        ).strip()  # no logging is there, as intended
+        raise DriverError(
+            f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
+            + (f", saying:\n{said}" if said else ", saying nothing.")
+        )
+
+    def close(self) -> None:
+        """End the process and remove its folder."""
+        self._selector.close()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        try:
+            self._process.wait(timeout=CLOSING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

@@ -1,0 +1,350 @@
+"""Kafka's jars, by Maven or from a folder, and the driver compiled against them once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.kafka.driver import moved
+from fencepost.kafka.driver.moved import adapted, classes_in, lines_for
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+RELEASES: dict[str, str] = {
+    "3.9.2": "kafka-3.9",
+    "4.0.2": "kafka-4.0",
+    "4.1.2": "kafka-4.1",
+    "4.2.1": "kafka-4.2",
+    "4.3.1": "kafka-4.3",
+    "4.4.0": "kafka-4.4",
+}
+"""The releases that the driver knows, each with the model's version that it is compared with."""
+JAVA = 17
+HERE = Path(__file__).parent
+KAFKA = HERE.parent
+MAVEN_SECONDS = 300
+"""How long Maven may take; it downloads some 50 MB the first time."""
+COMPILER_SECONDS = 120
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
+"""The optimizing compiler costs more than it gains before some hundred thousand steps."""
+
+POM = """\
+<!-- 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it -->
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>kafka-jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>kafka_2.13</artifactId>
+      <version>{version}</version>
+      <exclusions>
+        <exclusion>
+          <groupId>org.apache.kafka</groupId>
+          <artifactId>kafka-tools-api</artifactId>
+        </exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+TEST_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>kafka-test-jars</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
+      <classifier>test</classifier>
+      <exclusions>
+        <exclusion>
+          <groupId>*</groupId>
+          <artifactId>*</artifactId>
+        </exclusion>
+      </exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """A driver of some of Kafka's classes: the releases that it knows with the model's version of each, its sources, its class.
+
+    `tests` is the artifact of Kafka whose test jar it needs, if it needs one.
+    """
+
+    releases: Mapping[str, str]
+    main: str
+    sources: tuple[Path, ...]
+    tests: str = ""
+
+    def model_of(self, version: str) -> str:
+        """Return the version of the model that a release is compared with: that of the newest one if it is not known."""
+        return self.releases.get(version, list(self.releases.values())[-1])
+
+
+BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replication" / "java"))
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release of Kafka with the driver compiled against it. `model` is the model's version that it is compared with."""
+
+    version: str
+    model: str
+    jars: Path
+    classes: Path
+    harness: Harness = BROKERS
+    more: tuple[Path, ...] = ()
+    """Further folders of jars that the driver needs."""
+    warning: str = ""
+    options: tuple[str, ...] = ()
+    """More options for Java."""
+
+    @property
+    def known(self) -> list[str]:
+        """The releases that the driver was written for."""
+        return list(self.harness.releases)
+
+    def command(self, folder: str) -> list[str]:
+        """Return the command that starts the driver, with `folder` for the brokers' files."""
+        path = os.pathsep.join([str(self.classes), *(f"{where}{os.sep}*" for where in (self.jars, *self.more))])
+        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
+
+
+def tool(name: str) -> str:
+    """Return the path of `java` or `javac`: of JAVA_HOME, else of PATH."""
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
+    if found is None:
+        where = f"JAVA_HOME={home} has none" if home else "PATH has none"
+        raise UsageError(
+            f"`{name}` was not found: {where}. Kafka's classes run on Java {JAVA} or newer: install a JDK "
+            f"(Debian: apt-get install openjdk-{JAVA}-jdk-headless) or set JAVA_HOME."
+        )
+    return found
+
+
+def java_version() -> int:
+    """Return the major version of Java; raise UsageError if it is missing or too old."""
+    told = run([tool("java"), "-version"], 30, "Java").stderr
+    found = re.search(r'version "(\d+)', told)
+    if found is None or int(found[1]) < JAVA:
+        was = found[1] if found else told.strip()
+        raise UsageError(
+            f"Kafka's classes need Java {JAVA} or newer, and `{tool('java')}` is {was}: set JAVA_HOME to another."
+        )
+    return int(found[1])
+
+
+def lacking() -> str:
+    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
+    try:
+        java_version()
+        tool("javac")
+    except UsageError as error:
+        return str(error)
+    return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
+
+
+def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
+    """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
+    version, jars, warning = located(version, jars, harness)
+    more = with_tests(version, jars, harness)
+    classes = compiled(version, jars, harness.sources, *more)
+    return Release(version, harness.model_of(version), jars, classes, harness, more, warning)
+
+
+def located(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
+    """Return the version, the folder of jars and a warning for a release by its number, by a folder of jars, or both."""
+    java_version()
+    known = ", ".join(harness.releases)
+    if jars is None:
+        if version is None:
+            raise UsageError(
+                f"no release of Kafka was given: write --kafka with one of {known}, or --jars with a folder."
+            )
+        if version not in harness.releases:
+            lacks = (
+                f" Kafka {version} has no test jar of {harness.tests}." if harness.tests and version in RELEASES else ""
+            )
+            raise UsageError(
+                f"Kafka {version} is not a release that the driver knows.{lacks}{nearest(version, list(harness.releases))} "
+                f"Write one of {known}, or give a folder of jars with --jars."
+            )
+        return version, by_maven(version), ""
+    told = version_of(jars)
+    if version is not None and told != version:
+        raise UsageError(
+            f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
+        )
+    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {harness.model_of(told)}."
+    return told, jars, "" if told in harness.releases else unknown
+
+
+def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
+    """Return a folder with the test jar that a driver needs, which Maven brings the first time; none if it is among the jars."""
+    name = harness.tests
+    if not name or list(jars.glob(f"{name}-*-test.jar")):
+        return ()
+    pom = TEST_POM.format(artifact=name, version=version)
+    return (brought(pom, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),)
+
+
+def model_of(version: str) -> str:
+    """Return the version of the model that brokers and the controller of a release are compared with."""
+    return BROKERS.model_of(version)
+
+
+def version_of(folder: Path) -> str:
+    """Return the version of the Kafka whose jars are in a folder, which its kafka-clients says."""
+    if not folder.is_dir():
+        raise UsageError(
+            f"--jars {folder} is not a folder: name one with kafka_2.13, kafka-clients and all that they need."
+        )
+    found = sorted(folder.glob("kafka-clients-*.jar"))
+    if len(found) != 1:
+        raise UsageError(
+            f"{folder} has {len(found)} jars kafka-clients-*.jar, and exactly one is needed to know Kafka's version."
+        )
+    try:
+        with zipfile.ZipFile(found[0]) as jar:
+            text = jar.read("kafka/kafka-version.properties").decode("utf-8", "replace")
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise UsageError(f"{found[0]} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
+    told = re.search(r"^version=(\S+)", text, re.MULTILINE)
+    if told is None:
+        raise UsageError(
+            f"{found[0]} does not say its version in kafka/kafka-version.properties: fetch or build it again."
+        )
+    return told[1]
+
+
+def by_maven(version: str) -> Path:
+    """Return a folder with Kafka's jars, which Maven brings the first time."""
+    return brought(
+        POM.format(version=version), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}"
+    )
+
+
+def brought(pom: str, jars: Path, what: str, instead: str = "give a folder of jars with --jars") -> Path:
+    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time; without Maven say what to do instead."""
+    if jars.is_dir():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise UsageError(
+            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or {instead}."
+        )
+    jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=jars.parent) as work:
+        (Path(work) / "pom.xml").write_text(pom, encoding="utf-8")
+        command = [
+            maven,
+            "-q",
+            "-B",
+            "dependency:copy-dependencies",
+            "-DoutputDirectory=jars",
+            "-DincludeScope=runtime",
+        ]
+        done = run(command, MAVEN_SECONDS, "Maven", Path(work))
+        if done.returncode != 0:
+            lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven colours, whatever it is told
+            told = (line.removeprefix("[ERROR] ") for line in lines if line.startswith("[ERROR]"))
+            said = (
+                "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
+            )  # after a blank line it advertises its manual
+            raise UsageError(
+                f"Maven did not bring {what}:\n{said.strip()}\n"
+                "Run this again where Maven Central can be reached, or give a folder of jars with --jars."
+            )
+        _keep(Path(work) / "jars", jars)
+    return jars
+
+
+def compiled(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
+    """Return a folder with the driver's classes for these jars, compiled if it was not yet.
+
+    `folders` have the sources, and `more` are further folders of jars that they need.
+    """
+    sources = {source.relative_to(folder): source for folder in folders for source in sorted(folder.rglob("*.java"))}
+    digest = hashlib.sha256()
+    for path in sources.values():
+        digest.update(path.read_bytes())
+    digest.update(Path(moved.__file__).read_bytes())
+    for jar in sorted(jars.glob("*.jar")):
+        digest.update(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
+    classes = cache_folder() / "kafka" / version / f"classes-{digest.hexdigest()[:16]}"
+    if classes.is_dir():
+        return classes
+    classes.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(dir=classes.parent) as work:
+        made = Path(work) / "classes"
+        written = _written(sources, Path(work) / "java", version, classes_in(jars))
+        among = os.pathsep.join(f"{where}{os.sep}*" for where in (jars, *more))
+        command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", among, "-d", str(made)]
+        done = run([*command, *map(str, written)], COMPILER_SECONDS, "javac")
+        if done.returncode != 0:
+            said = "\n".join(done.stderr.splitlines()[:12])
+            raise UsageError(
+                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a jar is missing or damaged. "
+                f"The driver knows {', '.join(RELEASES)}.\n{said}"
+            )
+        _keep(made, classes)
+    return classes
+
+
+def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
+    """Write the driver's text for one release."""
+    written = []
+    for name, source in sources.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(adapted(lines_for(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8")
+        written.append(path)
+    return written
+
+
+def _keep(made: Path, kept: Path) -> None:
+    """Move a finished folder to where it stays; somebody else may have been as quick."""
+    try:
+        made.rename(kept)
+    except OSError:
+        if not kept.is_dir():
+            raise
+
+
+def run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, and raise UsageError if it cannot start or takes too long."""
+    try:
+        return subprocess.run(  # noqa: S603 (our own commands)
+            command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(
+            f"{what} was not done within {seconds:g} s and was ended: `{' '.join(command[:4])} ...`."
+        ) from error
+    except OSError as error:
+        raise UsageError(f"{what} cannot be started: `{command[0]}`: {error.strerror}.") from error

@@ -1,0 +1,327 @@
+"""Who refuses where a guard of `quorum` does, which of its rules are Kafka's, and where they are sought out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
+from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
+from fencepost.kafka.quorum.nodes import without_forgotten
+from fencepost.kafka.quorum.seen import FETCH, NO_FETCH, NODE, STATE
+from fencepost.model.language import NONE, bits
+from fencepost.model.quorum.state import Phase, Role, State, leads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter, Step
+    from fencepost.model.language.records import Key
+
+NOT_ELECTED = ("it is not elected",)
+_CLIENT = "KafkaRaftClient"
+_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
+_VALIDATE = f"{_CLIENT}.validateLeaderOnlyRequest"
+
+KAFKAS: dict[tuple[str, str], Check] = {
+    ("quorum-elects", "bits.is_subset(electors, voters_of(s, c, n))"): Check(
+        f"{_CLIENT}.maybeSendPreVoteRequests: only voters are asked", NOT_ELECTED
+    ),
+    ("quorum-elects", "bits.size(electors) == majority(voters_of(s, c, n))"): Check(
+        "EpochElection.isVoteGranted", NOT_ELECTED
+    ),
+    (
+        "quorum-elects",
+        "all((log.is_up_to_date(n, s.node[node]) and (not s.node[node].failed) for node in range(c.nodes) if bits.contains(electors, node)))",
+    ): Check("QuorumState.canGrantVote: its log is not up to date", NOT_ELECTED),
+    (
+        "quorum-elects",
+        (
+            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, entered_epoch(c, n))) "
+            "for node in range(c.nodes) if bits.contains(electors, node)))"
+        ),
+    ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there is a leader", NOT_ELECTED),
+    ("voter-stands", "bits.contains(voters_of(s, c, n), node)"): Check(
+        f"{_CLIENT}.pollUnattached: an observer does not stand", ("it is no candidate",)
+    ),
+    ("voter-votes", "bits.contains(voters_of(s, c, n), voter)"): Check(
+        f"{_CLIENT}.maybeSendVoteRequests: only voters are asked", ("it is not asked",)
+    ),
+    (
+        "voter-votes",
+        "v.epoch < epoch or (v.epoch == epoch and v.voted == NONE and (v.leader == NONE) and log.is_up_to_date(n, v))",
+    ): Check("QuorumState.canGrantVote: it has voted, follows, or its log is ahead", ("",)),
+    ("candidate-wins", "bits.size(n.granted) >= majority(voters_of(s, c, n))"): Check(
+        "EpochElection.isVoteGranted", ("it has not won",)
+    ),
+    (
+        "node-learns-leader",
+        "n.epoch < l.epoch or (n.epoch == l.epoch and n.leader == NONE and (n.role != Role.LEADER))",
+    ): Check(f"{_CLIENT}.handleBeginQuorumEpochRequest", ("FENCED_LEADER_EPOCH", "")),
+    ("leader-appends", "leads(s, leader)"): Check(f"{_CLIENT}.prepareAppend", ("NOT_LEADER",)),
+    ("leader-appends-no-op", "leads(s, leader)"): Check(f"{_CLIENT}.prepareAppend", ("NOT_LEADER",)),
+    ("leader-handles-fetch", "is_sent(s, leader, follower)"): Check(_VALIDATE, _LEADER),
+    ("leader-handles-late-fetch", "l.role == Role.LEADER"): Check(_VALIDATE, _LEADER),
+    ("leader-handles-late-fetch", "l.epoch == m.epoch"): Check(_VALIDATE, _LEADER),
+    ("leader-handles-late-fetch", "not log.departs(l, m.offset, m.last_epoch)"): Check(
+        "RaftLog.validateOffsetAndEpoch: a diverging epoch", ("",)
+    ),
+    ("leader-handles-late-fetch", "not needs_snapshot(c, l, m.offset, m.last_epoch)"): Check(
+        "RaftLog.validateOffsetAndEpoch: the answer names a snapshot", ("",)
+    ),
+}
+"""Kafka's checks, by action and condition."""
+
+_MESSAGE = "which message is there"
+_STOPPED = "a node that has stopped does nothing"
+
+PHYSICAL: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("voter-stands", "not n.failed"),
+            ("voter-votes", "not v.failed"),
+            ("node-learns-leader", "not n.failed"),
+            ("voter-hears-nothing", "not s.node[node].failed"),
+            ("node-restarts", "not n.failed"),
+            ("node-loses-disk", "not n.failed"),
+            ("node-takes-snapshot", "not n.failed"),
+        ),
+        _STOPPED,
+    ),
+    **dict.fromkeys(
+        (
+            ("voter-votes", "n.role == Role.CANDIDATE"),
+            ("voter-votes", "voter != candidate"),
+            ("candidate-wins", "n.role == Role.CANDIDATE"),
+            ("node-learns-leader", "node != leader"),
+            ("node-learns-leader", "leads(s, leader)"),
+            ("parked-fetch-times-out", "f.fetch.phase == Phase.PARKED"),
+            ("follower-appends", "f.fetch.phase == Phase.ANSWERED"),
+            ("follower-appends", "not f.fetch.diverging"),
+            ("follower-appends", "f.fetch.snapshot == 0"),
+            ("follower-truncates", "f.fetch.phase == Phase.ANSWERED"),
+            ("follower-truncates", "f.fetch.diverging"),
+            ("follower-loads-snapshot", "f.fetch.phase == Phase.ANSWERED"),
+            ("follower-loads-snapshot", "f.fetch.snapshot > 0"),
+            ("answer-is-lost", "f.fetch.phase == Phase.ANSWERED"),
+        ),
+        _MESSAGE,
+    ),
+    ("quorum-elects", "bits.contains(electors, candidate)"): "a candidate votes for itself",
+    ("voter-stands", "not leads(s, node)"): "a leader resigns before its election timeout passes",
+    ("voter-hears-nothing", "s.node[node].leader != NONE"): "a fetch timeout is that of a follower",
+    ("leader-resigns", "leads(s, leader)"): "the time of a majority's fetches is that of a leader",
+    ("leader-resigns", "not is_followed_by_majority(s, c, leader)"): "who follows fetches before that time is over",
+}
+"""Guards that say what cannot be, and what that is."""
+
+_BUILT = "always true with the rules as built"
+_BUDGET = "a budget"
+_EPOCHS = "the last epoch"
+
+BOUNDS: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("node-restarts", "s.budget.restarts > 0"),
+            ("node-loses-disk", "s.budget.disk_losses > 0"),
+            ("leader-appends", "s.written < c.max_records"),
+            ("leader-appends-no-op", "s.budget.no_ops > 0"),
+            ("node-takes-snapshot", "s.budget.snapshots > 0"),
+            ("answer-is-lost", "s.budget.losses > 0"),
+        ),
+        _BUDGET,
+    ),
+    **dict.fromkeys((("quorum-elects", "epoch <= c.max_epoch"), ("voter-stands", "epoch <= c.max_epoch")), _EPOCHS),
+    **dict.fromkeys(
+        (
+            ("voter-stands", "not c.pre_vote or would_win(s, c, node)"),
+            ("voter-hears-nothing", "c.pre_vote"),
+            ("leader-resigns", "c.check_quorum"),
+            ("node-restarts", "loses == 0 or (c.flush_lags and unflushed(n) > 0)"),
+            ("leader-appends", "not c.clock or is_everyone_connected(s, c)"),
+            ("leader-appends", "c.no_op_interval == 0 or s.budget.no_ops > 1"),
+            ("leader-appends-no-op", "c.no_op_interval == 0 or s.no_op_due == 0"),
+            ("leader-handles-fetch", "arrived(c, f.fetch)"),
+            ("parked-fetch-times-out", "not c.clock or f.fetch.remaining == 0"),
+            ("follower-appends", "arrived(c, f.fetch)"),
+            ("follower-truncates", "arrived(c, f.fetch)"),
+            ("follower-loads-snapshot", "arrived(c, f.fetch)"),
+        ),
+        _BUILT,
+    ),
+    **dict.fromkeys(
+        (("quorum-elects", "not c.real_votes"), ("voter-stands", "c.real_votes")),
+        "elections in one step, or vote by vote",
+    ),
+    (
+        "voter-hears-nothing",
+        "bits.contains(voters_of(s, c, s.node[node]), node)",
+    ): "an observer asks another server at once: that is the step in which it learns of a leader",
+    ("node-takes-snapshot", "end > n.start"): "a snapshot of nothing new changes nothing",
+}
+"""Guards that are the model's own, and what for."""
+
+
+def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
+    """Say whether nothing but their logs and leaders is between these nodes: whoever is asked from a later epoch enters it even if it refuses.
+
+    More electors than a majority elect too: who else votes learns of the leader later in the model.
+    """
+    n, asked = s.node[candidate], [s.node[node] for node in range(len(s.node)) if bits.contains(electors, node)]
+    waits = n.role == Role.FOLLOWER and n.leader == NONE
+    are_few = len(asked) <= int(constants.values["voters"]) // 2 + 1
+    are_there = all(one.epoch == n.epoch and not one.failed for one in asked)
+    return waits and are_few and are_there
+
+
+def _waits(s: State, _: Constants, node: int) -> bool:
+    """Say whether a node has nothing to do but to wait for its election timeout."""
+    n = s.node[node]
+    return n.role != Role.LEADER and n.leader == NONE and not n.failed
+
+
+def _hears(s: State, constants: Constants, node: int, leader: int) -> bool:
+    """Say whether a leader's BeginQuorumEpoch may reach a voter."""
+    return node != leader and leads(s, leader) and not s.node[node].failed and node < int(constants.values["voters"])
+
+
+def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
+    """Say whether a fetch may be on its way to a leader of its epoch that leads no more."""
+    l, f = s.node[leader], s.node[follower]
+    follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
+    return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower
+
+
+NEEDS: dict[str, Callable[..., bool]] = {
+    "quorum_elects": _elects,
+    "voter_stands": _waits,
+    "voter_votes": lambda s, _, voter, candidate: (
+        s.node[candidate].role == Role.CANDIDATE and voter != candidate and not s.node[voter].failed
+    ),
+    "candidate_wins": lambda s, _, candidate: s.node[candidate].role == Role.CANDIDATE,
+    "node_learns_leader": _hears,
+    "leader_appends": lambda s, _, leader: not s.node[leader].failed,
+    "leader_appends_no_op": lambda s, _, leader: not s.node[leader].failed,
+    "leader_handles_fetch": _left,
+    "leader_handles_late_fetch": lambda s, _, m: not s.node[m.leader].failed,
+}
+
+VOTE_BY_VOTE = ("voter-stands", "voter-votes", "candidate-wins")
+_ONE_STEP = "elections are one step where there are pre-votes"
+_FAILED_ELECTION = "a failed election moves epochs on; votes one by one have the same checks"
+
+
+def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
+    """Return the checks of elections that are not driven: one by one where there are pre-votes, in one step where there are none."""
+    if constants.values["pre_vote"]:
+        return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
+    return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}
+
+
+UNSEEN: dict[str, str] = {
+    "leader_always_counted": "no leader removes itself here",
+    "lone_voter_resigns": "there is more than one voter here",
+    "consumer_waits_for": "nobody consumes the log here",
+    "completes_on_high_watermark=reporting": "every node reports its high watermark here",
+    "logs_start_with_snapshots": "what is in a snapshot is not compared",
+    "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",
+}
+"""Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
+
+WITH_1166: dict[str, str] = dict.fromkeys(
+    (
+        "compares_high_watermarks",
+        "completes_on_high_watermark",
+        "high_watermark_source",
+        "reports",
+        "parks_before_first_commit",
+        "empty_answers_raise_high_watermark",
+    ),
+    "it is about Fetch version 18, which this release has not",
+)
+
+
+def _unseen(name: str, constants: Constants) -> str:
+    constant = name.partition("=")[0]
+    if not constants.values["version_18"] and constant in WITH_1166:
+        return WITH_1166[constant]
+    if constant == "check_quorum" and constants.values["pre_vote"]:
+        return "a leader that never resigned would grant no pre-vote"
+    return UNSEEN.get(name, UNSEEN.get(constant, ""))
+
+
+def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
+    """Return the other values of each rule; of the nodes that know version 18 all or none."""
+    declared = constants.declared()
+    found = {}
+    for name in AS_BUILT:
+        usual = int(constants.values[name])
+        values = (0, 31) if name == "version_18" else range(declared[name].low, declared[name].high + 1)
+        found[name] = tuple(value for value in values if value != usual)
+    return found
+
+
+SMALL = "nodes=3 max_records=1 max_epoch=2"
+GROUNDS: tuple[str, ...] = (
+    SMALL,
+    "nodes=3 max_records=1 max_epoch=3 late_fetches=1",
+    "nodes=4 max_records=1 max_epoch=2 no_ops=1",
+    "nodes=3 max_records=1 max_epoch=3 restarts=1 losses=1 late_fetches=1",
+    "nodes=3 max_records=1 max_epoch=2 snapshots=1 late_fetches=1",
+)
+LOST = ("nodes=3 max_records=2 max_epoch=3 disk_losses=1",)
+VOTES: tuple[str, ...] = (
+    "nodes=4 real_votes=1 max_records=0 max_epoch=2",
+    "nodes=3 real_votes=1 max_records=1 max_epoch=3",
+)
+
+
+def _grounds(constants: Constants) -> tuple[str, ...]:
+    return GROUNDS if constants.values["pre_vote"] else (*GROUNDS, *VOTES)
+
+
+_NODE_COMPARED = tuple(
+    place for name, place in NODE.items() if name not in ("fetch", "log") and f"node.{name}" not in NOT_COMPARED
+)
+_FETCH_COMPARED = tuple(place for name, place in FETCH.items() if f"node.fetch.{name}" not in NOT_COMPARED)
+_STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node" and name not in NOT_COMPARED)
+
+
+def _compared(plain: Interpreter, key: Key) -> Key:
+    """Return what is compared of a state of the model: without what is forgotten, and without what a parked fetch hides."""
+    votes = bool(plain.constants.values["real_votes"])
+    state = without_forgotten(plain, key)
+    return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))
+
+
+def _node(n: Key, *, votes: bool) -> Key:
+    if n[NODE["failed"]]:
+        return (1,)
+    fetch = n[NODE["fetch"]]
+    if fetch[FETCH["phase"]] == Phase.PARKED:
+        fetch = (int(Phase.PARKED), *NO_FETCH[1:])
+    kept = [n[place] for place in _NODE_COMPARED if votes or place != NODE["voted"]]
+    return (*kept, n[NODE["log"]][n[NODE["start"]] :], tuple(fetch[place] for place in _FETCH_COMPARED))
+
+
+def _refused(at: Key, step: Step) -> tuple[Key, ...]:
+    """Return the state before a step, and the same without the fetch that came too late."""
+    if step.action.name != "leader_handles_late_fetch":
+        return (at,)
+    return with_and_without(at, STATE["late_fetches"], step.args[0])
+
+
+ABLATION = Ablation(
+    kafkas=KAFKAS,
+    physical=PHYSICAL,
+    bounds=BOUNDS,
+    not_driven=NOT_DRIVEN,
+    rules=_turned,
+    unseen=_unseen,
+    shadowed=_shadowed,
+    needs=NEEDS,
+    grounds=_grounds,
+    lost=LOST,
+    compared=_compared,
+    refused=_refused,
+)

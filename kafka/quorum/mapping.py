@@ -1,0 +1,254 @@
+"""The mapping between `quorum` and Kafka: what each action does to KafkaRaftClient, and what each field is read from.
+
+Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a StringSerde. Its log,
+the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and MockMessageQueue of Kafka's own tests.
+Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each node has one of its own, which goes on only where
+this page says so. Messages are the objects of Kafka's requests and answers; they are not written to bytes. A message that no
+action is about, such as EndQuorumEpoch, never arrives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.driver.execute import Act
+from fencepost.model.quorum.constants import Applied, Completion, Emptiness, Report, Source
+from fencepost.model.quorum.leader import no_op
+from fencepost.model.quorum.machine import VERSIONS
+
+if TYPE_CHECKING:
+    from fencepost.model.language.constants import Constants
+
+RELEASES: dict[str, str] = {
+    "3.9.2": "kafka-3.9",
+    "4.0.2": "kafka-4.0",
+    "4.1.2": "kafka-4.1",
+    "4.2.1": "kafka-4.1",
+    "4.3.1": "kafka-4.1",
+}
+"""The releases that have a test jar of kafka-raft, each with the model's version that it is compared with."""
+
+ACTIONS: dict[str, Act] = {
+    "quorum_elects": Act(
+        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts are over. The "
+        "candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and it gets their answers.",
+        lambda _, candidate, electors: f"elect {candidate} {electors}",
+    ),
+    "voter_stands": Act(
+        "Time passes at the voter until it is a candidate.",
+        lambda _, node: f"stand {node}",
+    ),
+    "voter_votes": Act(
+        "The voter handles the candidate's Vote request; the answer waits until the candidate wins.",
+        lambda _, voter, candidate: f"vote {voter} {candidate}",
+    ),
+    "candidate_wins": Act("The candidate gets the answers that wait.", lambda _, candidate: f"win {candidate}"),
+    "voter_hears_nothing": Act(
+        "The fetch timeout passes at the voter, and it is prospective; nobody gets its PreVote requests.",
+        lambda _, node: f"hear-nothing {node}",
+    ),
+    "leader_resigns": Act(
+        "The time of LeaderState.checkQuorumTimer passes at the leader.",
+        lambda _, leader: f"resign {leader}",
+    ),
+    "node_learns_leader": Act(
+        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
+        "is answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
+        lambda _, node, leader: f"learn {node} {leader}",
+    ),
+    "node_restarts": Act(
+        "A new KafkaRaftClient on the same log and election state; MockLog.reopen forgets the high watermark.",
+        lambda _, node, _loses: f"restart {node}",
+    ),
+    "node_loses_disk": Act("A new KafkaRaftClient on an empty log and election state.", lambda _, node: f"wipe {node}"),
+    "leader_appends": Act(
+        "KafkaRaftClient.prepareAppend and schedulePreparedAppend; the leader polls, appends and flushes.",
+        lambda _, leader: f"append {leader}",
+    ),
+    "leader_appends_no_op": Act(
+        "The same with another record.", lambda seen, leader: f"append-no-op {leader} {seen.no_op}"
+    ),
+    "leader_handles_fetch": Act(
+        "The leader handles the request that the follower has built (KafkaRaftClient.handleFetchRequest).",
+        lambda _, leader, follower: f"fetch {leader} {follower}",
+    ),
+    "leader_handles_late_fetch": Act(
+        "The leader handles a request that was left behind; nobody takes the answer.",
+        lambda seen, m: f"late {seen.late_fetches().number(m)}",
+    ),
+    "parked_fetch_times_out": Act(
+        "The future of ExpirationService.failAfter for this fetch ends with a TimeoutException.",
+        lambda _, follower: f"expire {follower}",
+    ),
+    "follower_appends": Act(
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the follower polls and sends its next fetch.",
+        lambda _, follower: f"take {follower}",
+    ),
+    "follower_truncates": Act("The same.", lambda _, follower: f"take {follower}"),
+    "node_takes_snapshot": Act(
+        "KafkaRaftClient.createSnapshot up to QuorumState.highWatermark, frozen at once; MockLog.deleteBeforeSnapshot.",
+        lambda _, node: f"snapshot {node}",
+    ),
+    "follower_loads_snapshot": Act(
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot request, and the follower its "
+        "answer, until the follower sends its next fetch.",
+        lambda _, follower: f"load {follower}",
+    ),
+    "answer_is_lost": Act(
+        "The request timeout passes at the follower, and it asks this bootstrap server again.",
+        lambda _, follower: f"lose-answer {follower}",
+    ),
+}
+
+NOT_DRIVEN: dict[str, str] = {
+    "leader_removes_itself": "voters are static here (kraft.version 0)",
+    "leader_adds_voter": "voters are static here (kraft.version 0)",
+    "removed_leader_resigns": "voters are static here (kraft.version 0)",
+    "broker_applies_metadata": "MetadataLoader is not among the classes here",
+    "time_passes": "each node has a clock of its own here",
+}
+"""Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
+
+FIELDS: dict[str, str] = {
+    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a follower of nobody",
+    "node.epoch": "QuorumState.epoch",
+    "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in the same epoch",
+    "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
+    "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
+    "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
+    "node.failed": "whether handling an answer ended with an error that the log must not be cut below the high watermark",
+    "node.log": "the batches of MockLog: each record's value and its batch's epoch",
+    "node.end": "the same",
+    "node.high_watermark": "QuorumState.highWatermark",
+    "node.epoch_start": "LeaderState.epochStartOffset",
+    "node.known_end": "LeaderState.ReplicaState.endOffset of each voter",
+    "node.fetch.phase": "whether the request was handled, and whether its completion has an answer",
+    "node.fetch.diverging": "divergingEpoch of the answer",
+    "node.start": "MockLog.startOffset",
+    "node.fetch.snapshot": "endOffset of the answer's snapshotId",
+    "node.fetch.end": "endOffset of divergingEpoch, or the last offset of the answer's records",
+    "node.fetch.high_watermark": "highWatermark of the answer",
+    "written": "records that were appended",
+    "late_fetches": "requests whose sender has left the epoch, or was restarted",
+}
+
+NOT_COMPARED: dict[str, str] = {
+    "node.flushed": "LeaderState appends and flushes in one step",
+    "node.received": "no release reports what it has received",
+    "node.sent": "no release remembers what it has sent",
+    "node.applied": NOT_DRIVEN["broker_applies_metadata"],
+    "node.log below its start": "it is in a snapshot, which has no records here",
+    "node.fetch of a parked fetch": "the answer of its arrival is hidden in a closure until the fetch times out, and compared then",
+    "node.fetch.remaining": NOT_DRIVEN["time_passes"],
+    "removed": NOT_DRIVEN["leader_removes_itself"],
+    "added": NOT_DRIVEN["leader_adds_voter"],
+    "no_op_due": NOT_DRIVEN["time_passes"],
+    "budget": "counts what the model has left, nothing of Kafka",
+    "ghost_committed": "follows from logs and high watermarks, which are compared",
+    "ghost_committed_end": "follows from high watermarks, which are compared",
+    "ghost_credit": "a count of the model",
+}
+"""Fields that are taken from the model, and why."""
+
+STOPS = "a node stops that hears of another leader of its epoch"
+ASIDE = (STOPS,)
+"""What Kafka refuses where the model does not, by a limit that `LIMITS` explains."""
+
+LIMITS: tuple[str, ...] = (
+    (
+        "A node that is told of a leader in its epoch, knows another, or ought to be that leader itself, stops with an IllegalStateException. "
+        "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
+    ),
+    (
+        "A leader that loses its disk and leads in the same epoch again still has its followers of before, who do not notice. The model's wait "
+        "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
+    ),
+    (
+        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has resigned grants none until "
+        "its fetch timeout is over: the driver lets that pass."
+    ),
+    "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
+    "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are of one release.",
+)
+
+AS_DRIVEN: dict[str, int] = {
+    "records_per_answer": 2,
+    "resumes_leadership": 0,
+    "vote_persisted": 1,
+    "flush_lags": 0,
+    "removals": 0,
+    "additions": 0,
+    "finalizing_record": 0,
+    "consumer": 0,
+    "brokers_apply": int(Applied.NONE),
+    "clock": 0,
+    "no_op_interval": 0,
+}
+"""Choices that the driver makes."""
+
+AS_BUILT: dict[str, int] = {
+    "pre_vote": 1,
+    "fresh_followers_grant": 1,
+    "check_quorum": 1,
+    "lone_voter_resigns": 0,
+    "commits_beyond_epoch_start": 1,
+    "leader_always_counted": 0,
+    "refuses_truncation_below_high_watermark": 1,
+    "diverging_high_watermark_counts": 0,
+    "version_18": 31,
+    "compares_high_watermarks": 1,
+    "completes_on_high_watermark": int(Completion.ALL),
+    "high_watermark_source": int(Source.REPORTED),
+    "reports": int(Report.OWN),
+    "parks_before_first_commit": 1,
+    "empty_answers_raise_high_watermark": 1,
+    "parks_diverging": 0,
+    "timeout_answers_anew": 0,
+    "consumer_waits_for": int(Emptiness.LOG_END),
+    "snapshots_hold_committed": 1,
+    "snapshot_epochs_compared": 1,
+    "logs_start_with_snapshots": 1,
+}
+"""The switches of the model that are Kafka's rules, as 4.1 has them."""
+
+
+def rules(version: str) -> dict[str, int]:
+    """Return the constants that a version of the model has as Kafka is built and driven."""
+    changed = dict(next(item.values for item in VERSIONS if item.name == version))
+    built = {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
+    return {
+        **AS_DRIVEN,
+        **built,
+        **({"pre_vote": 0, "fresh_followers_grant": 0} if version in BEFORE_PRE_VOTES else {}),
+    }
+
+
+BEFORE_PRE_VOTES = ("kafka-3.9",)
+"""Versions of the model whose releases have no pre-votes (KIP-996)."""
+
+
+def refuse(c: Constants, version: str) -> str | None:
+    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as in this version of the model."""
+    values: Any = c
+    for name, value in rules(version).items():
+        if int(getattr(values, name)) != value:
+            return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
+    if values.real_votes and values.pre_vote:
+        return "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each request for one"
+    return None
+
+
+SMALL: dict[str, int] = {"nodes": 3, "max_records": 1, "max_epoch": 2, "records_per_answer": 2}
+"""The configuration whose whole state graph is covered unless another is asked for."""
+
+
+def reset(c: Constants) -> str:
+    """Return the line that sets up nodes in the model's initial state."""
+    values: Any = c
+    return f"reset {values.nodes} {values.voters}"
+
+
+def no_op_of(c: Constants) -> int:
+    """Return the number of a NoOp record."""
+    values: Any = c
+    return no_op(values)

@@ -1,0 +1,1 @@
+"""How the model of data replication is bound to the classes of Kafka."""

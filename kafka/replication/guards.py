@@ -1,0 +1,462 @@
+"""Who refuses where a guard of `replication` does: a check of Kafka, the nature of things, or a bound of the model.
+
+Guards are named by their action and what they ask for, so that a guard that is added or changed is missed here by name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
+from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
+from fencepost.kafka.replication.seen import REPLICA, STATE
+from fencepost.model.cluster.controller import has_room
+from fencepost.model.cluster.state import follows, is_running, newest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.cluster.state import State
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Interpreter, Step
+    from fencepost.model.language.records import Key
+
+_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
+_RUNS = ("the heartbeat is answered: run",)
+_VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
+_HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
+
+KAFKAS: dict[tuple[str, str], Check] = {
+    ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it leads something", _RUNS),
+    ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
+        f"{_HEARTBEAT}: an active broker has not told that it knows", _RUNS
+    ),
+    ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
+    ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
+        f"{_HEARTBEAT}: it is fenced, or shuts down already", ("the heartbeat is answered: stop", "")
+    ),
+    ("controller-elects-preferred", "image.leader != broker"): Check(
+        "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)
+    ),
+    ("controller-elects-preferred", "bits.contains(image.isr & active(c, image), broker)"): Check(
+        "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
+    ),
+    ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
+        "PartitionRegistration.directory: the leader that was chosen is no replica yet", ("UNKNOWN_SERVER_ERROR",)
+    ),
+    ("operator-cancels-reassignment", "s.adding | s.removing != 0"): Check(
+        "ReplicationControlManager.cancelPartitionReassignment", ("NO_REASSIGNMENT_IN_PROGRESS",)
+    ),
+    ("operator-cancels-reassignment", "stays != 0 or (c.unclean_election and originals != 0)"): Check(
+        "ReplicationControlManager.cancelPartitionReassignment: an unclean election", ("INVALID_REPLICA_ASSIGNMENT",)
+    ),
+    (
+        "controller-applies-alter-partition",
+        "m.broker_epoch == image.broker_epoch[m.leader] or not c.request_epoch_checks",
+    ): Check("ClusterControlManager.checkBrokerEpoch", ("STALE_BROKER_EPOCH",)),
+    ("controller-applies-alter-partition", "m.leader_epoch == image.leader_epoch or not c.request_epoch_checks"): Check(
+        _VALIDATE, ("FENCED_LEADER_EPOCH",)
+    ),
+    ("controller-applies-alter-partition", "m.leader == image.leader"): Check(_VALIDATE, ("INVALID_REQUEST",)),
+    (
+        "controller-applies-alter-partition",
+        "m.partition_epoch == image.partition_epoch or not c.request_epoch_checks",
+    ): Check(_VALIDATE, ("INVALID_UPDATE_VERSION",)),
+    ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): Check(
+        f"{_VALIDATE}: Replicas.validateIsr", ("INVALID_REQUEST",)
+    ),
+    ("controller-applies-alter-partition", "is_eligible(c, image, m)"): Check(
+        "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
+    ),
+    ("controller-finds-replica-ineligible", "passes_epoch_checks(c, image, m)"): Check(
+        f"{_VALIDATE}: the epochs come first",
+        ("STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "INVALID_UPDATE_VERSION"),
+    ),
+    ("controller-finds-replica-ineligible", "not is_eligible(c, image, m)"): Check(
+        "ReplicationControlManager.ineligibleReplicasForIsr: none is", ("",)
+    ),
+    ("controller-refuses-alter-partition", "not passes_epoch_checks(c, newest(s), m)"): Check(
+        f"{_VALIDATE}: all epochs are current", ("", "INELIGIBLE_REPLICA")
+    ),
+    ("leader-appends", "leads(s, leader)"): Check(
+        "ReplicaManager.getPartitionOrException", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-appends", "bits.size(r.isr) >= min_isr_of(s, c, leader)"): Check(
+        "Partition.appendRecordsToLeader", ("NOT_ENOUGH_REPLICAS",)
+    ),
+    ("leader-handles-fetch", "serves(s, c, leader, follower)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    ("leader-handles-fetch", "not is_stale_fetch(s, c, leader, follower, broker_epoch)"): Check(
+        "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-handles-fetch", "not departs(s, c, leader, follower)"): Check(
+        "Partition.readRecords: a diverging epoch", ("",)
+    ),
+    ("leader-reports-divergence", "serves(s, c, leader, follower)"): Check(
+        "Partition.localLogWithEpochOrThrow", _LEADER
+    ),
+    ("leader-reports-divergence", "departs(s, c, leader, follower)"): Check(
+        "Partition.readRecords: no diverging epoch", ("",)
+    ),
+    ("leader-handles-late-fetch", "leads(s, m.leader)"): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    (
+        "leader-handles-late-fetch",
+        "not c.fetch_leader_epoch_check or m.leader_epoch == local(s, m.leader).leader_epoch",
+    ): Check("Partition.localLogWithEpochOrThrow", _LEADER),
+    ("leader-handles-late-fetch", "not is_stale_fetch(s, c, m.leader, m.follower, m.broker_epoch)"): Check(
+        "Replica.updateFetchStateOrThrow", ("NOT_LEADER_OR_FOLLOWER",)
+    ),
+    ("leader-handles-late-fetch", "not bits.contains(local(s, m.leader).missing, m.follower)"): Check(
+        "Partition.followerReplicaOrThrow", ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_LEADER_EPOCH")
+    ),
+    ("leader-handles-late-fetch", "m.offset <= r.end"): Check(
+        "UnifiedLog.read", ("OFFSET_OUT_OF_RANGE", "the logs diverge")
+    ),
+    ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
+        "Partition.readRecords: a diverging epoch", ("the logs diverge",)
+    ),
+    ("leader-requests-shrink", "may_request(s, c, leader)"): Check(
+        "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is in flight"
+    ),
+    (
+        "leader-requests-shrink",
+        "all((r.follower[member].end < r.end for member in range(c.brokers) if bits.contains(members, member)))",
+    ): Check("ReplicaState.isCaughtUp: its log end is the leader's"),
+    ("leader-learns-change-applied", "is_awaited(s, m)"): Check(
+        "Partition.handleAlterPartitionUpdate: the proposal is another by now"
+    ),
+    ("leader-learns-change-refused", "is_awaited(s, m)"): Check(
+        "Partition.handleAlterPartitionError: the proposal is another by now"
+    ),
+}
+"""Kafka's checks, by action and condition."""
+
+_MESSAGE = "whether the message is a request or an answer"
+_PROCESS = "whether the process runs"
+_CHECKPOINT = "what the file of high watermarks can say"
+_ORDER = "metadata is read in order"
+_ANSWER = "which answer is there"
+
+PHYSICAL: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "has_process(s, broker)"),
+            ("broker-stops", "is_running(s, broker)"),
+            ("broker-starts", "not has_process(s, broker)"),
+            ("broker-registers", "not is_running(s, broker)"),
+            ("controller-unfences-broker", "is_running(s, broker)"),
+            ("controller-begins-shutdown", "is_running(s, broker)"),
+            ("broker-applies-metadata", "has_process(s, broker)"),
+            ("broker-applies-configs", "has_process(s, broker)"),
+        ),
+        _PROCESS,
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "kept <= r.end"),
+            ("broker-crashes", "kept == r.end or may_lose(s, c, broker)"),
+            ("broker-crashes", "kept in (0, r.end) or c.partial_loss"),
+        ),
+        "what a disk can lose",
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-starts", "checkpoint <= r.high_watermark"),
+            ("broker-starts", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+            ("broker-starts", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+            ("broker-registers", "checkpoint <= r.high_watermark"),
+            ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
+            ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
+            ("broker-registers", "checkpoint == r.high_watermark or r.early == 0"),
+        ),
+        _CHECKPOINT,
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-applies-metadata", "r.applied < index"),
+            ("broker-applies-metadata", "index <= s.newest"),
+            ("broker-applies-configs", "index <= s.newest"),
+        ),
+        _ORDER,
+    ),
+    **dict.fromkeys(
+        (
+            ("controller-applies-alter-partition", "is_sent(m)"),
+            ("controller-finds-replica-ineligible", "is_sent(m)"),
+            ("controller-refuses-alter-partition", "is_sent(m)"),
+            ("leader-learns-change-applied", "m.status == Status.APPLIED"),
+            ("leader-learns-change-refused", "m.status in (Status.INELIGIBLE, Status.REFUSED)"),
+        ),
+        _MESSAGE,
+    ),
+    **dict.fromkeys(
+        (
+            ("leader-handles-fetch", "f.answer.kind == Answer.NONE"),
+            ("leader-reports-divergence", "f.answer.kind == Answer.NONE"),
+        ),
+        "one fetch is out at a time",
+    ),
+    ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
+    ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
+    ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
+    ("leader-resends-request", "is_awaited(s, m)"): "whoever waits for an answer sends again",
+    ("follower-lags-too-long", "leads(s, leader)"): "only a leader has followers whose time passes",
+    ("leader-requests-shrink", "leads(s, leader)"): "only a leader has followers whose time passes",
+    ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"): "only members can be taken out",
+    (
+        "controller-unfences-broker",
+        "not bits.contains(image.stopping, broker)",
+    ): "a broker that shuts down says so in every heartbeat",
+}
+"""Guards that say what cannot be, and what that is."""
+
+_BUILT = "always true with the rules as built"
+_BUDGET = "a budget"
+_ROOM = "has_room(s, c)"
+_EPOCHS = "epoch_without(s, c, broker, leader) <= c.max_leader_epoch"
+_PUBLISHED = "BrokerMetadataPublisher applies the partition first, then the configuration; the driver does the same"
+
+BOUNDS: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("broker-crashes", "s.budget.crashes > 0"),
+            ("broker-starts", "s.budget.early_starts > 0"),
+            ("broker-stops", "asked or s.budget.clean_stops > 0"),
+            ("controller-fences-broker", "s.budget.fences > 0"),
+            ("controller-begins-shutdown", "s.budget.clean_stops > 0"),
+            ("controller-elects-preferred", "s.budget.elections > 0"),
+            ("operator-reassigns-replicas", "s.budget.reassignments > 0"),
+            ("operator-cancels-reassignment", "s.budget.cancels > 0"),
+            ("operator-turns-elr-off", "s.budget.elr_disables > 0"),
+            ("leader-appends", "s.written < c.max_records"),
+            ("follower-lags-too-long", "s.budget.lags > 0"),
+            ("leader-requests-shrink", "s.budget.shrinks > 0"),
+            ("leader-resends-request", "s.budget.resends > 0"),
+            ("operator-raises-min-isr", "s.budget.raises > 0"),
+            ("operator-lowers-min-isr", "s.budget.lowers > 0"),
+        ),
+        _BUDGET,
+    ),
+    **dict.fromkeys(
+        (
+            ("broker-stops", _EPOCHS),
+            ("broker-registers", "leader_epoch <= c.max_leader_epoch"),
+            ("broker-registers", "not opens or image.leader_epoch < c.max_leader_epoch"),
+            ("controller-fences-broker", _EPOCHS),
+            (
+                "controller-unfences-broker",
+                "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
+            ),
+            ("controller-begins-shutdown", _EPOCHS),
+            ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
+            ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
+            ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
+            ("operator-cancels-reassignment", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
+        ),
+        "the last leader epoch",
+    ),
+    ("operator-turns-elr-off", "c.elr"): "turning off what is off changes nothing",
+    **dict.fromkeys(
+        (
+            ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
+            ("broker-applies-metadata", "r.checked == 0 or not changes"),
+            ("leader-appends", "r.checked == 0"),
+            ("leader-handles-fetch", "not f.truncating"),
+            ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
+            ("leader-reports-divergence", "not f.truncating"),
+            ("leader-learns-change-applied", "s.replica[m.leader].checked == 0"),
+            ("leader-learns-change-refused", "s.replica[m.leader].checked == 0"),
+        ),
+        _BUILT,
+    ),
+    (
+        "controller-fences-broker",
+        "not bits.contains(image.fenced, broker)",
+    ): "a session that ends again changes nothing",
+    (
+        "controller-elects-preferred",
+        "broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred",
+    ): "broker 0 is the preferred one",
+    ("broker-applies-metadata", "r.raised == old.raised or c.publishing != Publishing.TOPICS_FIRST"): _PUBLISHED,
+    ("broker-applies-metadata", "r.raised == new.raised or c.publishing != Publishing.CONFIGS_FIRST"): _BUILT,
+    ("broker-applies-configs", "c.publishing != Publishing.TOGETHER"): _BUILT,
+    (
+        "broker-applies-configs",
+        "r.raised == local(s, broker).raised or c.publishing == Publishing.TOPICS_FIRST",
+    ): _BUILT,
+    (
+        "broker-applies-configs",
+        "r.applied == index if c.publishing == Publishing.TOPICS_FIRST else r.applied < index",
+    ): _PUBLISHED,
+    ("broker-applies-configs", "r.raised != s.image[index].raised"): "a configuration that is in force changes nothing",
+    (
+        "operator-raises-min-isr",
+        "c.min_isr + newest(s).raised < c.brokers",
+    ): "above the number of brokers nothing changes",
+    (
+        "operator-lowers-min-isr",
+        "c.min_isr + newest(s).raised > 1",
+    ): "LogConfig refuses a min ISR of 0 before the controller is asked",
+    (
+        "operator-reassigns-replicas",
+        "bits.size(wanted) >= max(1, c.least_replicas)",
+    ): "a smaller partition is not looked at",
+    (
+        "operator-reassigns-replicas",
+        "missing != image.missing or adding != s.adding or removing != s.removing",
+    ): "an operator who names the replicas that are there changes nothing, by a limit",
+    ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
+    ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
+    ("leader-requests-shrink", "members != 0"): "a shrink of nobody",
+}
+"""Guards that are the model's own, and what for; `has_room` of any action is one, too."""
+
+
+def _fetches(s: State, leader: int, follower: int) -> bool:
+    """Say whether this follower sends its fetches to this broker."""
+    return follows(s, follower, leader)
+
+
+def _is_there(s: State, m: Any) -> bool:
+    """Say whether the process that has sent the request still runs."""
+    return is_running(s, m.leader) and m.broker_epoch == newest(s).broker_epoch[m.leader]
+
+
+NEEDS: dict[str, Callable[..., bool]] = {
+    "leader_appends": lambda s, _, leader: is_running(s, leader),
+    "leader_handles_fetch": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_reports_divergence": lambda s, _, leader, follower: is_running(s, leader) and _fetches(s, leader, follower),
+    "leader_handles_late_fetch": lambda s, _, m: is_running(s, m.leader),
+    "leader_learns_change_applied": lambda s, _, m: _is_there(s, m),
+    "leader_learns_change_refused": lambda s, _, m: _is_there(s, m),
+}
+
+SHADOWED: dict[tuple[str, str], str] = {
+    (
+        "controller-applies-alter-partition",
+        "bits.is_subset(m.isr, replicas(c, image))",
+    ): "a request that names a replica which is gone has an old partition epoch too",
+    (
+        "leader-handles-late-fetch",
+        "not bits.contains(local(s, m.leader).missing, m.follower)",
+    ): "a removal opens a leader epoch, and the fetch has an older one",
+    (
+        "leader-handles-fetch",
+        "not is_stale_fetch(s, c, leader, follower, broker_epoch)",
+    ): "a follower that runs has the newest broker epoch; `leader-handles-late-fetch` has the same check",
+    (
+        "leader-learns-change-refused",
+        "is_awaited(s, m)",
+    ): "as long as an answer is on its way the leader proposes nothing else, so nothing would be taken back",
+}
+"""Checks that refuse nothing at their place, and why."""
+
+UNSEEN: dict[str, str] = {
+    "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
+    "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
+    "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
+    "stale_elr_elects": "nobody turns ELR off here; `--changes` compares what is elected where it is off",
+    "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
+    "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
+}
+"""Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""
+
+
+ELR_RULES = (
+    "last_known_leader",
+    "last_known_leader_check",
+    "unclean_shutdown",
+    "elr_within_replicas",
+    "elr_judged_by",
+    "leaderless_elr_is_cleared",
+)
+ELR_CHECKS = (
+    ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"),
+)
+_NO_ELR = "it is about eligible leader replicas, which this version has off"
+
+GROUNDS: tuple[str, ...] = (
+    "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
+    "brokers=2 initial_isr=1 metadata_lag=1 crashes=1 fences=0 shrinks=0 early_starts=1 max_leader_epoch=1",
+    "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
+    "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
+    "brokers=2 elr=0 loss=0 metadata_lag=5 crashes=1 fences=1 shrinks=0 max_leader_epoch=4",
+    "brokers=2 min_isr=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=3",
+    "brokers=2 elr=0 unclean_election=1 max_records=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=4",
+    "brokers=3 metadata_lag=5 min_isr=2 crashes=1 fences=1 shrinks=1 lags=1 max_leader_epoch=3",
+    "brokers=3 metadata_lag=5 min_isr=2 max_records=0 crashes=0 fences=2 shrinks=0 raises=1 lowers=1 max_leader_epoch=3",
+    "brokers=2 metadata_lag=4 min_isr=1 crashes=0 fences=0 shrinks=1 raises=1 lowers=1 max_leader_epoch=1",
+    "brokers=3 movable=3 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=3",
+    "brokers=2 movable=2 min_isr=2 max_records=0 metadata_lag=6 crashes=0 fences=2 shrinks=0 reassignments=2 cancels=1 max_leader_epoch=4",
+    "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 cancels=1 max_leader_epoch=2",
+    "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 reassignments=1 max_leader_epoch=2",
+)
+
+ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")
+_STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
+_REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
+
+
+def reason(name: str, constants: Constants) -> str:
+    """Return why a rule that is turned shows nowhere, with or without eligible leader replicas; an empty string if it must."""
+    constant = name.partition("=")[0]
+    if constant in ELR_RULES and not constants.values["elr"]:
+        return _NO_ELR
+    return UNSEEN.get(name, UNSEEN.get(constant, ""))
+
+
+def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
+    """Return the checks that refuse nothing at their place, with or without eligible leader replicas, and why."""
+    return SHADOWED if constants.values["elr"] else {**SHADOWED, **dict.fromkeys(ELR_CHECKS, _NO_ELR)}
+
+
+def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
+    """Return every other value of each rule."""
+    declared = constants.declared()
+    return {
+        name: tuple(
+            value
+            for value in range(declared[name].low, declared[name].high + 1)
+            if value != int(constants.values[name])
+        )
+        for name in (*AS_BUILT, *AS_DRIVEN)
+    }
+
+
+def _compared(_: Interpreter, key: Key) -> Key:
+    """Return what is compared of a state of the model: without the fields of NOT_COMPARED."""
+    replicas = tuple(_only(r, _REPLICA_COMPARED) for r in key[STATE["replica"]])
+    return (*_only(key, _STATE_COMPARED), replicas)
+
+
+def _only(key: Key, places: tuple[int, ...]) -> Key:
+    return tuple(key[place] for place in places)
+
+
+def _refused(at: Key, step: Step) -> tuple[Key, ...]:
+    """Return the state before a step, and the same without the answer that was brought for nothing."""
+    if step.action.name not in ANSWERS:
+        return (at,)
+    return with_and_without(at, STATE["alter_partitions"], step.args[0])
+
+
+def _has_room(s: State, constants: Constants) -> bool:
+    """Say whether the controller can write once more, and open a leader epoch: what it does in Kafka must not be refused for want of it."""
+    c: Any = constants
+    return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
+
+
+ABLATION = Ablation(
+    kafkas=KAFKAS,
+    physical=PHYSICAL,
+    bounds=BOUNDS,
+    not_driven=NOT_DRIVEN,
+    rules=_turned,
+    unseen=reason,
+    shadowed=_shadowed,
+    needs=NEEDS,
+    grounds=lambda _: GROUNDS,
+    compared=_compared,
+    refused=_refused,
+    has_room=_has_room,
+    room=frozenset({_ROOM}),
+)

@@ -1,0 +1,73 @@
+"""Fields of Kafka that the model has not: where two histories lead to one state of the model, all of Kafka's fields are compared.
+
+A field that differs is hidden from the comparison of states. If it bears on what Kafka does later, a later step differs: so hidden
+fields are named, and a path cover, which takes every transition from some history, is what tries them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.replication.brokers import Brokers
+
+if TYPE_CHECKING:
+    from fencepost.kafka.driver.process import Driver
+    from fencepost.model.language.interpreter import Interpreter
+    from fencepost.model.language.records import Key
+
+
+_SNAPSHOTS = (
+    "state of idempotent producers, of which there are none, is written down at a restart and when a log is cut"
+)
+
+NAMED: dict[str, str] = {
+    "broker.fetch.lag": "a figure for metrics",
+    "broker.fetch.state": "a follower with an empty log looks once more where to truncate before its next fetch",
+    "broker.partition.log.localLog.segments.segments.bytesSinceLastIndexEntry": "when the next entry of the offset index is due",
+    "broker.partition.log.producerStateManager.lastSnapOffset": _SNAPSHOTS,
+    "broker.partition.log.producerStateManager.snapshots.offset": _SNAPSHOTS,
+    "broker.partition.remoteReplicasMap.replicaState.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
+    "broker.partition.remoteReplicasMap.replicaState.lastFetchLeaderLogEndOffset": "read together with the time of the fetch, which is "
+    "put long ago",
+}
+"""Hidden fields that were seen, and why each is of no account."""
+
+
+@dataclass
+class Hidden:
+    """Dumps by state of the model, and the fields in which those of one state differ, each with how often and two of its values."""
+
+    dumps: dict[Key, dict[str, str]] = field(default_factory=dict)
+    again: int = 0
+    fields: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def compare(self, state: Key, dump: dict[str, str]) -> None:
+        """Compare a dump with the first one of the same state."""
+        first = self.dumps.setdefault(state, dump)
+        if first is dump:
+            return
+        self.again += 1
+        differing = set()
+        for path in first.keys() | dump.keys():
+            one, other = first.get(path, "absent"), dump.get(path, "absent")
+            if one != other:
+                name = re.sub(r"\[[0-9]+\]", "", path)
+                differing.add(name)
+                self.examples.setdefault(name, (one, other))
+        self.fields.update(differing)
+
+
+class Watched(Brokers):
+    """An execution that looks at all of Kafka's fields after each step."""
+
+    def __init__(self, driver: Driver, plain: Interpreter, hidden: Hidden) -> None:
+        super().__init__(driver, plain)
+        self.hidden = hidden
+
+    def followed(self) -> None:
+        """Compare Kafka's fields with those that another history has left in the same state."""
+        self.hidden.compare(self.at, self.driver.tell("dump"))

@@ -1,0 +1,341 @@
+"""The mapping between `replication` and Kafka: what each action does to the real classes, and what each field is read from.
+
+The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and what they need for the controller; LogManager,
+KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its ReplicaFetcherThread
+and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not Kafka's are the clock, the scheduler, the network and
+Raft: what the controller writes is committed at once.
+
+A model's image is the metadata log up to the end of what one action of the controller wrote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.driver.execute import Act
+from fencepost.model.cluster.constants import (
+    Checkpoint,
+    Completion,
+    FencedAnswers,
+    Field,
+    Loss,
+    Truncation,
+    UncleanShutdown,
+)
+from fencepost.model.cluster.machine import VERSIONS
+
+if TYPE_CHECKING:
+    from fencepost.model.language.constants import Constants
+
+ACTIONS: dict[str, Act] = {
+    "broker_crashes": Act(
+        "The broker's objects are dropped with their files open; of its segment file the first `kept` records are kept. The fetch "
+        "that RemoteLeaderEndPoint.buildFetch has built is still to be handled.",
+        lambda _, broker, kept: f"crash {broker} {kept}",
+    ),
+    "broker_stops": Act(
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other brokers that run; if the "
+        "answer is to stop, the broker's objects are dropped and its epoch is saved.",
+        lambda _, broker: f"stop {broker}",
+    ),
+    "broker_starts": Act(
+        "What `broker_registers` does but for the registration: until then brokerEpochSupplier of the new ReplicaManager says -1, as "
+        "BrokerLifecycleManager does. BrokerServer, which starts both, is not among the classes here.",
+        lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
+    ),
+    "broker_registers": Act(
+        "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new ReplicaManager, a "
+        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless the metadata log, which it "
+        "applies, has no such replica (LogManager.isStrayReplica). If the process runs already it gets its epoch, and applies what is new.",
+        lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
+    ),
+    "controller_fences_broker": Act(
+        "The broker's last heartbeat is put longer ago than a session lasts; ReplicationControlManager.maybeFenceOneStaleBroker.",
+        lambda _, broker: f"fence {broker}",
+    ),
+    "controller_unfences_broker": Act(
+        "ReplicationControlManager.processBrokerHeartbeat, with the metadata offset that the broker has applied.",
+        lambda _, broker: f"unfence {broker}",
+    ),
+    "controller_begins_shutdown": Act(
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads another topic for "
+        "this moment: else it would be let go at once.",
+        lambda _, broker: f"begin-shutdown {broker}",
+    ),
+    "controller_elects_preferred": Act("ReplicationControlManager.electLeaders.", lambda _, broker: f"elect {broker}"),
+    "operator_reassigns_replicas": Act(
+        "ReplicationControlManager.alterPartitionReassignments with these brokers in the order of their numbers.",
+        lambda seen, target: f"reassign {target | seen.fixed}",
+    ),
+    "operator_cancels_reassignment": Act(
+        "ReplicationControlManager.alterPartitionReassignments without replicas.", lambda _: "cancel"
+    ),
+    "operator_turns_elr_off": Act(
+        "FeatureControlManager.replay of what updateFeatures writes for a downgrade (FeatureLevelRecord).",
+        lambda _: "elr-off",
+    ),
+    "operator_raises_min_isr": Act(
+        "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a ClearElrRecord follows.",
+        lambda _: "min-isr 1",
+    ),
+    "operator_lowers_min_isr": Act("The same.", lambda _: "min-isr -1"),
+    "broker_applies_configs": Act(
+        "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as DynamicConfigPublisher calls it.",
+        lambda _, broker, _index: f"configs {broker}",
+    ),
+    "controller_applies_alter_partition": Act(
+        "ReplicationControlManager.alterPartition with the request that DefaultAlterPartitionManager has sent.",
+        lambda seen, m: f"alter {seen.requests().number(m)}",
+    ),
+    "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
+    "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
+    "broker_applies_metadata": Act(
+        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who has no replica "
+        "any more deletes its log (LogManager.asyncDelete).",
+        lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
+    ),
+    "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
+    "leader_handles_fetch": Act(
+        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages at the leader. An answer "
+        "without records that brings no other high watermark is handled at once: the leader would hold it back.",
+        lambda _, leader, follower: f"fetch {leader} {follower}",
+    ),
+    "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
+    "leader_handles_late_fetch": Act(
+        "ReplicaManager.fetchMessages with the request that was left behind; nobody takes the answer.",
+        lambda seen, m: f"late {seen.late_fetches().number(m)}",
+    ),
+    "follower_lags_too_long": Act(
+        "ReplicaState.lastCaughtUpTimeMs of this follower is put longer ago than replica.lag.time.max.ms.",
+        lambda _, leader, follower: f"lag {leader} {follower}",
+    ),
+    "leader_requests_shrink": Act(
+        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than the lag time and that of "
+        "all others is not.",
+        lambda _, leader, members: f"shrink {leader} {members}",
+    ),
+    "leader_learns_change_applied": Act(
+        "The controller's answer goes to the request's callback in DefaultAlterPartitionManager.",
+        lambda seen, m: f"answer {seen.requests().number(m)}",
+    ),
+    "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {seen.requests().number(m)}"),
+    "leader_resends_request": Act(
+        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the network client "
+        "that sends again is not among the classes here.",
+        lambda seen, m: f"resend {seen.requests().number(m)}",
+    ),
+    "follower_appends": Act(
+        "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",
+        lambda _, follower: f"follow {follower}",
+    ),
+    "follower_truncates": Act("The same.", lambda _, follower: f"follow {follower}"),
+}
+
+NOT_DRIVEN: dict[str, str] = {
+    "disk_is_swapped": "files that vanish under a running broker are outside of what Kafka promises",
+    "leader_tells_epoch_end": "Fetch carries the last epoch since IBP 2.7: OffsetForLeaderEpoch is not asked",
+    "leader_requests_expansion": "check and request are one step since KAFKA-15221",
+    "leader_gives_up_waiting": "no release does this",
+    "follower_trusts_diverging_answer": "only before KAFKA-14704",
+}
+"""Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
+
+FIELDS: dict[str, str] = {
+    "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and ConfigurationControlManager.getConfigs "
+    "after each of the controller's actions; each running broker's own MetadataImage must equal the image that it has applied",
+    "newest": "how often the controller has written",
+    "elr": "PartitionRegistration.elr",
+    "last_known_leader": "PartitionRegistration.lastKnownElr",
+    "adding": "PartitionRegistration.addingReplicas",
+    "removing": "PartitionRegistration.removingReplicas",
+    "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
+    "replica.early": "whether the broker's objects are there, and have no broker epoch yet",
+    "replica.applied": "how far the broker has applied the metadata log",
+    "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
+    "replica.log": "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file",
+    "replica.end": "the same",
+    "replica.high_watermark": "UnifiedLog.highWatermark; of a broker that is down, the last one",
+    "replica.isr": "Partition.partitionState.isr of a leader; maximalIsr must be this with `proposed_isr`",
+    "replica.partition_epoch": "Partition.getPartitionEpoch of a leader",
+    "replica.proposed_isr": "sentLeaderAndIsr.isr of a PendingPartitionChange",
+    "replica.epoch_start": "Partition.leaderEpochStartOffsetOpt",
+    "replica.recent": "ReplicaState.lastCaughtUpTimeMs within the lag time",
+    "replica.follower": "Replica.stateSnapshot: log end offset and broker epoch",
+    "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
+    "replica.answer": "the answer of ReplicaManager.fetchMessages that the follower has still to handle",
+    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error codes; `raised` of a "
+    "request is the sender's when it was sent",
+    "late_fetches": "FetchRequests whose sender is down",
+    "written": "writes that were appended",
+    "ghost_acknowledged": "writes whose callback got no error",
+}
+
+NOT_COMPARED: dict[str, str] = {
+    "elr_disabled": "the feature is turned off as the model says, and what comes of it is compared",
+    "replica.checked": "always empty since KAFKA-15221",
+    "replica.truncating": "always off since IBP 2.7",
+    "replica.last_epoch_lost": "always off since KAFKA-15510",
+    "budget": "counts what the model has left, nothing of Kafka",
+    "ghost_committed": "follows from logs and high watermarks, which are compared",
+    "ghost_committed_end": "follows from high watermarks, which are compared",
+    "ghost_stale": "a judgement of the model on broker epochs, which are compared",
+}
+"""Fields that are taken from the model, and why. `replica.` stands for the fields of each broker."""
+
+ASIDE = (
+    "the logs diverge over an epoch without records",
+    "a broker that is down and not fenced yet holds up a controlled shutdown",
+    "the controller's index of the ELR names a broker that was cleared",
+)
+"""What Kafka refuses where the model does not, by limits that `LIMITS` explains."""
+
+LIMITS: tuple[str, ...] = (
+    (
+        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names such an epoch in its "
+        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the next fetch is compared. Where "
+        "records are cut off by that, or the follower is down since, this cannot be done: the history is set aside."
+    ),
+    (
+        "The controller lets a broker go that shuts down once every active broker has told in a heartbeat that it knows. It waits for a "
+        "broker that is down, too, until that is fenced; the model does not. Kafka allows less, and such a history is set aside."
+    ),
+    (
+        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the leader's log was then; "
+        "time stands still here, and the time of a fetch is put long ago as soon as it was handled."
+    ),
+    (
+        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition again then: the ELR "
+        "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is replaced, and the list may get "
+        "another order. The model's list is always the replicas that stay, by their numbers, then those that go."
+    ),
+    (
+        "The controller replays a ClearElrRecord without telling its index of the ELR (ReplicationControlManager.removeTopicElrs). If such a broker "
+        "is in the ISR again and registers unclean, the partition is changed twice. The model has no such index; the history is set aside."
+    ),
+    "A fetch answer from an earlier leader epoch never reaches a follower.",
+    "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and transactions are not there.",
+)
+
+
+def refuse(c: Constants, version: str) -> str | None:
+    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as in this version of the model."""
+    values: Any = c
+    for name, why in AROUND.items():
+        if int(getattr(values, name)):
+            return f"{name} is set: {why}"
+    for name, value in rules(version).items():
+        if int(getattr(values, name)) != value:
+            return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
+    if values.restart_high_watermark == Checkpoint.LOG_START:
+        return "restart_high_watermark=log-start: Kafka keeps a file of high watermarks"
+    return None
+
+
+AS_DRIVEN: dict[str, int] = {
+    "truncation": int(Truncation.FETCH),
+    "fenced_answers": int(FencedAnswers.IGNORED),
+    "fetches_report": int(Field.ABSENT),
+    "any_preferred": 0,
+    "waits_for_joining": 1,
+    "alter_partition_version": 3,
+}
+"""Choices that every release since 4.0 has made, or that the driver makes."""
+
+AS_BUILT: dict[str, int] = {
+    "fetch_leader_epoch_check": 1,
+    "fetch_broker_epoch_check": 1,
+    "fenced_epoch_check": 0,
+    "fetch_carries_broker_epoch": 1,
+    "diverging_fetch_counts": 0,
+    "high_watermark_before_truncation": 0,
+    "last_epoch_lost_on_empty": 0,
+    "epoch_start_recorded": 1,
+    "maximal_isr": 1,
+    "rollback_on": 0,
+    "epoch_start_check": 1,
+    "leader_eligibility_check": 1,
+    "leader_broker_epoch_check": 1,
+    "epochless_fetches": 0,
+    "broker_epoch_from": 0,
+    "atomic_expansion": 1,
+    "one_request_in_flight": 1,
+    "high_watermark_needs_min_isr": 1,
+    "high_watermark_only_rises": 1,
+    "wait_needs_eligibility": 1,
+    "reset_followers_on_reelection": 0,
+    "equal_partition_epoch_overwrites": 1,
+    "reported_high_watermark_counts": 0,
+    "isr_from_metadata": 1,
+    "answers_are_lost": 0,
+    "publishing": 0,
+    "answers_carry_min_isr": 0,
+    "metadata_in_shutdown": 1,
+    "acknowledge_after_leadership": 0,
+    "request_epoch_checks": 1,
+    "repeats_answers": 0,
+    "election_opens_epoch": 1,
+    "registration_opens_epoch": 0,
+    "unfencing_needs_isr": 0,
+    "registration_leaves_isr": 1,
+    "fenced_before_registration": 0,
+    "bump_leader_epoch_on_shrink": 0,
+    "removal_opens_epoch": 1,
+    "elr_within_replicas": 0,
+    "elr_judged_by": 0,
+    "min_isr_opens_partition_epoch": 0,
+    "leaderless_elr_is_cleared": 1,
+    "stale_elr_elects": 1,
+    "completion": int(Completion.ALL_TARGETS),
+    "last_known_leader": 1,
+    "last_known_leader_check": 1,
+    "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
+}
+"""The switches of the model that are Kafka's rules, as 4.1 has them; `built` has those of others."""
+
+
+def rules(version: str) -> dict[str, int]:
+    """Return the constants that a version of the model has as Kafka is built and driven."""
+    return {**AS_DRIVEN, **built(version), **({"elr": 0} if version in BEFORE_ELR else {})}
+
+
+BEFORE_ELR = ("kafka-3.9",)
+"""Versions of the model whose releases have no eligible leader replicas outside of tests."""
+
+AROUND: dict[str, str] = {
+    "disk_swaps": NOT_DRIVEN["disk_is_swapped"],
+}
+"""Constants that add what is not driven, and why it is not."""
+
+
+def built(version: str) -> dict[str, int]:
+    """Return the switches of the model that are Kafka's rules, as this version of the model has them."""
+    changed = dict(next(item.values for item in VERSIONS if item.name == version))
+    return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
+
+
+SMALL: dict[str, int] = {
+    "brokers": 2,
+    "max_records": 1,
+    "metadata_lag": 1,
+    "crashes": 1,
+    "fences": 1,
+    "shrinks": 1,
+    "late_fetches": 0,
+    "max_leader_epoch": 1,
+}
+"""The configuration whose whole state graph is covered unless another is asked for."""
+
+LOSSES = (Loss.NONE, Loss.OUTSIDE_ISR, Loss.ANY)
+
+
+def reset(c: Constants) -> str:
+    """Return the line that sets up a cluster in the model's initial state."""
+    values: Any = c
+    isr, members, missing = 1 << values.initial_leader, 1, 0
+    for broker in range(values.brokers):
+        if values.movable - values.spare <= broker < values.movable:
+            missing |= 1 << broker
+        elif broker != values.initial_leader and members < values.initial_isr:
+            isr, members = isr | 1 << broker, members + 1
+    elr, unclean = int(values.elr), int(values.unclean_election)
+    return f"reset {values.brokers} {values.min_isr} {elr} {unclean} {values.initial_leader} {isr} {missing}"

@@ -1,0 +1,66 @@
+"""The checks of claims: each answers for one release, with what it has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fencepost.kafka.schemas.classes import Classes
+
+Check = Callable[["Classes"], "Seen"]
+
+
+class Verdict(StrEnum):
+    """What a release says to a claim."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    """The release has what the claim is about, and it is otherwise."""
+    NOT_BUILT = "not built"
+    """The release has nothing of what the claim is about."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A verdict, and what was seen in the classes."""
+
+    verdict: Verdict
+    what: str
+
+
+CHECKS: dict[str, Check] = {}
+"""The check of each entry of the registry that has one."""
+
+
+def decides(entry: str) -> Callable[[Check], Check]:
+    """Mark a check as that of an entry."""
+
+    def mark(check: Check) -> Check:
+        CHECKS[entry] = check
+        return check
+
+    return mark
+
+
+def holds_if(condition: object, what: str, otherwise: str) -> Seen:
+    """Return what was seen, by whether it is as the claim says."""
+    return Seen(Verdict.HOLDS, what) if condition else Seen(Verdict.DIFFERS, otherwise)
+
+
+def not_built(what: str) -> Seen:
+    """Say that a release has nothing of what the claim is about."""
+    return Seen(Verdict.NOT_BUILT, what)
+
+
+def in_order(refers: list[str], *names: str) -> bool:
+    """Say whether a method refers to these, one after another."""
+    rest = iter(refers)
+    return all(name in rest for name in names)
+
+
+def span(versions: list[int]) -> str:
+    """Return versions in words, which stand together."""
+    return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions)) or "none"

@@ -1,0 +1,100 @@
+"""The process that answers questions about Kafka's generated message classes and its code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.kafka.driver.moved import classes_in
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, compiled, located, model_of, tool
+
+SOURCES = Path(__file__).parent / "java"
+RAFT = "org.apache.kafka.raft.KafkaRaftClient"
+MESSAGES = "org.apache.kafka.common.message"
+
+
+@dataclass(frozen=True)
+class Jars(Release):
+    """A release of Kafka with the program compiled against it that knows its message classes."""
+
+    def command(self, folder: str) -> list[str]:
+        """Return the command that starts the program; it writes nothing, so it needs no folder."""
+        del folder
+        jars = [str(path) for path in sorted(self.jars.glob("*.jar"))]
+        path = os.pathsep.join([str(self.classes), *jars])
+        return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, "fencepost.schemas.Schemas"]
+
+
+def jars_of(version: str) -> Jars:
+    """Return a release with the program compiled against it, once."""
+    version, jars, warning = located(version)
+    return Jars(version, model_of(version), jars, compiled(version, jars, (SOURCES,)), warning=warning)
+
+
+@dataclass(frozen=True)
+class Trip:
+    """A message that was written in one version and read again by the same class."""
+
+    bytes: int
+    read: str
+    refused: str
+
+    def value(self, name: str) -> str | None:
+        """Return the value of a field as the object that was read prints it: of the first one of this name."""
+        found = re.search(rf"\b{name}=(\[\]|[^,()\[\]]*)", self.read)
+        return found[1] if found else None
+
+
+class Classes(Driver):
+    """Kafka's classes of one release, which are asked a question at a time."""
+
+    def fields(self, message: str) -> dict[int, dict[str, str]]:
+        """Return by version the type of every field of a message by its path, with the tag of a tagged one."""
+        return {int(version): fields for version, fields in self.tell(f"fields {message}").items()}
+
+    def trip(self, message: str, version: int, **values: Any) -> Trip:
+        """Write a message with these fields set in a version, and read it."""
+        return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
+
+    def built(self, what: str, version: int) -> Trip:
+        """Write what Kafka's own builder makes in a version, and read it."""
+        return _trip(self.tell(f"build {what} {version}"))
+
+    def header(self, api: str, version: int) -> dict[str, int]:
+        """Read the header of a request with an unknown tagged field."""
+        return self.tell(f"header {api} {version}")
+
+    def has(self, name: str, member: str = "") -> bool:
+        """Say whether a class is there, and a member of it."""
+        return bool(self.tell(f"has {name} {member}".strip())["there"])
+
+    def code(self, name: str, method: str) -> list[str]:
+        """Return what a method refers to, in order: `Class.member`, `member` of its own class, `long -1l`."""
+        found: list[str] = self.tell(f"code {name} {method}")["refers"]
+        return found
+
+    def callers(self, name: str, method: str) -> list[str]:
+        """Return the methods of all of Kafka's classes that refer to a method, as `Class.method`."""
+        found: list[str] = self.tell(f"callers {name} {method}")["callers"]
+        return found
+
+    def constant(self, name: str, member: str) -> Any:
+        """Return the value of a static field."""
+        return self.tell(f"constant {name} {member}")["value"]
+
+    def named(self, part: str) -> list[str]:
+        """Return the simple names of Kafka's classes that have a text in them."""
+        return sorted(name for name in classes_in(self.release.jars) if part in name)
+
+    def fetch_versions(self) -> dict[str, int]:
+        """Return the version of a replica's fetch by metadata version, oldest first."""
+        return self.tell("fetch-versions")
+
+
+def _trip(told: dict[str, Any]) -> Trip:
+    return Trip(told.get("bytes", 0), told.get("read", ""), told.get("refused", ""))

@@ -1,0 +1,182 @@
+"""KIP-1166, the high watermark in the fetch request: its schema, and who sets and reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.schemas.checks import decides, holds_if, in_order, not_built, span
+from fencepost.kafka.schemas.classes import MESSAGES, RAFT
+
+if TYPE_CHECKING:
+    from fencepost.kafka.schemas.checks import Check, Seen
+    from fencepost.kafka.schemas.classes import Classes, Trip
+
+FIELD = "topics[].partitions[].high_watermark"
+RESPONSE_FIELD = "responses[].partitions[].high_watermark"
+PARTITION = f"{MESSAGES}.FetchRequestData$FetchPartition"
+FIRST = 18
+"""The version that has the field."""
+LARGEST = str(2**63 - 1)
+
+
+def newest(kafka: Classes) -> int:
+    """Return the newest version of the fetch request."""
+    return max(kafka.fields("FetchRequestData"))
+
+
+def if_built(check: Check) -> Check:
+    """Ask only the releases whose fetch request has the field."""
+
+    def asked(kafka: Classes) -> Seen:
+        last = newest(kafka)
+        if FIELD not in kafka.fields("FetchRequestData")[last]:
+            return not_built(f"the fetch request ends with version {last} and has no high watermark")
+        return check(kafka)
+
+    return asked
+
+
+def sent(kafka: Classes, version: int, mark: int | None) -> Trip:
+    """Return a fetch of one partition with this high watermark, or with none, as it is read."""
+    partition = {"partition": 0} if mark is None else {"partition": 0, "highWatermark": mark}
+    return kafka.trip("FetchRequestData", version, topics=[{"partitions": [partition]}])
+
+
+@decides("SEED-1166-4")
+def reads_uncommitted(kafka: Classes) -> Seen:
+    """The leader reads uncommitted records for every fetch."""
+    refers = kafka.code(RAFT, "tryCompleteFetchRequest")
+    return holds_if(
+        "Isolation.UNCOMMITTED" in refers and "Isolation.COMMITTED" not in refers,
+        "KafkaRaftClient.tryCompleteFetchRequest reads with Isolation.UNCOMMITTED alone",
+        "KafkaRaftClient.tryCompleteFetchRequest reads otherwise than with Isolation.UNCOMMITTED alone",
+    )
+
+
+@decides("SEED-1166-6")
+def appending_completes(kafka: Classes) -> Seen:
+    """What waits at the end of the log is completed when the end moves."""
+    parked = kafka.tell("parked")
+    refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
+    what = (
+        f"{parked['before'] - parked['after']} of 2 fetches that wait at the end of the log are completed as it moves"
+    )
+    called = in_order(refers, "fetchPurgatory", "FuturePurgatory.maybeComplete")
+    return holds_if(called and parked == {"before": 3, "after": 1}, f"{what}, one that waits further on is not", what)
+
+
+@decides("SEED-1166-9")
+def parked_for(kafka: Classes) -> Seen:
+    """The time that a follower asks for, and that the leader takes from the request."""
+    most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
+    asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
+    takes = in_order(kafka.code(RAFT, "handleFetchRequest"), "FetchRequestData.maxWaitMs", "FuturePurgatory.await")
+    what = f"MAX_FETCH_WAIT_MS is {most}; a fetch asks for a time, and the leader parks it for what it asks"
+    return holds_if(most == 500 and asks and takes, what, what)
+
+
+@decides("SEED-1166-12")
+@if_built
+def carried_value(kafka: Classes) -> Seen:
+    """What is sent, what is sent where it is not known, and what is read where it was not set."""
+    refers = kafka.code(RAFT, "buildFetchRequest")
+    sends = in_order(
+        refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
+    )
+    unset = sent(kafka, FIRST, None).value("highWatermark")
+    what = f"KafkaRaftClient sends that of QuorumState, or else -1; not set it reads as {unset}"
+    return holds_if(sends and unset == LARGEST, what, what)
+
+
+@decides("SEED-1166-13")
+@if_built
+def three_states(kafka: Classes) -> Seen:
+    """The values that come through; the type allows others, which nobody sends."""
+    read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
+    what = "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and KafkaRaftClient does not send"
+    return holds_if(all(value == str(mark) for mark, value in read.items()), what, f"read as {read}")
+
+
+@decides("SEED-1166-17")
+@if_built
+def tagged_and_ignorable(kafka: Classes) -> Seen:
+    """The field is tagged, and an older version leaves it out."""
+    fields = kafka.fields("FetchRequestData")
+    tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
+    older = sent(kafka, FIRST - 1, 7)
+    dropped = not older.refused and older.value("highWatermark") == LARGEST
+    return holds_if(
+        tagged == [version for version in fields if version >= FIRST] and dropped,
+        f"{fields[FIRST][FIELD]} from version {FIRST} on; version {FIRST - 1} drops 7 without an error",
+        older.refused or f"tagged in version {span(tagged)}; version {FIRST - 1} {'drops' if dropped else 'keeps'} 7",
+    )
+
+
+@decides("SEED-1166-18")
+@if_built
+def response_stays(kafka: Classes) -> Seen:
+    """The response rises to the same version with the same fields."""
+    fields = kafka.fields("FetchResponseData")
+    same = fields[FIRST] == fields[FIRST - 1]
+    return holds_if(
+        same and max(fields) == FIRST,
+        "the response's schemas of versions 17 and 18 have the same fields",
+        "their fields differ",
+    )
+
+
+@decides("SEED-1166-19")
+def in_every_response(kafka: Classes) -> Seen:
+    """All versions of the response have a high watermark, and the quorum's leader sets it."""
+    fields = kafka.fields("FetchResponseData")
+    have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
+    sets = "FetchResponseData$PartitionData.setHighWatermark" in kafka.code(RAFT, "buildFetchResponse")
+    what = f"versions {span(have)} of {span(list(fields))} have it; KafkaRaftClient.buildFetchResponse sets it"
+    return holds_if(sets and len(have) == len(fields), what, what)
+
+
+@decides("SEED-1166-23")
+@if_built
+def in_every_request(kafka: Classes) -> Seen:
+    """The one method that makes fetches of the quorum sets it."""
+    makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
+    setters = _setters(kafka)
+    what = f"fetches are made by {', '.join(makers)}; the field is set by {', '.join(setters)}"
+    return holds_if(makers == setters == ["KafkaRaftClient.buildFetchRequest"], what, what)
+
+
+@decides("SEED-1166-24")
+@if_built
+def written_if_supported(kafka: Classes) -> Seen:
+    """Version 18 carries it, version 17 does not."""
+    newer, older = sent(kafka, FIRST, 7), sent(kafka, FIRST - 1, 7)
+    read = [trip.value("highWatermark") for trip in (newer, older)]
+    what = f"7 is read as {read[0]} in version 18 and as {read[1]} in version 17, without an error"
+    carried = read == ["7", LARGEST]
+    return holds_if(carried and not older.refused, what, what)
+
+
+@decides("SEED-1166-25")
+@if_built
+def not_by_others(kafka: Classes) -> Seen:
+    """Neither builder of the fetches of consumers and replicas sets it, and nothing but the quorum's client does."""
+    read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
+    only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
+    what = "FetchRequest.Builder leaves it unset for consumers and replicas, and only KafkaRaftClient calls its setter"
+    return holds_if(only and set(read.values()) == {LARGEST}, what, f"{read}, set by {', '.join(_setters(kafka))}")
+
+
+@decides("SEED-1166-27")
+def older_replica(kafka: Classes) -> Seen:
+    """A release without the field has version 17 as its newest; one with it reads what that sends as the largest number."""
+    if newest(kafka) < FIRST:
+        return holds_if(
+            newest(kafka) == FIRST - 1, "its newest version of the fetch is 17", f"its newest is {newest(kafka)}"
+        )
+    read = sent(kafka, FIRST - 1, None).value("highWatermark")
+    return holds_if(read == LARGEST, "a fetch of version 17 is read with the largest int64", f"it is read with {read}")
+
+
+def _setters(kafka: Classes) -> list[str]:
+    """Return who sets the field, but for the message's own classes, which read it from bytes and JSON."""
+    return [name for name in kafka.callers(PARTITION, "setHighWatermark") if not name.startswith("FetchRequestData")]

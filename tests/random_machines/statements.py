@@ -1,0 +1,422 @@
+"""Random statements: stores, copies, branches, loops, bags."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tests.random_machines.expressions import LOCALS, NAMES, Expressions, Helper, Scope, head
+
+if TYPE_CHECKING:
+    from tests.random_machines.choices import Choices
+    from tests.random_machines.schema import Domain, Record, Type
+
+DEPTH = 3
+"""How deep expressions are."""
+
+
+class Statements:
+    """Draws statements."""
+
+    def __init__(self, choices: Choices, helpers: list[Helper], records: list[Record], *, daring: bool) -> None:
+        self.choices, self.helpers = choices, helpers
+        self.classes = {record.name: record for record in records}
+        self.expressions = Expressions(choices, helpers, self.classes, daring=daring)
+        self.returns = ""
+        self.added = False
+
+    def block(self, scope: Scope, depth: int, most: int = 3, *, loop: bool = False) -> list[str]:
+        """Return statements, the last of which may leave the block early."""
+        lines: list[str] = []
+        for _ in range(1 + self.choices.below(most)):
+            lines += self.statement(scope, depth)
+        if depth < 2 and self.choices.chance(18):
+            ways = ["break", "continue"] if loop else []
+            lines.append(self.choices.pick([*ways, self.leave(scope)]))
+        return lines
+
+    def leave(self, scope: Scope) -> str:
+        """Return a return statement."""
+        return (
+            f"return {self.expressions.number(scope, 2)}"
+            if self.returns == "int"
+            else "return"
+            if not self.returns
+            else "pass"
+        )
+
+    def statement(self, scope: Scope, depth: int) -> list[str]:
+        """Return one statement, as lines."""
+        simple = [
+            self.store,
+            self.local,
+            self.augment,
+            self.augment_local,
+            self.tuple,
+            self.reference,
+            self.effect,
+            self.copy,
+            self.add,
+        ]
+        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe, self.remove]
+        compound = [self.branch, self.loop, self.loop]
+        return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
+
+    def number(self, scope: Scope) -> str:
+        """Return a number."""
+        return self.expressions.number(scope, DEPTH)
+
+    def store(self, scope: Scope, _: int) -> list[str]:
+        """Store a number in a place: often in one that keeps all of it."""
+        if "s" in scope.records and self.choices.chance(15):
+            return [f"s.out = {self.wide(scope)}"]
+        found = self.expressions.scalar(scope, 2, written=True)
+        if found is None:
+            return ["pass"]
+        place, domain = found
+        return [f"{place} = {self.fitting(scope, domain)}"]
+
+    def wide(self, scope: Scope) -> str:
+        """Return a number that depends on two, one evaluated after the other."""
+        values = [self.number(scope), self.number(scope)]
+        return f"max(-1000000000, min(1000000000, {values[0]} * 1000 + {values[1]}))"
+
+    def fitting(self, scope: Scope, domain: Domain) -> str:
+        """Return a number that is mostly in a domain."""
+        value = self.number(scope)
+        return value if self.expressions.dares(9) else f"max({domain.low}, min({domain.high}, {value}))"
+
+    def augment(self, scope: Scope, _: int) -> list[str]:
+        """Change the number in a place."""
+        found = self.expressions.scalar(scope, 2, written=True)
+        if found is None:
+            return ["pass"]
+        place, domain = found
+        if domain.alias in ("Small", "Large", "Twice", "Wide"):
+            more = self.number(scope)
+            step = more if self.expressions.dares(15) else f"(max(-1, min(1, {more})))"
+            line = f"{place} {self.choices.pick(['+=', '-=', '|=', '^='])} {step}"
+            if self.expressions.dares(50):
+                return [line]
+            end = f"{domain.low} + 4 < {place} < {domain.high} - 4" if domain.alias != "Small" else f"-2 < {place} < 2"
+            return [f"if {end}:", f"    {line}"]
+        words = ["&= 1 |", "%= 2 #", "//= 2 #", ">>= 1 #", "*=", "%= 3 #"]
+        words += ["<<=", "^="] if self.expressions.dares(50) else []
+        return [f"{place} {self.choices.pick(words)} {self.expressions.condition(scope, 2)}"]
+
+    def target(self, scope: Scope) -> str:
+        """Return a name for a number, which may have been one before."""
+        names = [
+            name
+            for name in LOCALS
+            if name not in scope.fixed and name not in scope.records and name not in scope.arrays
+        ]
+        return self.choices.pick(names)
+
+    def local(self, scope: Scope, _: int) -> list[str]:
+        """Give a local a number."""
+        value, name = self.number(scope), self.target(scope)
+        scope.numbers[name] = ""
+        return [f"{name}: int = {value}" if self.choices.chance(10) else f"{name} = {value}"]
+
+    def augment_local(self, scope: Scope, _: int) -> list[str]:
+        """Change a local."""
+        known = [name for name in scope.numbers if name not in scope.fixed]
+        if not known:
+            return self.local(scope, 0)
+        name = self.choices.pick(known)
+        scope.numbers[name] = ""
+        word = self.choices.pick(["+=", "-=", "*=", "|=", "&=", "^="])
+        return [f"{name} {word} {self.number(scope)}"]
+
+    def tuple(self, scope: Scope, _: int) -> list[str]:
+        """Give two locals their numbers at once."""
+        values = [self.number(scope), self.number(scope)]
+        names = [self.target(scope), self.target(scope)]
+        for name in names:
+            scope.numbers[name] = ""
+        return [f"{', '.join(names)} = {', '.join(values)}"]
+
+    def unbound(self, scope: Scope, kind: str) -> list[str]:
+        """Return names that may stand for a record of a class from here on."""
+        return [
+            name
+            for name in NAMES[kind]
+            if name not in scope.fixed and name not in scope.numbers and name not in scope.arrays
+        ]
+
+    def refer(self, scope: Scope, name: str, place: str, kind: str) -> None:
+        """Let a name stand for a record."""
+        received = any(word in scope.received for word in re.findall(r"\w+", place))
+        scope.records[name] = self.classes[kind]
+        scope.received = scope.received | {name} if received else scope.received - {name}
+
+    def reference(self, scope: Scope, _: int) -> list[str]:
+        """Let a name stand for a record, or two names for two, or for a number and a record."""
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
+        names, several = self.unbound(scope, kind), self.choices.below(8)
+        place = (
+            self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
+        )
+        other = self.expressions.record(scope, kind) if several == 7 else None
+        if place is None or not names:
+            return ["pass"]
+        name = self.choices.pick(names)
+        if other is not None and len(names) > 1:
+            second = self.choices.pick([item for item in names if item != name])
+            self.refer(scope, name, place, kind)
+            self.refer(scope, second, other, kind)
+            return [f"{name}, {second} = {place}, {other}"]
+        if several == 6:
+            number, value = self.target(scope), self.number(scope)
+            scope.numbers[number] = ""
+            self.refer(scope, name, place, kind)
+            return [f"{number}, {name} = {value}, {place}"]
+        self.refer(scope, name, place, kind)
+        return [f"{name} = {place}"]
+
+    def alias(self, scope: Scope, _: int) -> list[str]:
+        """Let a name stand for an array."""
+        found = [
+            (text, sizes, kind)
+            for text, sizes, kind in self.expressions.parts(scope)
+            if kind.element is not None and not kind.queues and text != "s.at" and head(text) not in scope.received
+        ]
+        names = [
+            name
+            for name in ("w", "z")
+            if name not in scope.fixed and name not in scope.numbers and name not in scope.records
+        ]
+        if not found or not names:
+            return ["pass"]
+        place, sizes, kind = self.choices.pick(found)
+        name = self.choices.pick(names)
+        if name in scope.arrays and scope.arrays[name] is not kind:
+            return ["pass"]
+        text = self.expressions.at(scope, place, sizes, 1)
+        scope.arrays[name] = kind
+        return [f"{name} = {text}"]
+
+    def digest(self, scope: Scope, depth: int) -> list[str]:
+        """Note what a loop sees, in its order."""
+        bags = self.expressions.bags(scope)
+        if not bags or "s" not in scope.records or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
+            return self.store(scope, depth)
+        field = self.choices.pick([name for name, kind in self.classes["M"].fields if kind.domain is not None])
+        lines = [
+            f"for m in {self.choices.pick(bags)}:",
+            f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))",
+        ]
+        return [*lines, "    break"] if self.choices.chance(30) else lines
+
+    def effect(self, scope: Scope, depth: int) -> list[str]:
+        """Call a helper that changes something, or give what it returns to a local."""
+        known = [item for item in self.helpers if item.effect and self.expressions.callable(scope, item)]
+        if not known:
+            return self.store(scope, depth)
+        helper = self.choices.pick(known)
+        text = self.expressions.call(scope, helper, 2)
+        self.added = True
+        if helper.returns == "int" and self.choices.chance(50):
+            name = self.target(scope)
+            scope.numbers[name] = ""
+            return [f"{name} = {text}"]
+        return [text]
+
+    def copy(self, scope: Scope, depth: int) -> list[str]:
+        """Copy a record; names that refer to records are not used after that."""
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
+        source, target = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
+        if source is None or target is None or not self.stores(scope, target):
+            return self.store(scope, depth)
+        self.refresh(scope)
+        return [f"{target} = {source}"]
+
+    def stores(self, scope: Scope, target: str) -> bool:
+        """Say whether a record may be stored in a place."""
+        return (
+            "(" not in target.split("[", maxsplit=1)[0]
+            and not target.isidentifier()
+            and head(target) not in scope.received
+        )
+
+    def refresh(self, scope: Scope) -> None:
+        """Forget the names that may be stale."""
+        for name in list(scope.records):
+            if name not in scope.fixed:
+                del scope.records[name]
+        scope.arrays.clear()
+
+    def branch(self, scope: Scope, depth: int) -> list[str]:
+        """Run one of two blocks."""
+        lines = [f"if {self.expressions.condition(scope, 2)}:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        if self.choices.chance(20):
+            lines += [
+                f"elif {self.expressions.condition(scope, 1)}:",
+                *indented(self.block(scope.inner(), depth - 1, 2)),
+            ]
+        if self.choices.chance(40):
+            lines += ["else:", *indented(self.block(scope.inner(), depth - 1, 2))]
+        return lines
+
+    def loop(self, scope: Scope, depth: int) -> list[str]:
+        """Run a block for each of some items; a message of the bag at hand may be removed."""
+        source, kind, below = self.expressions.source(scope, 2)
+        inner = scope.inner()
+        names = [
+            name
+            for name in [*LOCALS, "m"]
+            if name not in scope.fixed and name not in scope.records and name not in scope.arrays
+        ]
+        if kind is not None and kind.domain is None:
+            names = [name for name in names if name not in scope.numbers]
+        if not names:
+            return ["pass"]
+        name = self.choices.pick(names)
+        self.expressions.bind(inner, name, kind, below)
+        target, whole = self.expressions.numbered(inner, name, source)
+        if target != name and "k" in "".join(known for known in scope.numbers if known.startswith("k")):
+            target, whole = name, source
+        body = self.block(inner, depth - 1, 2, loop=True)
+        ends = body[-1].lstrip().startswith(("return", "break", "continue"))
+        if source in self.expressions.bags(scope) and not self.added and not ends and self.choices.chance(50):
+            body += [f"if {self.expressions.condition(inner, 1)}:", f"    {source}.remove({name})"]
+        if self.expressions.queued(scope, source) and head(source) not in scope.received and self.choices.chance(50):
+            less = self.choices.pick(["clear", "popleft"])
+            change = self.choices.pick(
+                [f"if len({source}) > 1:\n    {source}.{less}()", f"if len({source}) == 1:\n    {source}.add()"]
+            )
+            body = [*change.split("\n"), *body]
+            if whole == source and self.choices.chance(50):
+                whole = f"reversed({source})"
+        for known in set(scope.numbers) & set(LOCALS) - scope.fixed:
+            scope.numbers[known] = ""
+        return [f"for {target} in {whole}:", *indented(body)]
+
+    def write_out(self, scope: Scope, depth: int) -> list[str]:
+        """Store a record that is written out; names that refer to records are not used after that."""
+        kind = self.choices.pick(["P", "R", "P", "R", "M"])
+        target = self.expressions.record(scope, kind)
+        if target is None or not self.stores(scope, target):
+            return self.store(scope, depth)
+        text = self.expressions.written(scope, self.classes[kind], lambda domain: self.fitting(scope, domain))
+        self.refresh(scope)
+        return [f"{target} = {text}"]
+
+    def unpack(self, scope: Scope, depth: int) -> list[str]:
+        """Give names what a helper returns: several numbers, or a number and a record."""
+        if self.choices.chance(30):
+            return self.unpack_record(scope, depth)
+        known = [item for item in self.helpers if item.returns in ("2", "3") and self.expressions.callable(scope, item)]
+        if not known:
+            return self.store(scope, depth)
+        helper = self.choices.pick(known)
+        names = [self.target(scope) for _ in range(int(helper.returns or 0))]
+        if len(set(names)) < len(names):
+            return self.store(scope, depth)
+        text = self.expressions.call(scope, helper, 2)
+        for name in names:
+            scope.numbers[name] = ""
+        return [f"{', '.join(names)} = {text}"]
+
+    def pipe(self, scope: Scope, depth: int) -> list[str]:
+        """Put a message in a channel, or take one out."""
+        found = [
+            (text, sizes, kind)
+            for text, sizes, kind in self.expressions.parts(scope)
+            if kind.queues and head(text) not in scope.received
+        ]
+        if not found:
+            return self.store(scope, depth)
+        text, sizes, kind = self.choices.pick(found)
+        place, size = self.expressions.queue(scope, text, sizes, kind, 0), last_size(kind)
+        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+        what = self.choices.below(6)
+        if what < 2 or depth < 2:
+            given = ", ".join(
+                f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75)
+            )
+            lines = [f"{place}.add({given})"]
+            if self.choices.chance(20) and "msg" not in scope.records:
+                lines = [
+                    f"msg = {lines[0]}",
+                    f"msg.{fields[0][0]} = {self.fitting(scope, fields[0][1])}",
+                    *self.kept(scope, "msg"),
+                ]
+            return lines if self.expressions.dares(40) else [f"if len({place}) < {size}:", *indented(lines)]
+        if what in (2, 4):
+            lines = [f"s.out = max(-1000, min(1000, {place}[0].{fields[0][0]}))"] if "s" in scope.records else []
+            lines += self.kept(scope, f"{place}[0]")
+            lines.append(f"{place}.popleft()")
+            return (
+                lines[-1 if what == 4 else 0 :]
+                if self.expressions.dares(40)
+                else [f"if len({place}) > 0:", *indented(lines)]
+            )
+        if what == 3:
+            line = (
+                f"{place}[{self.expressions.index(scope, '1', 1)}].{fields[0][0]} = {self.fitting(scope, fields[0][1])}"
+            )
+            return [line] if self.expressions.dares(40) else [f"if len({place}) > 0:", f"    {line}"]
+        return [f"{place}.clear()"]
+
+    def kept(self, scope: Scope, message: str) -> list[str]:
+        """Copy a message to the state, or do nothing."""
+        target = self.expressions.record(scope, "M") if self.choices.chance(40) else None
+        if target is None or not self.stores(scope, target) or "[" in target:
+            return []
+        self.refresh(scope)
+        return [f"{target} = {message}"]
+
+    def remove(self, scope: Scope, depth: int) -> list[str]:
+        """Take out of a bag what is equal to a message of the state."""
+        bags, message = self.expressions.bags(scope), self.expressions.record(scope, "M")
+        in_loop = any(record.name == "M" for name, record in scope.records.items() if name not in scope.fixed)
+        if not bags or in_loop or message is None or "(" in message or not message.startswith("s.last"):
+            return self.store(scope, depth)
+        bag = self.choices.pick(bags)
+        line = f"{bag}.remove({message})"
+        return [line] if self.expressions.dares(20) else [f"if any(x == {message} for x in {bag}):", f"    {line}"]
+
+    def unpack_record(self, scope: Scope, depth: int) -> list[str]:
+        """Give two names what a helper returns, the second of which is a record."""
+        known = [item for item in self.helpers if item.returns == "both" and self.expressions.callable(scope, item)]
+        taken = scope.fixed | set(scope.records) | set(scope.numbers) | set(scope.arrays)
+        names = [name for name in NAMES["R"] if name not in taken]
+        number = self.target(scope)
+        if not known or not names:
+            return self.store(scope, depth)
+        text = self.expressions.call(scope, self.choices.pick(known), 2)
+        scope.numbers[number] = ""
+        scope.records[names[0]] = self.classes["R"]
+        return [f"{number}, {names[0]} = {text}"]
+
+    def add(self, scope: Scope, depth: int) -> list[str]:
+        """Put a message in flight, and perhaps write to it."""
+        bags = [(text, kind) for text, kind in self.expressions.roots(scope) if kind.bag]
+        if not bags:
+            return self.store(scope, depth)
+        bag, kind = self.choices.pick(bags)
+        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+        given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
+        self.added = True
+        line = f"{bag}.add({given})"
+        lines = [line]
+        if self.choices.chance(40) and "m" not in scope.fixed and "m" not in scope.records:
+            inner = Scope(numbers=dict(scope.numbers), records={"m": self.classes["M"]}, fixed=scope.fixed)
+            lines = [f"m = {line}", *self.store(inner, 0), *self.kept(scope, "m")]
+        if self.choices.chance(8):
+            lines.append("pass")
+        return lines if self.expressions.dares(40) else [f"if len({bag}) < {kind.size}:", *indented(lines)]
+
+
+def last_size(kind: Type) -> str:
+    """Return how many messages a channel holds."""
+    while kind.element is not None:
+        kind = kind.element
+    return kind.size
+
+
+def indented(lines: list[str]) -> list[str]:
+    """Return lines one level in."""
+    return ["    " + line for line in lines]
