@@ -342,11 +342,11 @@ class _Matrix:
             return why
         if not waiting:
             return ""
-        from fencepost.api import remote_rows
+        from fencepost.api.remote_rows import explore_on, plan_of
 
-        plan, known = remote_rows.plan_of(self.question, ablation, self.row_memory), len(finished)
+        plan, known = plan_of(self.question, ablation, self.row_memory), len(finished)
         try:
-            return remote_rows.explore_on(self.cluster, plan, waiting, done, watch)
+            return explore_on(self.cluster, plan, waiting, done, watch)
         except UsageError as error:
             if isinstance(error, UnkeptError) or len(finished) == known:
                 raise

@@ -22,7 +22,7 @@ from fencepost.api.version_notes import answer_notes, is_told, version_notes
 from fencepost.api.watching import Event, Watch, watched
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
-from fencepost.explorers.program.subset import check as read
+from fencepost.explorers.program.subset.program import check as read
 from fencepost.explorers.verdict import (
     Cause,
     Options,
@@ -173,7 +173,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
             look_for_spark()
             kernels = kernels_of(question, source_of(question, options), watch)
             return search_on(question, options, kernels, watch, cluster or Cluster())
-        from fencepost.explorers.native.search import search
+        from fencepost.explorers.search import search
 
         asked = question.properties
         return search(

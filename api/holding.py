@@ -16,7 +16,7 @@ from fencepost.api.targets import ask
 from fencepost.counterexamples.states import changes, parts
 from fencepost.counterexamples.values import describe
 from fencepost.explorers.parameters import values_of
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from fencepost.api.counterexample import Counterexample, Histories
 from fencepost.api.traces import trace_of_path
 from fencepost.api.warned import warnings_of
-from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.unshared import unshared_bounds
 from fencepost.explorers.verdict import Cause, Result, Verdict
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.program.ir import translate
 from fencepost.explorers.program.ir.oversights import ModelWarning, oversights
 from fencepost.explorers.program.ir.quantified import Sent
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Action, Kind
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from fencepost.api.targets import Question
-    from fencepost.explorers.program.ir import Program
+    from fencepost.explorers.program.ir.program import Program
     from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Property

@@ -18,8 +18,8 @@ from fencepost.counterexamples.shrink import Limits, shrink, source_of
 from fencepost.counterexamples.stateful import explore
 from fencepost.counterexamples.trace import Trace, trace_of_path
 from fencepost.explorers.native.compile import Kernels, load
-from fencepost.explorers.native.search import search
 from fencepost.explorers.rules import rule_machine
+from fencepost.explorers.search import search
 from fencepost.explorers.stateful import DEVELOPMENT, Driver, Profile, settings, try_schedules
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample

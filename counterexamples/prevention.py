@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
 from fencepost.counterexamples.states import changes
 from fencepost.explorers.liveness.shown import shown
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.constants import RUNTIME
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.program.subset import Guards, Program
+    from fencepost.explorers.program.subset.program import Guards, Program
     from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constant, Constants

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.liveness.shown import every_instance, instances, of_which
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError
 

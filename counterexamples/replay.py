@@ -11,7 +11,7 @@ from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.sealed import put
 from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import PROTOCOLS

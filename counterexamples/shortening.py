@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -98,9 +99,7 @@ class Attempts:
                 messages = [key_of(item) for item in getattr(self.plain.schema.restore(state), domain.bag)]
                 if not messages:
                     raise DisabledError
-                arguments.append(
-                    value if value in messages else max(messages, key=lambda item, to=value: _alike(item, to))
-                )  # type: ignore[misc]
+                arguments.append(value if value in messages else max(messages, key=partial(_alike, value)))
                 continue
             if value not in values_of(self.plain.schema, domain):
                 raise DisabledError

@@ -12,7 +12,7 @@ from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.trace import from_start
 from fencepost.explorers.native.compile import generate, is_cached, load
 from fencepost.explorers.native.masked import MaskedSearch
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.build import source_of
+from fencepost.explorers.build import source_of
 from fencepost.explorers.native.compile import begin
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol

@@ -12,16 +12,20 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.walk.measures import budgets
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Path
+from fencepost.model.language.records import Nested, Scalar, fields
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fencepost.model.language.actions import Property
     from fencepost.model.language.interpreter import Interpreter, Step
     from fencepost.model.language.records import Key, Record
 
 
+LEFT = "_left"
+"""The end of the names of numbers that a model spends."""
 ORDINARY = -1
 """The rank of a step that is not a fault."""
 LONGEST = 100
@@ -41,6 +45,15 @@ def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
     while order.improves(end):
         pass
     return Path(path.start, tuple(order.steps), tuple(order.states))
+
+
+def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
+    """Yield the fields that hold what is left of a budget: those of a record `budget`, and numbers named `..._left`."""
+    for name, field in fields(state):
+        if name == "budget" and isinstance(field, Nested):
+            yield from ((name, inner) for inner, item in fields(field.record) if isinstance(item, Scalar))
+        elif isinstance(field, Scalar) and (name == "budget" or name.endswith(LEFT)):
+            yield (name,)
 
 
 @lru_cache(64)

@@ -13,7 +13,7 @@ from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
 from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import with_late_faults
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.verdict import (
     ENOUGH,
     LEFT,

@@ -11,7 +11,7 @@ from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.expansion import count_bounds
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.search import bounds_reached
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language import Kind
 from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.domains import evaluated

@@ -40,8 +40,8 @@ from fencepost.counterexamples.reader import read_lines
 from fencepost.counterexamples.replay import replay, replay_text
 from fencepost.explorers import sealed
 from fencepost.explorers.native.llvm import libraries
-from fencepost.explorers.native.search import search
 from fencepost.explorers.sealed import BrokenSealError, object_in, unsealed
+from fencepost.explorers.search import search
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.symbolic import cache
 from fencepost.explorers.verdict import Options

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.native.search import search as native
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.interpreter import Interpreter

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.explorers.program.subset import Program, check
+from fencepost.explorers.program.subset.program import Program, check
 from fencepost.model.language.errors import ModelError
 
 from tests.refusals import schema

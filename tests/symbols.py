@@ -10,7 +10,7 @@ import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import z3
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.symbolic.places import agree, key_under, load, plain
 from fencepost.explorers.symbolic.system import Move, System
 from fencepost.explorers.symbolic.terms import boolean, equal

@@ -14,7 +14,7 @@ from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import Kind

@@ -9,10 +9,10 @@ from fencepost import api
 from fencepost.api.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
-from fencepost.explorers.native.search import search as native
-from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.unshared import unshared_bounds
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import BoundCount, Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require

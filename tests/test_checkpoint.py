@@ -10,23 +10,26 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.explorers import sealed
 from fencepost.explorers.native import checkpoint, store
-from fencepost.explorers.native.search import Search, search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
 
 from tests.questions import MACHINES, group, is_valid, shared
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.search import Search
 
 VALUES = {"replicas": 3, "max_leader_epoch": 1}
 RUN = Options(workers=2, deadlock=True)
 GRID = {"width": 60, "starts": 4, "resting": 1}
 WORKERS = """
 import sys, time
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from tests.questions import MACHINES
 def tell(progress):

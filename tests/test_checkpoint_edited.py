@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from fencepost.explorers import sealed
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.errors import UsageError
 

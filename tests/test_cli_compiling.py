@@ -9,7 +9,8 @@ from weakref import WeakValueDictionary
 import pytest
 from fencepost.api import watching
 from fencepost.explorers.native.llvm import libraries
-from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.commands import KIP320, data_of, fencepost
@@ -32,7 +33,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_stage_of_compiling_can_be_printed(tmp_path: Path) -> None:
     printed = {stage: fencepost(*KIP320, "--dump", stage) for stage in ("ir", "llvm", "asm")}
     assert all((done.exit_code, done.stderr) == (0, "") for done in printed.values())
-    assert printed["ir"].stdout.rstrip() == ir.text(ir.translate(MACHINE, PROTOCOLS["kip320"].properties)).rstrip()
+    assert printed["ir"].stdout.rstrip() == text(translate(MACHINE, PROTOCOLS["kip320"].properties)).rstrip()
     assert "define i64 @expand(" in printed["llvm"].stdout
     for place, action in enumerate(MACHINE.actions):
         assert f"@{action.name}.action.{place}(" in printed["llvm"].stdout

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import pytest
 from fencepost.explorers.native.compile import generate
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 
 from tests.compared import Comparison

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.targets import load_protocol
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict
 
 FOLDER = Path(__file__).parent.parent / "docs" / "examples" / "cookbook"

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
-from fencepost.explorers.native.search import search
-from fencepost.explorers.program.ir import translate
 from fencepost.explorers.program.ir.nodes import Binary, Compare, Numbers, Order, Store
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.walk import rebuilt
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError

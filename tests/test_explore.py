@@ -26,7 +26,7 @@ from fencepost.counterexamples.browser.view import PARAMETERS, VIOLATED, arrival
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.browser.stories import stories
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.program.subset import check, guards_of
+from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native import store
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.program.subset.program import MOST_DEEP
+from fencepost.explorers.search import search as native
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.explorers.walk.walker import Walker

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import fencepost.explorers.program.subset as language
 import pytest
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.model.language import (
     Array,
     Bag,

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.invariants import lineage
 from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.model.language import action, always, at_most, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError, ModelError
 from fencepost.model.language.interpreter import Interpreter, Step

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.explorers.liveness.reference import judge
 from fencepost.explorers.native.compile import Kernels, compiled
-from fencepost.explorers.native.search import search as native
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Reach, Verdict
 from fencepost.model.language import at_most, leads_to, strong, weak
 from fencepost.model.language.interpreter import Interpreter

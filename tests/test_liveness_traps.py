@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, PropertyResult, Reach, Verdict
 from fencepost.model.language import at_most, eventually, leads_to, strong, weak
 from fencepost.model.language.errors import DomainError

@@ -35,7 +35,7 @@ from fencepost.explorers.native.llvm.objects import (
     translated,
 )
 from fencepost.explorers.native.llvm.unit import Unit
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, bound

@@ -16,8 +16,9 @@ from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.plain import Plain
-from fencepost.explorers.program.ir import nodes, translate
+from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import INT
 from fencepost.invariants.protocols import PROTOCOLS

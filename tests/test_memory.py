@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import pytest
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.paths import _budgets
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import (
     Array,

@@ -12,8 +12,8 @@ from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options
 from fencepost.model.language import Bag, BitSet, Constants, Record, Size, bound, capacity
 from fencepost.model.language.domains import Domain, Range

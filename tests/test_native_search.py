@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.native.layout import layout_of
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Constants, Kind, capacity
 

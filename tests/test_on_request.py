@@ -12,7 +12,7 @@ from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.native import build
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.catalogue import runs, values_of

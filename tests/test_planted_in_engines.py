@@ -12,9 +12,9 @@ from fencepost.explorers.native.compile import load as load_kernels
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.native.lower import bags, lanes
-from fencepost.explorers.program import ir
 from fencepost.explorers.program.ir import nodes, ranges
 from fencepost.explorers.program.ir.nest import Guarded, Nesting
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.symbolic import expressions, terms
 from fencepost.model.language.errors import ModelError
 
@@ -93,7 +93,7 @@ def tiering(case: Case) -> str:
     assert case.kernels.level == CHEAP
     with pytest.MonkeyPatch.context() as patch:
         columns(patch)
-        odd = load_kernels(lowered(ir.translate(case.machine, case.of_states), case.constants, normalize=True))
+        odd = load_kernels(lowered(translate(case.machine, case.of_states), case.constants, normalize=True))
         patch.setattr(tiers, "load", lambda *_: odd)
         return comparisons.changing(case)
 

@@ -23,7 +23,7 @@ from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.cache_folder import keep
 from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.symbolic import asking, cache
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached

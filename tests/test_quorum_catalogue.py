@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.judge import values_of
-from fencepost.explorers.native.search import search as native
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants import quorum, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of

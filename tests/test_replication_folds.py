@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.native.search import search
 from fencepost.explorers.plain import PlainSearch
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.constants import EpochSource

@@ -12,8 +12,8 @@ import pytest
 from fencepost.explorers.native import expansion, store
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.native.search import search as native
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import ModelError, UsageError

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
 from fencepost.explorers import sealed
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark

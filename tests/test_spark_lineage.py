@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark-long")
 
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import runs_of

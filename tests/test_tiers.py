@@ -10,8 +10,8 @@ import pytest
 from fencepost.explorers.native import tiers
 from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL
-from fencepost.explorers.native.search import search
 from fencepost.explorers.native.tiers import seconds_to_come, states_to_come
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
 
 from tests.commands import KIP320, fencepost

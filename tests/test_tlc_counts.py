@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from fencepost.explorers.judge import judge
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol

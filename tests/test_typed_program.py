@@ -6,8 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.program.ir import Compute, Guarded, Over, nest, nodes, text, translate
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Failure
+from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
@@ -16,7 +19,7 @@ from tests.compared import Comparison
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
 
 if TYPE_CHECKING:
-    from fencepost.explorers.program.ir import Function, Program
+    from fencepost.explorers.program.ir.program import Function, Program
 
 OWN = [
     "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox", "maze", "planted",

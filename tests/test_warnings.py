@@ -8,7 +8,7 @@ import pytest
 from fencepost.api.checking import check
 from fencepost.api.targets import load_protocol
 from fencepost.api.warned import of_text
-from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first
 

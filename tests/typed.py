@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program.ir import Compute, Guarded, Over, nest, nodes, translate
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import INT, LEAST, MOST, BinaryOp, Failure, FoldOp, Order, UnaryOp
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.model.language.domains import NONE, Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
@@ -21,7 +23,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.program.ir import Action, Function, Program
+    from fencepost.explorers.program.ir.program import Action, Function, Program
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import FieldType, Key, Record
 

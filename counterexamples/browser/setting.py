@@ -13,7 +13,7 @@ from fencepost.counterexamples.render.parties import Parties, parties
 from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
 from fencepost.explorers.program.removal import find_guard, guards, without
-from fencepost.explorers.program.subset import Guards, check, guards_of
+from fencepost.explorers.program.subset.program import Guards, check, guards_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step

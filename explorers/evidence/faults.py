@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.search import search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal
 from fencepost.model.language.domains import Extreme, Range, linear
 from fencepost.model.language.errors import DomainError, UsageError, nearest

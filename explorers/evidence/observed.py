@@ -11,8 +11,8 @@ from fencepost.explorers.native.generate import source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.program.ir import translate
-from fencepost.explorers.walk.measures import budgets
+from fencepost.explorers.paths import budgets
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 

@@ -17,7 +17,7 @@ from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     Graph = Mapping[Key, list[Transition]]
     """Every reachable state with all steps out of it, in breadth-first order."""
+
+
+def _is_at(place: Key, at: Key, _: Edge) -> bool:
+    return at == place
 
 
 class Edge(NamedTuple):
@@ -209,11 +213,7 @@ class Reference:
             for key in part:
                 for edge in self.region.edges[key]:
                     if edge.cost and edge.after in part:
-                        back = (
-                            []
-                            if edge.after == key
-                            else self.walk(part, edge.after, lambda at, _, key=key: at == key)[0]
-                        )  # type: ignore[misc]
+                        back = [] if edge.after == key else self.walk(part, edge.after, partial(_is_at, key))[0]
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:

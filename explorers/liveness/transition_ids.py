@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.llvm.types import Memory, Value
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program import ir
     from fencepost.explorers.program.ir.nodes import Slot
+    from fencepost.explorers.program.ir.program import Action
     from fencepost.model.language.actions import Property
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.interpreter import Step
@@ -64,7 +64,7 @@ class TransitionIds:
     first: Mapping[str, int]
     """The least number of each action."""
 
-    def value(self, build: Builder, module: Module, action: ir.Action, values: Mapping[Slot, Value]) -> Value:
+    def value(self, build: Builder, module: Module, action: Action, values: Mapping[Slot, Value]) -> Value:
         """Return the number of a step in compiled code, from the values of the action's parameters."""
         slots = {slot.name: slot for slot in module.program.of(action).parameters}
         found = number(0)

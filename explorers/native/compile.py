@@ -20,7 +20,7 @@ from fencepost.explorers.native.llvm.libraries import is_kept, library
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.machine import CODES
-from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import MismatchError, UsageError
 
@@ -153,7 +153,7 @@ def generate(
     properties = tuple(item for item in properties if not item.kind.over_behaviours)
 
     def write() -> Source:
-        return lowered(ir.translate(machine, properties), constants, normalize=normalize, masked=masked)
+        return lowered(translate(machine, properties), constants, normalize=normalize, masked=masked)
 
     return _WRITTEN.get(machine, constants, properties, (normalize, masked), write)
 

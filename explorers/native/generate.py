@@ -10,9 +10,9 @@ from fencepost.explorers.native.layout import Layout, layout_of
 from fencepost.explorers.native.lower.actions import Judged, Wanted
 from fencepost.explorers.native.lower.bounds import Bounds
 from fencepost.explorers.native.lower.machine import write_expand, write_judge
+from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.masks import Masks
-from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir.switches import with_switches
 from fencepost.model.language.domains import InFlight, evaluated
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import MOST_COMBINATIONS
@@ -21,6 +21,7 @@ from fencepost.model.language.records import BagOf, fields
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.unit import Lowered
     from fencepost.explorers.native.lower.shape import Shape
+    from fencepost.explorers.program.ir.program import Program
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
 
@@ -65,10 +66,10 @@ class Source:
         return f"{self.text}\n{evaluated(self.shape.depends, constants.values)}\n{layout.leaves}"
 
 
-def lowered(program: ir.Program, constants: Constants, *, normalize: bool, masked: bool = False) -> Source:
+def lowered(program: Program, constants: Constants, *, normalize: bool, masked: bool = False) -> Source:
     """Return the module for a typed program in the shape of these constants."""
     layout = layout_of(program.machine.state, constants)
-    module = Module(ir.with_switches(program) if masked else program, layout)
+    module = Module(with_switches(program) if masked else program, layout)
     masks = Masks(module) if masked else None
     bounds = module.bounds = Bounds(module) if program.bounds and masks is None else None
     steps = [item for item in program.asked if item.over_steps]

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.interrupts import Signals
-from fencepost.explorers.liveness.summary import with_behaviours
-from fencepost.explorers.native.compile import Kernels, begin, forced, generate, told
+from fencepost.explorers.native.compile import Kernels, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import TooManyStates
 from fencepost.explorers.native.tiers import Tiers
@@ -36,7 +35,6 @@ from fencepost.model.language.errors import DomainError, MismatchError, UnkeptEr
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fencepost.explorers.native.compile import Watching
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.native.store import Progress
     from fencepost.explorers.verdict import BoundCount
@@ -254,68 +252,3 @@ def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]
     states = dict(zip(source.bounds, counters[first : first + many], strict=True))
     together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}
     return counted_bounds(constants, source.bounds, states, together)
-
-
-def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options) -> None:
-    """Raise UsageError for properties of whole behaviours in a search that keeps no states."""
-    for item in properties:
-        if item.kind.over_behaviours and options.compact:
-            raise UsageError(
-                f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, and "
-                "--compact keeps no states: leave it out, or name other properties with --property."
-            )
-
-
-def search(
-    machine: Machine,
-    constants: Constants,
-    properties: tuple[Property, ...] = (),
-    options: Options | None = None,
-    *,
-    kernels: Kernels | None = None,
-    usual: tuple[Property, ...] = (),
-    watch: Watching | None = None,
-    tell: Callable[[Progress], None] | None = None,
-) -> Result:
-    """Explore every reachable state of a machine and judge the properties; what has to be compiled first is told to `watch`.
-
-    The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
-    """
-    options = options or Options()
-    of_states = tuple(item for item in properties if not item.kind.over_behaviours)
-    of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
-    refuse_compact_behaviours(properties, options)
-    if options.resume and options.checkpoint:
-        from fencepost.explorers.native.checkpoint import look_at_question
-
-        look_at_question(machine, constants, properties, options)
-    if kernels is None and watch is not None:
-        asked = (*usual, *(item for item in of_states if item not in usual))
-        source = generate(machine, constants, asked, normalize=options.normalize)
-        kernels = told(machine.name, constants, source, watch, begins=True)
-        if of_behaviours:
-            from fencepost.explorers.liveness.generated import prepare
-
-            prepare(machine, constants, of_behaviours, watch, normalize=options.normalize)
-    made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
-    began = time.perf_counter()
-    try:
-        result = made.run()
-    except (DomainError, UnkeptError) as error:
-        found = error.found
-        error.found = found and with_behaviours(found, properties, lambda prop: found.of(prop.name))
-        raise
-    for item in result.compiled[1:] if watch is not None else ():
-        watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
-    if not of_behaviours:
-        return result
-    from fencepost.explorers.liveness.engine import Engine
-
-    judged = Engine(made, of_behaviours, began).judge(result, properties)
-    if result.complete and not judged.complete:
-        try:
-            return replace(judged, kept=made.keep())
-        except UnkeptError as error:
-            error.found = judged
-            raise
-    return judged

@@ -8,7 +8,7 @@ from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.program.subset.scope import Scope
 from fencepost.model.language.domains import Member
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
@@ -16,7 +16,8 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Sca
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.program.subset import Function, Program
+    from fencepost.explorers.program.subset.kinds import Function
+    from fencepost.explorers.program.subset.program import Program
     from fencepost.model.language.actions import Property
     from fencepost.model.language.domains import Domain
     from fencepost.model.language.machine import Machine

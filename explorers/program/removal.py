@@ -12,7 +12,7 @@ import linecache
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program.subset import check, is_require
+from fencepost.explorers.program.subset.program import check, is_require
 from fencepost.model.language.acting import Action, require, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.trees import definition_of
@@ -20,7 +20,7 @@ from fencepost.model.language.trees import definition_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.explorers.program.subset import Function
+    from fencepost.explorers.program.subset.kinds import Function
     from fencepost.model.language.machine import Machine
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"

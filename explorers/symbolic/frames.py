@@ -10,7 +10,8 @@ from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, either, f
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fencepost.explorers.program.ir import Function, Program, nodes
+    from fencepost.explorers.program.ir import nodes
+    from fencepost.explorers.program.ir.program import Function, Program
     from fencepost.explorers.symbolic.references import Numbers, Refs
 
 

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program.ir import translate
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.symbolic.bags import canonical, settle
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs

@@ -38,7 +38,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from fencepost.explorers.program.ir import Function, Program
+    from fencepost.explorers.program.ir.program import Function, Program
     from fencepost.model.language.records import Record
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.paths import budgets
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
 
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Record
-
-LEFT = "_left"
-"""How a field of the state is called that holds what is left of a budget, where it is not in a record `budget`."""
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -29,15 +27,6 @@ def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndar
             left, whole = left[name], whole[name]
         spent += whole.astype(np.int64) - left.astype(np.int64)
     return spent
-
-
-def budgets(state: type[Record]) -> Iterator[tuple[str, ...]]:
-    """Yield the fields that hold what is left of a budget: those of a record `budget`, and numbers named `..._left`."""
-    for name, field in fields(state):
-        if name == "budget" and isinstance(field, Nested):
-            yield from ((name, inner) for inner, item in fields(field.record) if isinstance(item, Scalar))
-        elif isinstance(field, Scalar) and (name == "budget" or name.endswith(LEFT)):
-            yield (name,)
 
 
 def logs(state: type[Record]) -> Iterator[str]:

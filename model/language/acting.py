@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.model.language import bounds
+from fencepost.model.language.bounds import DROPPED, TRIALS
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
 from fencepost.model.language.names import look_at_name
@@ -26,8 +26,8 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
     `bound` names the constant that a guard is there for alone: no rule of the protocol, but the end of what a run explores.
     """
-    if bounds.TRIALS:
-        bounds.TRIALS[-1].guard(condition, bound)
+    if TRIALS:
+        TRIALS[-1].guard(condition, bound)
     elif not condition:
         raise DisabledError
 
@@ -35,7 +35,7 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
     """Say whether a condition holds, for an effect that leaves something out where a constant of the run has no room for it."""
     if not condition:
-        bounds.DROPPED.add(bound.name)
+        DROPPED.add(bound.name)
     return bool(condition)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.targets import load_protocol
 from fencepost.cli.failures import explain
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Interpreter
 

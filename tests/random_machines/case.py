@@ -11,7 +11,7 @@ from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
-from fencepost.explorers.program import ir
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
 
@@ -99,7 +99,7 @@ class Case:
     @cached_property
     def kernels(self) -> Kernels:
         """The machine in cheap code."""
-        return load(lowered(ir.translate(self.machine, self.of_states), self.constants, normalize=True), CHEAP)
+        return load(lowered(translate(self.machine, self.of_states), self.constants, normalize=True), CHEAP)
 
     @cached_property
     def of_states(self) -> tuple[Property, ...]:

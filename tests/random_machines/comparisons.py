@@ -20,10 +20,11 @@ from fencepost.explorers.native.compile import Kernels, compiled, load
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.layout import Layout, Leaf
 from fencepost.explorers.native.masked import MaskedSearch
-from fencepost.explorers.native.search import Search, search
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.removal import guards, without
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Verdict, deep_enough
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol

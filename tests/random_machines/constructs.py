@@ -13,9 +13,10 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program import subset
-from fencepost.explorers.program.ir import nodes, translate
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.subset import __file__
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.language.trees import module_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from fencepost.model.language import Machine, Property
 
-FOLDER = Path(subset.__file__).parent
+FOLDER = Path(__file__).parent
 SPEAK = {
     *("helpers", "meant", "say", "name", "refuse", "refusal", "_called", "_ghost_in", "global_of", "static"),
     *("refused", "_number", "guards_of", "bounds_of", "texts", "generated", "outside", "_found", "_together"),

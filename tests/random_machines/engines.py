@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.removal import guards
-from fencepost.explorers.program.subset import check
+from fencepost.explorers.program.subset.program import check
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.compared import Comparison

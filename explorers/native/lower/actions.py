@@ -15,7 +15,7 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
-from fencepost.explorers.program.ir import Compute, Guarded, Over, nest
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Call, Fits
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.model.language.actions import Kind
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.llvm.types import Type
     from fencepost.explorers.native.lower.bounds import Bounds
-    from fencepost.explorers.native.masks import Masks
-    from fencepost.explorers.program import ir
+    from fencepost.explorers.native.lower.masks import Masks
     from fencepost.explorers.program.ir.nodes import Node, Slot
+    from fencepost.explorers.program.ir.program import Action, Program
     from fencepost.model.language.actions import Property
 
 _WORDS = Vector(CELLS["u64"], 0)
@@ -51,7 +51,7 @@ class Wanted:
     masks: Masks | None = None
     bounds: Bounds | None = None
     """Where the bounds that are reached are counted."""
-    code: Callable[[Builder, Module, ir.Action, dict[Slot, Value]], Value] | None = None
+    code: Callable[[Builder, Module, Action, dict[Slot, Value]], Value] | None = None
     """Computes the number of a step, where steps are numbered."""
 
 
@@ -314,7 +314,7 @@ class Acting(Choosing):
         build.keep(self.count, build.wrapped("+", n, number(1)))
 
 
-def drops(program: ir.Program, block: Iterable[Node]) -> bool:
+def drops(program: Program, block: Iterable[Node]) -> bool:
     """Say whether statements, or helpers that they call, may leave something out for want of room."""
     return any(
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))

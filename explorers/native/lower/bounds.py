@@ -16,8 +16,7 @@ from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN
 from fencepost.explorers.native.lower.shape import ERROR
-from fencepost.explorers.program import ir
-from fencepost.explorers.program.ir import Compute, Guarded, Over, nest
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail, nest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -154,7 +153,7 @@ class Trying(Choosing):
                 build.jump(following)
             case Compute() as compute:
                 self.code.block(compute.statements)
-                if any(ir.can_fail(self.module.program, item) for item in compute.statements):
+                if any(can_fail(self.module.program, item) for item in compute.statements):
                     self.where_it_went_well(refusing, following)
                 self.step(place + 1, following, refusing)
             case Guarded() as guarded:
@@ -171,7 +170,7 @@ class Trying(Choosing):
     def guard(self, place: int, node: Guarded, following: str, refusing: str | None) -> None:
         """Go on where a guard holds, or stands for a bound."""
         build, holds, refused = self.build, self.build.label(), self.build.label()
-        fails = ir.can_fail(self.module.program, node.statement)
+        fails = can_fail(self.module.program, node.statement)
         if fails:
             condition = build.flag(self.code.expression(node.statement.condition))
             self.where_it_went_well(refusing, following)

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
     from fencepost.explorers.native.lower.code import Code
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nest import Nest
     from fencepost.explorers.program.ir.nodes import Slot
+    from fencepost.explorers.program.ir.program import Parameter
     from fencepost.model.language.domains import Domain
 
 
@@ -26,7 +27,7 @@ class Choosing:
     build: Builder
     e: Value
     code: Code
-    nest: ir.Nest
+    nest: Nest
     state: Value
     values: dict[Slot, Value]
 
@@ -55,7 +56,7 @@ class Choosing:
         shape = self.module.shape
         return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
 
-    def choices(self, parameter: ir.Parameter) -> Value:
+    def choices(self, parameter: Parameter) -> Value:
         """Return how many values a parameter has."""
         build = self.build
         if isinstance(parameter.domain, InFlight):
@@ -63,7 +64,7 @@ class Choosing:
         first, last = self.span(parameter.domain)
         return build.wrapped("+", build.wrapped("-", last, first), number(1))
 
-    def over(self, parameter: ir.Parameter, inside: Callable[[str], None]) -> None:
+    def over(self, parameter: Parameter, inside: Callable[[str], None]) -> None:
         """Run what is inside for each value of a parameter."""
         build = self.build
         if isinstance(parameter.domain, InFlight):
@@ -84,7 +85,7 @@ class Choosing:
             self.choose(parameter, item.at)
             inside(item.following)
 
-    def choose(self, parameter: ir.Parameter, value: Value) -> None:
+    def choose(self, parameter: Parameter, value: Value) -> None:
         """Give a parameter a value."""
         self.values[parameter.slot] = value
         self.code.bind(parameter.slot, value)

@@ -26,7 +26,8 @@ from fencepost.explorers.native.lower.lanes import (
     Unsuited,
 )
 from fencepost.explorers.native.lower.loops import counted
-from fencepost.explorers.program.ir import can_fail, nodes
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nest import can_fail
 from fencepost.explorers.program.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
 

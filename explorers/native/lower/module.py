@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.native.llvm.types import Type
     from fencepost.explorers.native.llvm.unit import Export
-    from fencepost.explorers.program import ir
     from fencepost.explorers.program.ir import nodes
+    from fencepost.explorers.program.ir.program import Function, Program
 
 PLAIN = 'nounwind "no-builtins"'
 CHECKS = Vector(CELLS["i64"], 0)
@@ -61,7 +61,7 @@ class Counting(Protocol):
         """Note that an effect leaves something out."""
 
 
-def symbol(made: ir.Function, place: str) -> str:
+def symbol(made: Function, place: str) -> str:
     """Return the name of what a function of the program becomes, as profilers show it.
 
     Only LLVM's own letters may stand in it, and names that begin with `llvm.` are LLVM's own.
@@ -72,7 +72,7 @@ def symbol(made: ir.Function, place: str) -> str:
 class Module:
     """The module being written. Every function gets the check array and the constants first."""
 
-    def __init__(self, program: ir.Program, layout: Layout) -> None:
+    def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout
         self.shape = Shape(program.machine, layout)
         self.texts: list[str] = []
@@ -111,7 +111,7 @@ class Module:
         made = self.program.functions[function]
         return build.call(f"@{self.function(function)}", self.result(made), [e, c, *values])
 
-    def result(self, function: ir.Function) -> Type:
+    def result(self, function: Function) -> Type:
         """Return what a function gives."""
         if function.returns is None:
             return Sort.NOTHING
@@ -131,7 +131,7 @@ class Module:
             self.body(made, self._written[number_], made.body)
         return self._written[number_]
 
-    def body(self, made: ir.Function, symbol: str, statements: nodes.Block, attributes: str = PLAIN) -> None:
+    def body(self, made: Function, symbol: str, statements: nodes.Block, attributes: str = PLAIN) -> None:
         """Write a function with these statements."""
         kinds = [self.type(slot.type) for slot in made.parameters]
         build = Builder(symbol, [CHECKS, self.constants, *kinds], attributes=attributes)
@@ -240,6 +240,6 @@ class Module:
             address, memory = build.field(state, name)
             self.bags.sort(build, Value(address, memory))  # type: ignore[arg-type]
 
-    def disordered(self, function: ir.Function) -> list[str]:
+    def disordered(self, function: Function) -> list[str]:
         """Return the bags of the state that a function may leave out of order."""
         return sorted(path for parameter, path in function.effects.disorders if parameter == 0)

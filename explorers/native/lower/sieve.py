@@ -14,7 +14,7 @@ from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Ve
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Places, Unsuited
 from fencepost.explorers.native.lower.loops import counted
-from fencepost.explorers.program.ir import Compute, Guarded, Over
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over
 from fencepost.model.language.domains import InFlight
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.lower.code import Code
     from fencepost.explorers.native.lower.lanes import Thing
     from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program import ir
+    from fencepost.explorers.program.ir.nest import Nest
     from fencepost.explorers.program.ir.nodes import Slot
+    from fencepost.explorers.program.ir.program import Function, Parameter
     from fencepost.model.language.domains import Domain
 
 MOST_WORDS = 8
@@ -40,8 +41,8 @@ class Sifted(Protocol):
     build: Builder
     e: Value
     c: Value
-    nest: ir.Nest
-    made: ir.Function
+    nest: Nest
+    made: Function
     given: dict[str, Value]
     code: Code
     counters: dict[int, str]
@@ -53,7 +54,7 @@ class Sifted(Protocol):
     def step(self, place: int, following: str, effect: str) -> None:
         """Write the nest from one of its steps inwards, in the state at hand."""
 
-    def choose(self, parameter: ir.Parameter, value: Value) -> None:
+    def choose(self, parameter: Parameter, value: Value) -> None:
         """Give a parameter a value."""
 
     def refuse(self, node: Guarded, times: Value) -> None:
@@ -91,13 +92,13 @@ class Sieve:
         self.steps = acting.nest.steps
         self.most = prod(self.extent(item.parameter) for item in self.steps if isinstance(item, Over))
         self.words = -(-self.most // BITS)
-        self.chosen: list[tuple[ir.Parameter, Value]] = []
+        self.chosen: list[tuple[Parameter, Value]] = []
         self.rest = 0
         """The first step that is left to be done state by state."""
         self.group = number(0)
         """The first state of the group, as a place in the block."""
 
-    def extent(self, parameter: ir.Parameter) -> int:
+    def extent(self, parameter: Parameter) -> int:
         """Return how many values a parameter has at most."""
         if not isinstance(parameter.domain, InFlight):
             return self.module.shape.most(parameter.domain)
@@ -225,7 +226,7 @@ class Sieve:
             build.keep(self.acting.waiting, build.bitwise("|", waiting, build.shifted("<<", refused, self.group)))
         return holds
 
-    def over(self, place: int, parameter: ir.Parameter, active: Value, kept: Kept, following: str) -> bool:
+    def over(self, place: int, parameter: Parameter, active: Value, kept: Kept, following: str) -> bool:
         """Write the loop over a parameter."""
         build, columns = self.build, self.columns
         if isinstance(parameter.domain, InFlight):
@@ -317,7 +318,7 @@ class Sieve:
         build = self.build
         self.acting.enter(build.wrapped("+", self.group, lane)._replace(low=0, high=BITS - 1))
 
-    def choose(self, parameter: ir.Parameter, value: Value) -> None:
+    def choose(self, parameter: Parameter, value: Value) -> None:
         """Give a parameter the value that was kept."""
         if isinstance(parameter.domain, InFlight):
             self.acting.choose(parameter, self.module.bags.item(self.build, self.acting.bag(parameter.domain), value))
@@ -366,4 +367,4 @@ class _Mark(NamedTuple):
     build: tuple[int, int, str | None]
     columns: dict[Slot, Thing]
     code: dict[Slot, tuple[str, Value]]
-    chosen: list[tuple[ir.Parameter, Value]]
+    chosen: list[tuple[Parameter, Value]]

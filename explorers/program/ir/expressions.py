@@ -41,9 +41,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from fencepost.explorers.program import subset
     from fencepost.explorers.program.ir.nodes import Block, Expression, Failures, Source, Type
     from fencepost.explorers.program.ir.views import Made
+    from fencepost.explorers.program.subset.kinds import Function
+    from fencepost.explorers.program.subset.kinds import Type as SubsetType
+    from fencepost.explorers.program.subset.program import Program
 
 _BINARY: dict[type[ast.operator], BinaryOp] = {
     ast.Add: BinaryOp.ADD,
@@ -78,9 +80,9 @@ _CHECKS: dict[BinaryOp, Failures] = {
 class Functions(Protocol):
     """Where the functions are that expressions call."""
 
-    checked: subset.Program
+    checked: Program
 
-    def function(self, made: subset.Function, part: int | None = None) -> int:
+    def function(self, made: Function, part: int | None = None) -> int:
         """Return the number of a function; of one that returns a tuple, of what gives a part of it."""
 
     def add(
@@ -101,7 +103,7 @@ def where(node: ast.AST) -> At:
     return At(at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset)
 
 
-def kind_of_value(kind: subset.Type | Nothing) -> Type | None:
+def kind_of_value(kind: SubsetType | Nothing) -> Type | None:
     """Return the type of a value; None for nothing and for the constants, which are not a value."""
     if isinstance(kind, Queue):
         return Rec(kind.record)
@@ -111,7 +113,7 @@ def kind_of_value(kind: subset.Type | Nothing) -> Type | None:
 class Expressions:
     """The expressions of one function, and its slots."""
 
-    def __init__(self, functions: Functions, made: subset.Function) -> None:
+    def __init__(self, functions: Functions, made: Function) -> None:
         self.functions, self.made = functions, made
         self.scope = Scope(functions.checked, made)
         self.slots: list[Slot] = []

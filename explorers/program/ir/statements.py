@@ -35,17 +35,17 @@ from fencepost.explorers.program.ir.nodes import (
 )
 from fencepost.explorers.program.ir.views import view_of
 from fencepost.explorers.program.ir.walk import inside
-from fencepost.explorers.program.subset import is_require
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Queue, Rec, Several
+from fencepost.explorers.program.subset.program import is_require
 from fencepost.model.language.acting import is_choice
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from fencepost.explorers.program import subset
     from fencepost.explorers.program.ir.nodes import At, Block, Expression, Failures, Slot, Statement
     from fencepost.explorers.program.ir.views import Made
+    from fencepost.explorers.program.subset.kinds import Function
     from fencepost.model.language.domains import Domain
 
 VALUE: Failures = frozenset([Failure.VALUE])
@@ -54,7 +54,7 @@ VALUE: Failures = frozenset([Failure.VALUE])
 class Statements:
     """The body of one function."""
 
-    def __init__(self, functions: Functions, made: subset.Function, part: int | None = None) -> None:
+    def __init__(self, functions: Functions, made: Function, part: int | None = None) -> None:
         self.made, self.part = made, part
         self.expressions = Expressions(functions, made)
         self.slots = self.expressions.slots

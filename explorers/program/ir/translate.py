@@ -13,15 +13,16 @@ from fencepost.explorers.program.ir.nodes import Fold, FoldOp, Local, Logic, Req
 from fencepost.explorers.program.ir.program import Action, Behaviour, Function, Guard, Parameter, Program
 from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.statements import Statements
-from fencepost.explorers.program.subset import bounds_of, check, is_require
 from fencepost.explorers.program.subset.kinds import INT, Several
+from fencepost.explorers.program.subset.program import bounds_of, check, is_require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from fencepost.explorers.program import subset
     from fencepost.explorers.program.ir.nodes import At, Block, Expression, Slot, Type
+    from fencepost.explorers.program.subset.kinds import Function as SubsetFunction
+    from fencepost.explorers.program.subset.program import Program as SubsetProgram
     from fencepost.model.language.actions import Action as ModelAction
     from fencepost.model.language.actions import Property
     from fencepost.model.language.machine import Machine
@@ -62,7 +63,7 @@ def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Progra
 class Translation:
     """One translation: the functions made so far, each after those that it calls."""
 
-    def __init__(self, checked: subset.Program) -> None:
+    def __init__(self, checked: SubsetProgram) -> None:
         self.checked = checked
         self.functions: list[Function] = []
         self.numbers: dict[object, int] = {}
@@ -71,7 +72,7 @@ class Translation:
         self.texts: dict[int, list[str]] = {}
         """By function: the conditions of its guards, as written."""
 
-    def function(self, made: subset.Function, part: int | None = None) -> int:
+    def function(self, made: SubsetFunction, part: int | None = None) -> int:
         """Translate a function, if that was not done yet, and return its number; `part` is one of the values that it gives."""
         key = made.python, part
         if key not in self.numbers:
@@ -104,7 +105,7 @@ class Translation:
         self.functions.append(Function(number, python, at, slots[:parameters], slots, body, returns))
         return number
 
-    def property(self, item: Property, made: subset.Function) -> int:
+    def property(self, item: Property, made: SubsetFunction) -> int:
         """Translate a property of states or steps; with parameters it is about each of their values."""
         number = self.function(made)
         if not item.params:
@@ -118,7 +119,7 @@ class Translation:
         slots = tuple(lifted.slots)
         return self.add(made.python, lifted.at, len(given), slots, (Return(found, at=lifted.at),), INT)
 
-    def action(self, item: ModelAction, made: subset.Function) -> Action:
+    def action(self, item: ModelAction, made: SubsetFunction) -> Action:
         """Return an action, its guards left out."""
         number = self.function(made)
         slots = self.functions[number].parameters[1:]

@@ -27,8 +27,8 @@ from fencepost.model.language.records import Nested, fields, is_row
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.program import subset
     from fencepost.explorers.program.ir.nodes import At, Expression
+    from fencepost.explorers.program.subset.kinds import Function
 
     Made = Callable[[], Expression]
     """Makes an expression: a new one each time, because every node stands in one place."""
@@ -47,7 +47,7 @@ class View:
 
 
 def view_of(
-    made: subset.Function,
+    made: Function,
     node: ast.expr,
     again: Callable[[ast.expr], Made],
     at: At,

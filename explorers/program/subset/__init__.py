@@ -4,31 +4,3 @@ A model function must mean the same on every engine. This package reads the text
 gives every expression a type from the closed schema, and refuses what an engine would get wrong in silence: a misspelt
 field, a NONE index, a swap of records, an unassigned local, a guard after a write.
 """
-
-from fencepost.explorers.program.subset.expressions import BITS
-from fencepost.explorers.program.subset.kinds import Arr, BagRef, Consts, Function, Int, Rec, Type
-from fencepost.explorers.program.subset.program import (
-    Guards,
-    Program,
-    bounds_of,
-    check,
-    guards_of,
-    is_require,
-)
-
-__all__ = [
-    "BITS",
-    "Arr",
-    "BagRef",
-    "Consts",
-    "Function",
-    "Guards",
-    "Int",
-    "Program",
-    "Rec",
-    "Type",
-    "bounds_of",
-    "check",
-    "guards_of",
-    "is_require",
-]
