@@ -14,22 +14,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fencepost.api.ablating import AblateResult, ablate
-    from fencepost.api.advising import AdviceResult, advise
-    from fencepost.api.auditing import AuditResult, audit
-    from fencepost.api.checking import check
-    from fencepost.api.counterexample import Counterexample, State, Step
-    from fencepost.api.differing import DiffResult, diff
-    from fencepost.api.faulting import FaultsResult, faults
-    from fencepost.api.holding import Held, InHand, in_hand
-    from fencepost.api.listing import Protocols, list_protocols
-    from fencepost.api.proof_report import ProveResult
-    from fencepost.api.proving import prove
-    from fencepost.api.results import CheckResult
-    from fencepost.api.shrinking import ReplayResult, ShrinkResult, replay, replay_text, shrink
-    from fencepost.api.simulating import SimulateResult, simulate
-    from fencepost.api.sweeping import SweepResult, sweep
-    from fencepost.api.watching import Event, Watch
+    from fencepost.api.answers.counterexample import Counterexample, State, Step
+    from fencepost.api.answers.proof_report import ProveResult
+    from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.watching import Event, Watch
+    from fencepost.api.calls.ablate import AblateResult, ablate
+    from fencepost.api.calls.audit import AuditResult, audit
+    from fencepost.api.calls.check import check
+    from fencepost.api.calls.diff import DiffResult, diff
+    from fencepost.api.calls.faults import FaultsResult, faults
+    from fencepost.api.calls.in_hand import Held, InHand, in_hand
+    from fencepost.api.calls.listing import Protocols, list_protocols
+    from fencepost.api.calls.prove import prove
+    from fencepost.api.calls.shrink import ReplayResult, ShrinkResult, replay, replay_text, shrink
+    from fencepost.api.calls.simulate import SimulateResult, simulate
+    from fencepost.api.calls.sweep import SweepResult, sweep
+    from fencepost.api.topics.advising import AdviceResult, advise
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Cause, Verdict
     from fencepost.invariants.protocols import Protocol
@@ -45,22 +45,22 @@ if TYPE_CHECKING:
 
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _HOMES = {
-    "fencepost.api.ablating": "AblateResult ablate",
-    "fencepost.api.advising": "AdviceResult advise",
-    "fencepost.api.auditing": "AuditResult audit",
-    "fencepost.api.checking": "check",
-    "fencepost.api.counterexample": "Counterexample State Step",
-    "fencepost.api.differing": "DiffResult diff",
-    "fencepost.api.faulting": "FaultsResult faults",
-    "fencepost.api.holding": "Held InHand in_hand",
-    "fencepost.api.listing": "Protocols list_protocols",
-    "fencepost.api.proof_report": "ProveResult",
-    "fencepost.api.proving": "prove",
-    "fencepost.api.results": "CheckResult",
-    "fencepost.api.shrinking": "ReplayResult ShrinkResult replay replay_text shrink",
-    "fencepost.api.simulating": "SimulateResult simulate",
-    "fencepost.api.sweeping": "SweepResult sweep",
-    "fencepost.api.watching": "Event Watch",
+    "fencepost.api.calls.ablate": "AblateResult ablate",
+    "fencepost.api.topics.advising": "AdviceResult advise",
+    "fencepost.api.calls.audit": "AuditResult audit",
+    "fencepost.api.calls.check": "check",
+    "fencepost.api.answers.counterexample": "Counterexample State Step",
+    "fencepost.api.calls.diff": "DiffResult diff",
+    "fencepost.api.calls.faults": "FaultsResult faults",
+    "fencepost.api.calls.in_hand": "Held InHand in_hand",
+    "fencepost.api.calls.listing": "Protocols list_protocols",
+    "fencepost.api.answers.proof_report": "ProveResult",
+    "fencepost.api.calls.prove": "prove",
+    "fencepost.api.answers.results": "CheckResult",
+    "fencepost.api.calls.shrink": "ReplayResult ShrinkResult replay replay_text shrink",
+    "fencepost.api.calls.simulate": "SimulateResult simulate",
+    "fencepost.api.calls.sweep": "SweepResult sweep",
+    "fencepost.api.asking.watching": "Event Watch",
     "fencepost.explorers.spark.session": "Cluster",
     "fencepost.explorers.verdict": "Cause Verdict",
     "fencepost.invariants.protocols": "Protocol",

@@ -7,15 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.asking.quantities import counted
 from fencepost.api.files import hold, make_sure_folder
-from fencepost.api.quantities import counted
 from fencepost.explorers import sealed
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fencepost.api.watching import Watch
+    from fencepost.api.asking.watching import Watch
 
 FORMAT = 3
 """Rows of format 2 say nothing of the initial states that they are of."""

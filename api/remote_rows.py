@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
 from fencepost.explorers.memory import default_memory
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.verdict import Options
@@ -17,9 +17,9 @@ from fencepost.explorers.verdict import Options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.api.contract_evidence import RowData
-    from fencepost.api.targets import Question
-    from fencepost.api.watching import Watch
+    from fencepost.api.answers.contract_evidence import RowData
+    from fencepost.api.asking.targets import Question
+    from fencepost.api.asking.watching import Watch
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.spark.session import Cluster
@@ -57,7 +57,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
     Raises UsageError where an executor has too little memory for the whole machine.
     """
-    from fencepost.api.matrix import refuse_unfinished
+    from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import compiled
 
@@ -76,7 +76,7 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
 
 def row_there(plan: Plan, row: Row) -> RowData:
     """Return one row as data, explored where this runs."""
-    from fencepost.api.matrix import row_data
+    from fencepost.api.answers.matrix import row_data
 
     found, ablation = _ablation(plan)
     return row_data(found, ablation, ablation.explore(row))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from types import NoneType, UnionType
 from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
-import fencepost.api.contract
-from fencepost.api.contract import RunData
-from fencepost.api.contract_evidence import PointData, RowData
+import fencepost.api.answers.contract
+from fencepost.api.answers.contract import RunData
+from fencepost.api.answers.contract_evidence import PointData, RowData
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
@@ -48,7 +48,7 @@ def is_shaped(value: object, kind: Any) -> bool:
     """Say whether a value is one of a type: a TypedDict, a list, a dict, a union of some, or a number, text or truth value."""
     origin, parts = get_origin(kind), get_args(kind)
     if is_typeddict(kind):
-        hints = get_type_hints(kind, localns=vars(fencepost.api.contract), include_extras=True)
+        hints = get_type_hints(kind, localns=vars(fencepost.api.answers.contract), include_extras=True)
         needed = {name for name in kind.__required_keys__ if get_origin(hints[name]) is not NotRequired}
         return (
             isinstance(value, dict)

@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import click
-from fencepost.api.advice import against
-from fencepost.api.places import placed
+from fencepost.api.asking.advice import against
+from fencepost.api.asking.places import placed
 from fencepost.cli.status import Exit
 from fencepost.model.language.errors import (
     DomainError,

@@ -30,7 +30,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.targets import choose_constants, find_protocol
+from fencepost.api.asking.targets import choose_constants, find_protocol
 from fencepost.cli.status import Exit
 from fencepost.counterexamples.browser.links import Link
 from fencepost.counterexamples.browser.serving import HOST, Handler, Server

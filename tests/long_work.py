@@ -20,7 +20,7 @@ import llvmlite.binding  # noqa: F401 (all work needs it, and it takes long)
 import numpy as np  # noqa: F401 (likewise)
 import z3  # noqa: F401 (likewise)
 from fencepost import api
-from fencepost.api import ablating, checking, faulting, proving  # noqa: F401 (likewise)
+from fencepost.api.calls import ablate as ablating  # noqa: F401 (likewise)
 from fencepost.cli.failures import explain
 from fencepost.cli.status import Exit
 from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)

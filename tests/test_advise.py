@@ -11,10 +11,10 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from fencepost.api.advice_words import KINDS, headline, lines_of
-from fencepost.api.advising import advise, versions
-from fencepost.api.applying import findings_of, measured_on
-from fencepost.api.crash_table import cells, outcome
+from fencepost.api.topics.advice_words import KINDS, headline, lines_of
+from fencepost.api.topics.advising import advise, versions
+from fencepost.api.topics.applying import findings_of, measured_on
+from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.counterexamples.reader import read
 from fencepost.explorers.evidence.faults import fault_kinds
 from fencepost.invariants.catalogue import evidence
@@ -73,7 +73,7 @@ def test_settings_that_were_not_searched_are_not_answered(args: str) -> None:
 
 
 def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api import crash_table
+    from fencepost.api.topics import crash_table
 
     point = {
         **cells(3)[0],
@@ -88,7 +88,7 @@ def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api import crash_table
+    from fencepost.api.topics import crash_table
 
     row = {"version": "kafka-4.1", "min_isr": 2, "least": 3, "most": {"crashes": 2}, "unknown": [], "states": 7}
     rows = [

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import fencepost.api as f
 import pytest
-from fencepost.api.starting import new
+from fencepost.api.calls.new import new
 from fencepost.explorers.verdict import Cause
 
 from tests.commands import data_of, fencepost, fixed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import fencepost.api as f
 import numpy as np
 import pytest
-from fencepost.api import arguments
+from fencepost.api.asking import arguments
 from fencepost.testing import checks
 
 from tests.machines import mailbox, shelf

@@ -9,8 +9,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api import auditing
-from fencepost.api.auditing import audit
+from fencepost.api.calls import audit as auditing
+from fencepost.api.calls.audit import audit
 from fencepost.cli.builds.audit_sarif import sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results

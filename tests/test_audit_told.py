@@ -22,7 +22,7 @@ from tests.test_audit import DATA, FOUND, STEP, Log
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fencepost.api.contract import AuditData
+    from fencepost.api.answers.contract import AuditData
 
 
 def said(log: Log, sort: str) -> list[tuple[int, int, tuple[int, ...], str]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
-from fencepost.api.targets import find_protocol
+from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.translate import translate

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.runs import Runs
-from fencepost.api.watching import Watch
+from fencepost.api.asking.watching import Watch
+from fencepost.api.calls.runs import Runs
 from fencepost.cli.commands import catalogue
 from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers import sealed

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import pytest
-from fencepost.api import watching
+from fencepost.api.asking import watching
 from fencepost.explorers.native.llvm import libraries
 from fencepost.explorers.program.ir.text import text
 from fencepost.explorers.program.ir.translate import translate

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proof_report import ProveResult
-from fencepost.api.proving import explain
+from fencepost.api.answers.proof_report import ProveResult
+from fencepost.api.calls.prove import explain
 from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member

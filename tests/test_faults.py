@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fencepost import api
-from fencepost.api.fault_words import breaks_with, either, tolerated
+from fencepost.api.topics.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
 from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.api.engines import source_of
-from fencepost.api.targets import Question
+from fencepost.api.asking.targets import Question
+from fencepost.api.calls.engines import source_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol

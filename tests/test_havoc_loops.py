@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proof_report import ProveResult, report_text
-from fencepost.api.proving import explain
+from fencepost.api.answers.proof_report import ProveResult, report_text
+from fencepost.api.calls.prove import explain
 from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree, load

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from fencepost.api.targets import find_protocol
+from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.rules import rule_machine
 from fencepost.explorers.verdict import Options, Result

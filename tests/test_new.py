@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fencepost.api.starting import new, pytest_command
-from fencepost.api.targets import load_protocol
+from fencepost.api.asking.targets import load_protocol
+from fencepost.api.calls.new import new, pytest_command
 from fencepost.model.language.errors import UsageError
 
 from tests.commands import fencepost

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.api import engines
-from fencepost.api.targets import Question
+from fencepost.api.asking.targets import Question
+from fencepost.api.calls import engines
 from fencepost.counterexamples import shrink
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE

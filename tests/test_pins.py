@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib import resources
 
 import pytest
-from fencepost.api.pins import Figures, pinned, with_figures
+from fencepost.api.calls.pins import Figures, pinned, with_figures
 from fencepost.invariants.catalogue import RUN_FILES
 from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.proving import prove
+from fencepost.api.calls.prove import prove
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.unroll import History
@@ -19,7 +19,7 @@ from tests.written import HEAD, texts
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fencepost.api.proof_report import ProveResult
+    from fencepost.api.answers.proof_report import ProveResult
     from fencepost.model.language import Machine, Property
 
 CASES = texts("any_constants.txt")

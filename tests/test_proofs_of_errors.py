@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proof_report import ProveResult
-from fencepost.api.proving import explain
-from fencepost.api.proving import prove as asked
+from fencepost.api.answers.proof_report import ProveResult
+from fencepost.api.calls.prove import explain
+from fencepost.api.calls.prove import prove as asked
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.system import System

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.proof_report import ProveResult
+from fencepost.api.answers.proof_report import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
 from fencepost.explorers.cache_folder import keep

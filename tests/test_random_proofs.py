@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import z3
-from fencepost.api.proving import prove
+from fencepost.api.calls.prove import prove
 from fencepost.explorers.program.ir.nodes import BinaryOp
 from fencepost.explorers.symbolic import expressions, terms
 from fencepost.explorers.symbolic.places import _is_quantified

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.api.evidence import of_kind
-from fencepost.api.standing import WORDS, standing_of
-from fencepost.api.targets import ask
-from fencepost.api.version_notes import version_notes
+from fencepost.api.asking.targets import ask
+from fencepost.api.topics.evidence import of_kind
+from fencepost.api.topics.standing import WORDS, standing_of
+from fencepost.api.topics.version_notes import version_notes
 from fencepost.invariants.figures.store import FOLDER
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.cluster.constants import C

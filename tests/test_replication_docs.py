@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from fencepost.api.evidence import of_kind
+from fencepost.api.topics.evidence import of_kind
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.site.pages.tables import measured

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import fencepost.api as f
 import fencepost.counterexamples.shrink as shrinking
 import pytest
-from fencepost.api.shrinking import ShrinkResult
+from fencepost.api.calls.shrink import ShrinkResult
 from fencepost.counterexamples.lowering import lower, named, shapes, sizes
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.crash_table import cells, outcome
+from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.counterexamples.browser.links import read as read_link
 from fencepost.counterexamples.browser.session import Session
 from fencepost.counterexamples.browser.setting import set_up

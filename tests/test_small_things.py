@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.api import simulate
-from fencepost.api.targets import ask
+from fencepost.api.asking.targets import ask
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first

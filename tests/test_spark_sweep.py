@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
 import fencepost.api as f
-from fencepost.api.grids import axes_of, settings_of
+from fencepost.api.calls.grids import axes_of, settings_of
 from fencepost.cli.views.sweep_page import maps_of, page
 from fencepost.explorers import sealed
 from fencepost.explorers.spark import session

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.api.suspicions import suspicions
+from fencepost.api.answers.suspicions import suspicions
 from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS

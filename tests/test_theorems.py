@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.theorems import settings_of, twin_fails
+from fencepost.api.calls.theorems import settings_of, twin_fails
 from fencepost.explorers.plain import search
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import prove

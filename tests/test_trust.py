@@ -48,7 +48,7 @@ KNOWN = {
     "api/__init__.py": "a module of ours, by one of a few names",
     "model/language/acting.py": "what stands behind a parameter of the user's model",
     "cli/main.py": "a module of ours, by one of a few names",
-    "api/targets.py": "a model file that the user names",
+    "api/asking/targets.py": "a model file that the user names",
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
     "counterexamples/browser/page.py": "a package of ours, by one of a few names",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fencepost.api.checking import check
-from fencepost.api.targets import load_protocol
-from fencepost.api.warned import of_text
+from fencepost.api.answers.warned import of_text
+from fencepost.api.asking.targets import load_protocol
+from fencepost.api.calls.check import check
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first

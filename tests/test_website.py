@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import pytest
-from fencepost.api.advice_words import change_of, groups, headline, released_of
-from fencepost.api.advising import advise
-from fencepost.api.crash_table import cells, outcome
+from fencepost.api.topics.advice_words import change_of, groups, headline, released_of
+from fencepost.api.topics.advising import advise
+from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of

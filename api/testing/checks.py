@@ -14,16 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.arguments import call
+from fencepost.api.asking.arguments import call
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from fencepost.api.results import CheckResult
-    from fencepost.api.shrinking import ReplayResult
-    from fencepost.api.targets import Question
+    from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.targets import Question
+    from fencepost.api.calls.shrink import ReplayResult
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Machine, Property
@@ -64,8 +64,8 @@ def check(
     hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of the shortest
     trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what does not exist.
     """
-    from fencepost.api.checking import check as explored
-    from fencepost.api.targets import ask
+    from fencepost.api.asking.targets import ask
+    from fencepost.api.calls.check import check as explored
     from fencepost.explorers.verdict import ended_by_signal
 
     how = search or Search()
@@ -88,7 +88,7 @@ def check(
 
 def replay(file: str | Path, model: str | Path | None = None) -> ReplayResult:
     """Replay a trace file, whose protocol is in the file `model` if it is your own; raise UsageError if it does not."""
-    from fencepost.api.shrinking import replay as take
+    from fencepost.api.calls.shrink import replay as take
 
     return take(file, model=model)
 

@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.shrinking import ReplayResult
+    from fencepost.api.calls.shrink import ReplayResult
     from fencepost.explorers.verdict import Result
     from fencepost.testing.checks import Search
 
@@ -104,7 +104,7 @@ class Fencepost:
 
     def search(self) -> Search:
         """Return how to search under the options of the run."""
-        from fencepost.api.quantities import parse_duration
+        from fencepost.api.asking.quantities import parse_duration
         from fencepost.testing.checks import Search
 
         option = self.config.getoption
@@ -130,8 +130,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that mean nothing before any test runs."""
     given = [name for name in ("fencepost_engine", "fencepost_budget") if config.getoption(name, None)]
     if given:
-        from fencepost.api.checking import choose_engine
-        from fencepost.api.quantities import parse_duration
+        from fencepost.api.asking.quantities import parse_duration
+        from fencepost.api.calls.check import choose_engine
         from fencepost.model.language.errors import UsageError
 
         try:

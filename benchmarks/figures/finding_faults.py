@@ -5,9 +5,9 @@ HYP-12 is about what must come in the end, which no number of faults breaks soon
 
 from __future__ import annotations
 
-from fencepost.api.faulting import faults
-from fencepost.api.grids import axes_of
-from fencepost.api.targets import choose_constants
+from fencepost.api.asking.targets import choose_constants
+from fencepost.api.calls.faults import faults
+from fencepost.api.calls.grids import axes_of
 from fencepost.cli.views.display import Display
 from fencepost.invariants.figures.store import save
 from fencepost.invariants.protocols import protocol

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.faulting import faults
-from fencepost.api.grids import axes_of
+from fencepost.api.calls.faults import faults
+from fencepost.api.calls.grids import axes_of
 from fencepost.api.kept import Kept
 from fencepost.cli.views.display import Display
 from fencepost.explorers.evidence.rows import rows_of
@@ -99,7 +99,7 @@ def is_object(found: Any) -> bool:
 
 def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:
     """Explore the whole machine; return what is kept of that, and the matrix that rows are explored for."""
-    from fencepost.api.matrix import whole_data
+    from fencepost.api.answers.matrix import whole_data
     from fencepost.explorers.evidence.ablation import Ablation
     from fencepost.explorers.native.compile import load
 
@@ -113,7 +113,7 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
 
 def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
     """Return what is kept of a row: the properties that are violated, and the steps of the shortest history that shows something new."""
-    from fencepost.api.matrix import row_data
+    from fencepost.api.answers.matrix import row_data
 
     row = row_data(found, ablation, outcome, texts=False)
     violated = {name: cell["length"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.cli.builds.sarif import SCHEMA
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import AuditData, AuditFinding, AuditSort
+    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditSort
 
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fencepost.api.asking.quantities import counted
 from fencepost.api.files import unwritable
-from fencepost.api.quantities import counted
 from fencepost.cli.builds.outcomes import End, outcomes
 from fencepost.counterexamples.sources import near, place_of
 

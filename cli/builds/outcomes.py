@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.targets import parse_setting
 from fencepost.api.files import make_sure_folder, write_text
-from fencepost.api.targets import parse_setting
 from fencepost.cli.commands.options import (
     Size,
     Target,
@@ -29,8 +29,8 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fencepost.api.contract_evidence import MatrixData
-    from fencepost.api.targets import Question
+    from fencepost.api.answers.contract_evidence import MatrixData
+    from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
 
@@ -69,7 +69,7 @@ def ablate(**given: Any) -> Exit:
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
     2 bad input, 3 a row is undetermined.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.ablating import ablate as ablated
+    from fencepost.api.calls.ablate import ablate as ablated
 
     question = Target.taken(given).question(given["properties"])
     cluster, page = (
@@ -150,7 +150,7 @@ def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
-    from fencepost.api.patience import eventual_of
+    from fencepost.api.calls.patience import eventual_of
 
     eventual = eventual_of(data)
     if eventual["violated"] or any(item["verdict"] == "violated" for item in data["properties"]):

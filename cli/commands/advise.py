@@ -41,7 +41,7 @@ def advise(as_json: bool, trace: str | None, **given: Any) -> Exit:  # noqa: FBT
     \b
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.advising import advise as advised
+    from fencepost.api.topics.advising import advise as advised
     from fencepost.cli.views.advice import print_advice
 
     read = _read(given)
@@ -78,7 +78,7 @@ def _read(given: dict[str, Any]) -> dict[str, str] | None:
         raise UsageError(
             f"{options} was given with --bootstrap-server, which reads it from the cluster: leave one of them out."
         )
-    from fencepost.api.topic_settings import client_settings, settings_of_topic
+    from fencepost.api.topics.topic_settings import client_settings, settings_of_topic
 
     more = client_settings(Path(given["client_config"])) if given["client_config"] else {}
     found = settings_of_topic(server, topic, more)

@@ -67,7 +67,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,
     3 nothing was found, and parts could not be read or were not found in the model, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.auditing import audit as audited
+    from fencepost.api.calls.audit import audit as audited
 
     if given["html"]:
         from fencepost.cli.views.audit_page import look_for_plotly

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from fencepost.api.results import FORMAT
-from fencepost.api.runs import Runs
-from fencepost.api.targets import is_file
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.asking.targets import is_file
+from fencepost.api.calls.runs import Runs
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import close_stdout, print_json, results
@@ -19,7 +19,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import RunData
+    from fencepost.api.answers.contract import RunData
     from fencepost.cli.commands.request import Request
 
 

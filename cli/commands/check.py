@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.checking import ENGINES
-from fencepost.api.checking import check as explored
-from fencepost.api.dumping import STAGES, dump
-from fencepost.api.results import FORMAT
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.calls.check import ENGINES
+from fencepost.api.calls.check import check as explored
+from fencepost.api.calls.dump import STAGES, dump
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.commands.options import (
     Expected,
@@ -35,8 +35,8 @@ from fencepost.model.language.errors import FencepostError, ModelError, UnkeptEr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.contract import CheckData
-    from fencepost.api.results import CheckResult
+    from fencepost.api.answers.contract import CheckData
+    from fencepost.api.answers.results import CheckResult
 
 _VERDICTS = ", ".join(Verdict)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.files import make_sure_folder
-from fencepost.api.quantities import counted, show_seconds
 from fencepost.cli.commands.options import Target, Time, constants_options, output_options, workers_option
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_json, results, styled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from fencepost.api.differing import MOST_PAIRS
+from fencepost.api.calls.diff import MOST_PAIRS
 from fencepost.cli.commands.options import (
     Size,
     Target,
@@ -59,7 +59,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
             "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
             "--b VERSION or --b PROTOCOL."
         )
-    from fencepost.api.differing import diff as compared
+    from fencepost.api.calls.diff import diff as compared
 
     question = Target.taken(given).question()
     with Display(quiet=given["quiet"]) as display:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from fencepost.api.grids import axes_of
+from fencepost.api.calls.grids import axes_of
 from fencepost.cli.commands.options import (
     Size,
     Target,
@@ -64,7 +64,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
     3 a search ended without a decision.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.faulting import faults as counted
+    from fencepost.api.calls.faults import faults as counted
 
     question = Target.taken(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from fencepost.api.calls.graph import MOST, dot, graph_of, graphml
 from fencepost.api.files import write_text
-from fencepost.api.graphs import MOST, dot, graph_of, graphml
 from fencepost.cli.commands.options import Target, Writable, constants_options, normalize_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text

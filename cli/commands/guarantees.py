@@ -45,7 +45,7 @@ def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: 
             print_entry(results(), entry)
         return Exit.AS_EXPECTED
     if as_json:
-        from fencepost.api.catalogued import catalogue_data
+        from fencepost.api.topics.catalogued import catalogue_data
 
         print_json(catalogue_data())
         return Exit.AS_EXPECTED

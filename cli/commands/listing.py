@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import click
-from fencepost.api.listing import list_protocols as listed
+from fencepost.api.calls.listing import list_protocols as listed
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.listing import print_all, print_one

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import click
-from fencepost.api.starting import new as written
-from fencepost.api.starting import pytest_command
+from fencepost.api.calls.new import new as written
+from fencepost.api.calls.new import pytest_command
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 

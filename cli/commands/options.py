@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.quantities import parse_duration, parse_size
+from fencepost.api.asking.targets import Question, ask
 from fencepost.api.files import make_sure_writable
-from fencepost.api.quantities import parse_duration, parse_size
-from fencepost.api.targets import Question, ask
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
+from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.pins import Figures, pinned, with_figures
 from fencepost.api.files import write_text
-from fencepost.api.pins import Figures, pinned, with_figures
-from fencepost.api.quantities import counted
 from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import file_of, runs
 from fencepost.invariants.figures import store
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fencepost.api.contract import RunData
+    from fencepost.api.answers.contract import RunData
     from fencepost.invariants.catalogue import Run
 
 

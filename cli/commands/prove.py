@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from fencepost.api.asking.quantities import parse_duration
 from fencepost.api.files import write_text
-from fencepost.api.quantities import parse_duration
 from fencepost.cli.commands.options import Expected, Target, Writable, command_line, constants_options, output_options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import print_json, results
@@ -72,8 +72,8 @@ def prove(**given: Any) -> Exit:
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
     3 undetermined: no induction, or z3 timed out, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.proving import look_for_z3
-    from fencepost.api.proving import prove as proved
+    from fencepost.api.calls.prove import look_for_z3
+    from fencepost.api.calls.prove import prove as proved
 
     look_for_z3()
     if given["protocol"] is None:

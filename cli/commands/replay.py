@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.shrink import replay as replayed
 from fencepost.api.files import write_text
-from fencepost.api.quantities import counted
-from fencepost.api.shrinking import replay as replayed
 from fencepost.cli.commands.options import Writable, refuse_program
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
@@ -22,7 +22,7 @@ from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from fencepost.api.shrinking import ReplayResult
+    from fencepost.api.calls.shrink import ReplayResult
     from fencepost.counterexamples.trace import Trace
 
 TEXT, KAFKA_TEST = "text", "kafka-test"

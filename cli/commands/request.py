@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.asking.targets import ask
 from fencepost.api.files import make_sure_folder
-from fencepost.api.targets import ask
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import Target, cluster_of, command_line
 from fencepost.invariants.catalogue import Profile
@@ -16,7 +16,7 @@ from fencepost.model.language.errors import UsageError, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fencepost.api.targets import Question
+    from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Verdict
 

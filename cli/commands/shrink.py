@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from fencepost.api.results import FORMAT
-from fencepost.api.shrinking import replay
-from fencepost.api.shrinking import shrink as shortened
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.calls.shrink import replay
+from fencepost.api.calls.shrink import shrink as shortened
 from fencepost.cli.commands.options import Size, Time, Writable, output_options, workers_option
 from fencepost.cli.commands.replay import MODEL_HELP
 from fencepost.cli.status import Exit

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.simulating import DEPTH, WALKS
-from fencepost.api.simulating import simulate as walked
+from fencepost.api.calls.simulate import DEPTH, WALKS
+from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands.options import (
     Expected,
     Target,
@@ -28,7 +28,7 @@ from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.simulating import SimulateResult
+    from fencepost.api.calls.simulate import SimulateResult
 
 _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 

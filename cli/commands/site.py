@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import click
-from fencepost.api.quantities import counted, show_seconds
+from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.status import Exit
 
 

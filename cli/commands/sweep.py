@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+from fencepost.api.calls.grids import axes_of
 from fencepost.api.files import make_sure_folder, write_text
-from fencepost.api.grids import axes_of
 from fencepost.cli.commands.options import (
     Expected,
     Target,
@@ -77,7 +77,7 @@ def sweep(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.api.sweeping import sweep as swept
+    from fencepost.api.calls.sweep import sweep as swept
 
     weights = dict(map(weight_of, given["weights"]))
     question = Target.taken(given).question(given["properties"], walks=True)

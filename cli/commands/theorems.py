@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.api.quantities import counted, parse_duration, show_seconds
-from fencepost.api.results import FORMAT
-from fencepost.api.theorems import prove_theorem
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.asking.quantities import counted, parse_duration, show_seconds
+from fencepost.api.calls.theorems import prove_theorem
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled, verdict_text
 from fencepost.cli.views.display import Display

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.suspicions import SUSPICIONS
+from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.targets import make_sure_file
 from fencepost.api.files import write_text
-from fencepost.api.quantities import counted
-from fencepost.api.results import FORMAT
-from fencepost.api.suspicions import SUSPICIONS
-from fencepost.api.targets import make_sure_file
 from fencepost.cli.commands.options import Target, command_line
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import (
+from fencepost.api.topics.advice_words import (
     UNCHANGED,
     broken_by,
     change_of,
@@ -14,11 +14,11 @@ from fencepost.api.advice_words import (
     release_of,
     released_of,
 )
-from fencepost.api.advising import notes
+from fencepost.api.topics.advising import notes
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.advising import AdviceResult
+    from fencepost.api.topics.advising import AdviceResult
     from rich.console import Console
 
 

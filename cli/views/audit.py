@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
 from fencepost.kafka.audit.words import clock, when
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditStep, AuditTrace
+    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditHistory, AuditStep, AuditTrace
     from rich.console import Console
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}

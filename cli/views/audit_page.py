@@ -24,7 +24,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from fencepost.api.contract import AuditData, AuditFinding, AuditHistory, AuditSort
+    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditHistory, AuditSort
 
 COLOURS = {"critical": "#b71c1c", "high": "#e65100", "medium": "#f9a825", "low": "#90a4ae"}
 LINES = 40

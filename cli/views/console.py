@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from fencepost.api.traces import WIDTH, bare
+from fencepost.api.answers.traces import WIDTH, bare
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import ActionsData, ComparedData, DiffData, OnlyData, SideData
+    from fencepost.api.answers.contract_evidence import ActionsData, ComparedData, DiffData, OnlyData, SideData
     from rich.console import Console
 
 

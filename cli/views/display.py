@@ -8,8 +8,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
-from fencepost.api.quantities import show_rate, show_seconds
-from fencepost.api.watching import Watch
+from fencepost.api.asking.quantities import show_rate, show_seconds
+from fencepost.api.asking.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

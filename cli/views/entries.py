@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import (
+from fencepost.api.topics.evidence import (
     GUARANTEES,
     KINDS,
     answer_of,
@@ -14,7 +14,7 @@ from fencepost.api.evidence import (
     of_kind,
     trace_of_case,
 )
-from fencepost.api.standing import standing_of
+from fencepost.api.topics.standing import standing_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
 from fencepost.invariants.reached import reached_by

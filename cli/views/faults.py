@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.fault_words import breaks_with, left_out, name_of, tolerated, words_of
+from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import FaultsData
+    from fencepost.api.answers.contract_evidence import FaultsData
     from rich.console import Console
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import show_seconds
+from fencepost.api.asking.quantities import show_seconds
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping
 
-    from fencepost.api.growing import Growth
+    from fencepost.api.answers.growing import Growth
     from rich.console import Console
     from rich.text import Text
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.matrix import meaning_for, not_run
-from fencepost.api.patience import eventual_of
-from fencepost.api.quantities import counted
-from fencepost.api.suspicions import SUSPICIONS
+from fencepost.api.answers.matrix import meaning_for, not_run
+from fencepost.api.answers.suspicions import SUSPICIONS
+from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.patience import eventual_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import MatrixData, RowData
+    from fencepost.api.answers.contract_evidence import MatrixData, RowData
     from rich.console import Console
 
 LONG = 120

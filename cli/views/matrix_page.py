@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.matrix import meaning_for, not_run
-from fencepost.api.suspicions import SUSPICIONS
+from fencepost.api.answers.matrix import meaning_for, not_run
+from fencepost.api.answers.suspicions import SUSPICIONS
 
 if TYPE_CHECKING:
-    from fencepost.api.contract_evidence import MatrixData
+    from fencepost.api.answers.contract_evidence import MatrixData
 
 
 def page(data: MatrixData) -> str:

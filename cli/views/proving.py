@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
+from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
 from fencepost.cli.views.console import heading, print_bare, print_lines, print_rows, styled, verdict_text
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.api.proof_report import ProveResult
+    from fencepost.api.answers.proof_report import ProveResult
     from rich.console import Console
 
 SHOWN = 6

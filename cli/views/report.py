@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted, show_rate, show_seconds, show_size
+from fencepost.api.asking.quantities import counted, show_rate, show_seconds, show_size
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, results, styled, verdict_text
 from fencepost.cli.views.growth import beyond_bounds, print_growth
 from fencepost.cli.views.traces import print_trace
@@ -15,9 +15,9 @@ from fencepost.model.language.interpreter import Path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.api.counterexample import Counterexample
-    from fencepost.api.results import CheckResult
-    from fencepost.api.targets import Question
+    from fencepost.api.answers.counterexample import Counterexample
+    from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.targets import Question
     from fencepost.explorers.verdict import BoundCount, PropertyResult, Result
     from fencepost.model.language.interpreter import Path
     from rich.console import Console

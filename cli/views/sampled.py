@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted, show_rate, show_seconds
+from fencepost.api.asking.quantities import counted, show_rate, show_seconds
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled, verdict_text
 from fencepost.cli.views.report import INDENT, print_numbers
 from fencepost.cli.views.traces import print_trace
@@ -13,9 +13,9 @@ from fencepost.explorers.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fencepost.api.counterexample import Counterexample
-    from fencepost.api.shrinking import ShrinkResult
-    from fencepost.api.simulating import SimulateResult
+    from fencepost.api.answers.counterexample import Counterexample
+    from fencepost.api.calls.shrink import ShrinkResult
+    from fencepost.api.calls.simulate import SimulateResult
     from rich.console import Console
     from rich.text import Text
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted, show_seconds
-from fencepost.api.sweeping import WRONG
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.api.calls.sweep import WRONG
 from fencepost.cli.views.console import print_bare, print_lines, styled
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import SweepData, Values
+    from fencepost.api.answers.contract import SweepData, Values
     from rich.console import Console
     from rich.table import Table
 

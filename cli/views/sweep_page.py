@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.cli.views.sweep import about
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import SweepData, SweptCellData, Value
+    from fencepost.api.answers.contract import SweepData, SweptCellData, Value
 
 DARKEST = 0.85
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.quantities import counted, show_seconds
+from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.views.console import print_lines, styled
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
-    from fencepost.api.contract import RunData
+    from fencepost.api.answers.contract import RunData
     from fencepost.cli.views.display import Display
     from fencepost.invariants.catalogue import Run
     from rich.console import Console

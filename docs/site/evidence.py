@@ -7,8 +7,8 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import cases_of
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
+from fencepost.api.topics.evidence import cases_of
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries
 from fencepost.site.knowledge import asked_of, guards_by_property, same

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from fencepost.api.evidence import cases_of
+from fencepost.api.topics.evidence import cases_of
 from fencepost.invariants.catalogue import entries
 from fencepost.site.pages.matrices import best_of, measured
 

@@ -9,7 +9,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.exploring import opened
+from fencepost.api.answers.exploring import opened
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.site.pages.guarantees import page_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.listing import protocol_data
-from fencepost.api.quantities import counted
+from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.listing import protocol_data
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import PROTOCOLS

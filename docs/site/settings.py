@@ -8,7 +8,8 @@ from html import escape
 from itertools import product
 from typing import TYPE_CHECKING
 
-from fencepost.api.advice_words import (
+from fencepost.api.asking.quantities import counted
+from fencepost.api.topics.advice_words import (
     ELR_SHOWN,
     UNCHANGED,
     broken_by,
@@ -19,16 +20,15 @@ from fencepost.api.advice_words import (
     release_of,
     released_of,
 )
-from fencepost.api.advising import ACKS, advise, may_have_elr, notes, versions
-from fencepost.api.crash_table import cells, outcome
-from fencepost.api.quantities import counted
+from fencepost.api.topics.advising import ACKS, advise, may_have_elr, notes, versions
+from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.site.places import EXPLORER, of_entry, of_trace, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.advising import AdviceResult
-    from fencepost.api.contract_evidence import AdviceData, AppliesData, BreakingData
+    from fencepost.api.answers.contract_evidence import AdviceData, AppliesData, BreakingData
+    from fencepost.api.topics.advising import AdviceResult
 
 PLACE = "settings.md"
 MOST_REPLICAS = 5

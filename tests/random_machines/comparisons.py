@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.api import checking
-from fencepost.api.targets import Question
+from fencepost.api.asking.targets import Question
+from fencepost.api.calls import check as checking
 from fencepost.counterexamples.replay import replay_text, write
 from fencepost.counterexamples.trace import trace_of_path
 from fencepost.explorers.native.compile import Kernels, compiled, load

@@ -50,7 +50,7 @@ def proof(case: Case) -> str:
 
 def in_one_way(case: Case, way: dict[str, Any]) -> str:
     """Return how one proof differs, or an empty string."""
-    from fencepost.api.proving import prove
+    from fencepost.api.calls.prove import prove
 
     names = [
         item.name for item in case.of_states if item.kind.must_hold and not (way.get("every_state") and item.over_steps)

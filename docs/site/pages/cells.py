@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.api.evidence import constants_of
+from fencepost.api.topics.evidence import constants_of
 from fencepost.invariants import follower_reads_cases
 from fencepost.invariants.catalogue import runs_of
 

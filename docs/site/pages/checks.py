@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.matrix import MEANING
+from fencepost.api.answers.matrix import MEANING
 from fencepost.counterexamples.render import render
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS, protocol

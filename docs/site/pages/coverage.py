@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import KINDS, of_kind
+from fencepost.api.topics.evidence import KINDS, of_kind
 from fencepost.invariants.catalogue import entries, evidence, sections, status
 from fencepost.invariants.claim_files import CLASSES
 from fencepost.site.pages.guarantees import STATUS, link_to

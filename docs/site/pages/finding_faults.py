@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.api.fault_words import breaks_with
 from fencepost.api.kept import digest
+from fencepost.api.topics.fault_words import breaks_with
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.site.pages.matrices import texts_of

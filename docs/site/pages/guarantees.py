@@ -7,8 +7,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.evidence import GUARANTEES, answer_of, cases_of, classes_of, constants_of, trace_of_case
-from fencepost.api.standing import standing_of
+from fencepost.api.topics.evidence import GUARANTEES, answer_of, cases_of, classes_of, constants_of, trace_of_case
+from fencepost.api.topics.standing import standing_of
 from fencepost.invariants.catalogue import entries, runs, sections, status
 from fencepost.invariants.reached import reached_by
 from fencepost.invariants.theorems import THEOREMS

@@ -43,7 +43,7 @@ def stale_proofs() -> Iterator[str]:
     except ModuleNotFoundError:
         yield 'not compared: invariants/figures/proofs.json: z3 is not installed; `pip install "fencepost[prove]"` installs it.'
         return
-    from fencepost.api.theorems import settings_of
+    from fencepost.api.calls.theorems import settings_of
 
     known = measured_proofs()
     old = []

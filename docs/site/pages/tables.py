@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.evidence import answer_of, cases_of, of_kind, trace_of_case
+from fencepost.api.topics.evidence import answer_of, cases_of, of_kind, trace_of_case
 from fencepost.invariants.catalogue import entries, runs, runs_of, status, values_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
@@ -212,7 +212,7 @@ def difference(run: Run, twin: Run) -> list[str]:
 
 
 def _shown(run: Run) -> dict[str, Any]:
-    from fencepost.api.evidence import constants_of
+    from fencepost.api.topics.evidence import constants_of
 
     return constants_of(run)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.crash_table import cells, outcome
-from fencepost.api.fault_words import breaks_with, left_out, tolerated, words_of
+from fencepost.api.asking.targets import choose_constants
 from fencepost.api.kept import digest
-from fencepost.api.targets import choose_constants
+from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.fault_words import breaks_with, left_out, tolerated, words_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.site.pages.markdown import NOTICE, table

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.evidence import cases_of
-from fencepost.api.suspicions import suspicions
+from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.topics.evidence import cases_of
 from fencepost.invariants.catalogue import entries, runs, status
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.actions import Kind

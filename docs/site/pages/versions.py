@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.crash_table import lost_with
 from fencepost.api.kept import digest
+from fencepost.api.topics.crash_table import lost_with
 from fencepost.invariants.catalogue import evidence, values_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol

@@ -1,0 +1,371 @@
+"""The JSON of matrices, fault tables, comparisons and proofs as types. What each key means is in docs/json.md."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract import ActionData, RefusedData, Value, Values
+
+
+class CellData(TypedDict):
+    """What became of a property in a row of a matrix."""
+
+    verdict: str
+    depth: NotRequired[int]
+    length: NotRequired[int]
+    new: NotRequired[bool]
+    steps: NotRequired[list[str]]
+    trace: NotRequired[str]
+    file: NotRequired[str]
+
+
+class DepartureData(TypedDict):
+    """The first step that leaves a domain."""
+
+    length: int
+    message: str
+
+
+class RowData(TypedDict):
+    """A row of a matrix: a guard that was removed, or a constant that was set otherwise."""
+
+    row: str
+    condition: str
+    sentence: str
+    kind: str
+    action: NotRequired[str]
+    number: NotRequired[int]
+    part: NotRequired[int]
+    constant: NotRequired[str]
+    purpose: str
+    broken: list[str]
+    grown: bool | None
+    refused: int
+    alone: int | None
+    complete: bool
+    why: str
+    distinct: int | None
+    depth: int | None
+    seconds: float | None
+    cells: dict[str, CellData]
+    departure: DepartureData | None
+    liveness: NotRequired[list[str]]
+
+
+class WholeProperty(TypedDict):
+    """What the whole machine of a matrix says of a property."""
+
+    name: str
+    sentence: str
+    kind: str
+    verdict: str
+    length: int | None
+
+
+class LivenessData(TypedDict):
+    """What must happen in the end, and which of it does and does not in the whole machine; of the rest that is not known."""
+
+    asked: list[str]
+    holding: list[str]
+    violated: list[str]
+
+
+class MatrixData(TypedDict):
+    """`ablate`."""
+
+    format: int
+    protocol: str
+    sentence: str
+    constants: Values
+    properties: list[WholeProperty]
+    asked: list[str]
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    actions: list[ActionData]
+    rows: list[RowData]
+    not_run: list[str]
+    why_stopped: str
+    suspicions: dict[str, list[str]]
+    liveness: NotRequired[LivenessData]
+
+
+class BreakingData(TypedDict):
+    """A minimal set of faults that breaks a property, with its history."""
+
+    faults: dict[str, int]
+    free: NotRequired[dict[str, int]]
+    cost: int
+    length: int
+    steps: list[str]
+    file: NotRequired[str]
+
+
+class UnknownData(TypedDict):
+    """A set of faults whose search ended without a decision."""
+
+    faults: dict[str, int]
+    why: str
+
+
+class PointData(TypedDict):
+    """What one setting of a grid tolerates."""
+
+    setting: Values
+    constants: Values
+    kinds: list[str]
+    most: dict[str, int]
+    least: int | None
+    undetermined: bool
+    interrupted: bool
+    unknown: list[UnknownData]
+    front: list[BreakingData]
+    searches: int
+    states: int
+    omission: float
+
+
+class NamedProperty(TypedDict):
+    """A property with its sentence."""
+
+    name: str
+    sentence: str
+
+
+class FaultsData(TypedDict):
+    """`faults`."""
+
+    format: int
+    protocol: str
+    property: NamedProperty
+    costs: dict[str, int]
+    grid: list[PointData]
+    refused: list[RefusedData]
+    not_run: list[str]
+
+
+class CrashesData(TypedDict):
+    """What crashes do to an acknowledged record under the settings of a topic, as it was measured."""
+
+    outcome: str
+    property: NamedProperty
+    counted: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    explore: list[str]
+    told: list[list[str]]
+    not_counted: dict[str, int]
+    never: list[str]
+    states: int
+    omission: float
+    constants: Values
+
+
+class LossData(TypedDict):
+    """The shortest known history by which a finding loses a record."""
+
+    property: str
+    length: int
+    run: str
+    trace: str | None
+    brokers: int
+    min_isr: int
+
+
+class NeededData(TypedDict):
+    """The fewest faults and operator's actions by which a finding loses a record, as it was measured."""
+
+    brokers: int
+    kinds: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    undetermined: bool
+    constants: Values
+
+
+class AppliesData(TypedDict):
+    """A finding that a release has."""
+
+    id: str
+    sentence: str
+    repair: str | None
+    avoid: str | None
+    classes: list[str]
+    clusters: list[str]
+    measured_on: str | None
+    loses: LossData | None
+    faults: NeededData | None
+    group: str
+    triggers: list[str]
+    crashes: int | None
+
+
+class LostData(TypedDict):
+    """A minimal set of faults that loses a record, and the states of its shortest history."""
+
+    faults: dict[str, int]
+    length: int
+
+
+class ReleasedData(TypedDict):
+    """What a release as it is loses where crashes leave the disk as it is."""
+
+    brokers: int
+    outcome: str
+    most: dict[str, int]
+    least: int | None
+    front: list[LostData]
+    undetermined: bool
+    states: int
+
+
+class ChangeData(TypedDict):
+    """A change of one setting after which more crashes are survived."""
+
+    setting: str
+    value: Value
+    outcome: str
+    least: int | None
+    writes_go_on_with_brokers_down: int
+
+
+class AdviceData(TypedDict):
+    """`advise`."""
+
+    format: int
+    settings: Values
+    assumed: list[str]
+    searched: bool
+    why: str
+    crashes: CrashesData | None
+    released: ReleasedData | None
+    findings: list[AppliesData]
+    changes: list[ChangeData]
+
+
+class SideData(TypedDict):
+    """One side of a comparison."""
+
+    variant: str
+    protocol: str
+    constants: Values
+    distinct: int
+    generated: int
+    depth: int
+    levels: list[int]
+
+
+class OnlyData(TypedDict):
+    """The shortest history that only one side has."""
+
+    side: str
+    length: int
+    sights: int
+    steps: list[str]
+    last: list[str]
+
+
+class DifferenceData(TypedDict):
+    """Whether both sides look the same, and what only one of them shows."""
+
+    same: bool | None
+    seen: dict[str, int]
+    state: OnlyData | None
+    behaviour: OnlyData | None
+    why: str
+
+
+class ComparedData(DifferenceData):
+    """One way to compare."""
+
+    title: str
+    looked_at: list[str]
+
+
+class ChangedData(TypedDict):
+    """An action whose guards or effect differ."""
+
+    action: str
+    only_a: list[str]
+    only_b: list[str]
+    effect: bool
+
+
+class ActionsData(TypedDict):
+    """How the actions of two sides differ."""
+
+    only_a: list[str]
+    only_b: list[str]
+    changed: list[ChangedData]
+    fired_only_a: list[str]
+    fired_only_b: list[str]
+
+
+class BothValues(TypedDict):
+    """A constant that differs; None where a side has none of this name."""
+
+    name: str
+    a: Value | None
+    b: Value | None
+
+
+class DiffData(TypedDict):
+    """`diff`."""
+
+    format: int
+    a: SideData
+    b: SideData
+    constants: list[BothValues]
+    actions: ActionsData
+    compared: list[ComparedData]
+
+
+class ProvedProperty(TypedDict):
+    """What a proof says of a property."""
+
+    name: str
+    kind: str
+    verdict: str
+    why: str
+
+
+class BrokenData(TypedDict):
+    """A step that breaks an induction, and for which properties."""
+
+    step: str
+    properties: list[str]
+
+
+class CounterexampleData(TypedDict):
+    """What breaks a proof, as text; of an induction also whether its state is reachable."""
+
+    text: str
+    reachable: NotRequired[str]
+
+
+class ProveData(TypedDict):
+    """`prove`."""
+
+    format: int
+    protocol: str
+    constants: Values
+    unbounded: dict[str, int | str]
+    method: str
+    verdict: str
+    properties: list[ProvedProperty]
+    steps: int
+    branches: int
+    questions: int
+    seconds: float
+    solver_seconds: float
+    cached: bool
+    why_stopped: str
+    cuts: dict[str, list[str]]
+    havoc_loops: list[str]
+    broken: list[BrokenData]
+    lemmas: list[str]
+    counterexample: NotRequired[CounterexampleData]

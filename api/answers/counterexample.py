@@ -1,0 +1,230 @@
+"""A history of a protocol and what it shows: steps, states, and the formats of other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path as File
+
+    import pandas as pd
+    from fencepost.api.answers.contract import HistoryData
+    from fencepost.counterexamples.replay import Replay
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.verdict import PropertyResult
+    from fencepost.model.language.interpreter import Interpreter, Path
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a history: its action with parameters, and what it changed."""
+
+    number: int
+    action: str
+    args: Mapping[str, str]
+    changes: tuple[str, ...]
+    text: str
+    """The step as it reads in a trace: `follower-fetch follower=1 leader=0`."""
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of a history; 0 is the initial one. Fields have names such as `replica[1].log`, and values as text."""
+
+    number: int
+    fields: Mapping[str, str]
+
+    def __getitem__(self, name: str) -> str:
+        return self.fields[name]
+
+
+@dataclass(frozen=True, repr=False)
+class Counterexample:
+    """A history and what it shows: that a property is violated, that a witness is reached, or how much something costs."""
+
+    trace: Trace
+    path: Path
+
+    def __repr__(self) -> str:
+        return f"<Counterexample of {self.trace.protocol.name}: {self.finding}, {self.length} states>"
+
+    @property
+    def length(self) -> int:
+        """States, the initial one included."""
+        return self.path.length
+
+    @property
+    def loop(self) -> int | None:
+        """The number of the state from which on the steps are repeated for ever; None where the history ends."""
+        return self.path.loop
+
+    @property
+    def prop(self) -> str:
+        """The name of the property that it is about; empty for a deadlock."""
+        return self.trace.prop.name if self.trace.prop else ""
+
+    @cached_property
+    def plain(self) -> Interpreter:
+        """The semantics that the history follows."""
+        return self.trace.interpreter()
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The steps as text."""
+        return tuple(self.plain.show(step) for step in self.path.steps)
+
+    @cached_property
+    def culprit(self) -> str:
+        """The values for which the property is violated: `leader=1, offset=0`; empty where none decides."""
+        from fencepost.counterexamples.violating_binding import violating_binding
+
+        return self.trace.args_told or str(violating_binding(self.trace, self.path) or "")
+
+    @cached_property
+    def finding(self) -> str:
+        """What it shows, as a clause: `weak-isr is violated for leader=1, offset=0`."""
+        return f"{self.trace.finding} for {self.culprit}" if self.culprit else self.trace.finding
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps, each with what it changed."""
+        from fencepost.counterexamples.states import changes
+
+        record, states = self.trace.protocol.machine.state, self.path.states
+        found = []
+        for number, (step, text) in enumerate(zip(self.path.steps, self.texts, strict=True), 1):
+            shown = {
+                name: self.plain.show_argument(domain, value)
+                for (name, domain), value in zip(step.action.params, step.args, strict=True)
+            }
+            changed = tuple(
+                f"{item.label}.{item}" if item.label else str(item)
+                for item in changes(record, states[number - 1], states[number])
+            )
+            found.append(Step(number, step.action.label, MappingProxyType(shown), changed, text))
+        return tuple(found)
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """The states, the initial one first."""
+        from fencepost.counterexamples.states import parts
+
+        record = self.trace.protocol.machine.state
+        return tuple(
+            State(
+                number,
+                MappingProxyType(
+                    {
+                        f"{part.label}.{cell.name}" if part.label else cell.name: cell.text
+                        if cell.messages is None
+                        else " ".join(cell.messages)
+                        for part in parts(record, key)
+                        for cell in part.cells
+                    }
+                ),
+            )
+            for number, key in enumerate(self.path.states)
+        )
+
+    @cached_property
+    def replayed(self) -> Replay:
+        """The same, replayed once more: what formats are made of."""
+        from fencepost.counterexamples.replay import follow
+
+        return follow(self.trace)
+
+    def titled(self, title: str) -> Trace:
+        """Return the trace under another title, without its source and reason: for a page that says these."""
+        return replace(self.trace, title=title or self.trace.title, source="", why="")
+
+    def render(self, form: str, model: str = "") -> str:
+        """Return it in a format: `text`, `mermaid`, `html`, `itf`, `pytest`, or `trace`, the file that `replay` reads.
+
+        The page holds the states within two steps of the history, to try something else from any of its states.
+        """
+        if form == "trace":
+            return self.replayed.text
+        if form == "text":
+            from fencepost.api.answers.traces import trace_text
+
+            return trace_text(self.trace, self.path)
+        if form == "html":
+            from fencepost.counterexamples.browser.embedded import section
+            from fencepost.counterexamples.render.html import render as page
+
+            return page(self.replayed, more=section(self.trace, self.path))
+        from fencepost.counterexamples.render import render
+
+        return render(form, self.replayed, model)
+
+    def explorer(self) -> Explorer:
+        """Return the page of the history for a notebook: step through it, and try something else."""
+        return Explorer(self.render("html"))
+
+    def save(self, file: str | File) -> None:
+        """Write it to a file that `replay` reads; raise UsageError if it cannot be written."""
+        from fencepost.counterexamples.replay import write
+
+        write(file, self.trace)
+
+    def to_dict(self) -> HistoryData:
+        """Return it as JSON: what it shows, and its steps."""
+        return {
+            "property": self.prop or None,
+            "finding": self.finding,
+            "length": self.length,
+            "steps": list(self.texts),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each state: the step that led there, and every field, also one that is called `step`."""
+        import pandas as pd
+
+        made = pd.DataFrame([dict(state.fields) for state in self.states]).rename_axis("state")
+        made.insert(0, "step", ["", *self.texts], allow_duplicates=True)
+        return made
+
+    def __str__(self) -> str:
+        return self.render("text")
+
+    def _repr_html_(self) -> str:
+        """Return the space-time diagram."""
+        from fencepost.counterexamples.render.html import figure
+
+        return figure(self.trace, self.path)
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page of a history, in a frame of its own."""
+
+    page: str
+
+    def _repr_html_(self) -> str:
+        from fencepost.counterexamples.browser.embedded import framed
+
+        return framed(self.page)
+
+
+class Histories(Mapping[str, Counterexample]):
+    """Histories by property, each made when it is asked for, and once."""
+
+    def __init__(self, found: Mapping[str, PropertyResult], make: Callable[[PropertyResult], Counterexample]) -> None:
+        self.found, self.make = found, make
+        self.made: dict[str, Counterexample] = {}
+
+    def __getitem__(self, name: str) -> Counterexample:
+        if name not in self.made:
+            self.made[name] = self.make(self.found[name])
+        return self.made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.found)
+
+    def __len__(self) -> int:
+        return len(self.found)

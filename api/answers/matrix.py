@@ -1,0 +1,173 @@
+"""A matrix of necessity as data: what text, JSON, HTML and the documentation are made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.asking.quantities import counted
+from fencepost.explorers.program.removal import Guard
+from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract_evidence import CellData, DepartureData, MatrixData, RowData
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.verdict import PropertyResult, Result
+    from fencepost.invariants.protocols import Protocol
+
+MEANING = {
+    "needed": "without it a property is violated",
+    "liveness": "without it no safety property is violated, but something does not happen in the end",
+    "bound": "it only keeps values in their domains, which would refuse the same steps",
+    "same-states": "more steps can happen without it, all between states that are reached anyway",
+    "implied": "it refuses only where other guards of its action refuse too: the same steps happen without it",
+    "not-exercised": "it never refuses at these constants",
+    "never-fires": "its action never happens at these constants, with it or without it",
+    "nothing-broke": "other states are reached without it, and no property is violated there: it may be needed for liveness, "
+    "for what no property says, at larger constants, or with wider domains where steps left one",
+    "refused": "the setting does not go with the other constants",
+    "undetermined": "the search ended without a decision",
+}
+"""What each purpose says of a row, in the order in which rows are shown."""
+
+
+def meaning_for(data: MatrixData) -> dict[str, str]:
+    """Return what the purposes say in this matrix: where the whole machine violates something, only other properties count."""
+    if not any(item["verdict"] == "violated" for item in data["properties"]):
+        return MEANING
+    return {
+        name: text.replace("a property is", "another property is")
+        .replace("no property is", "no other property is")
+        .replace("no safety property is", "no other safety property is")
+        for name, text in MEANING.items()
+    }
+
+
+def not_run(data: MatrixData) -> str:
+    """Return how many rows were not run, as a sentence; nothing if all were."""
+    left = len(data["not_run"])
+    return f"Not run: {left:,} of {counted(left + len(data['rows']), 'row')}." if left else ""
+
+
+def refuse_unfinished(found: Protocol, base: Result) -> None:
+    """Raise UsageError if the search of the whole machine did not finish."""
+    if not base.complete:
+        raise UsageError(
+            f"the whole of {found.name!r} could not be searched: {base.why_stopped}. Rows are compared with it: "
+            "give more memory, or smaller constants."
+        )
+
+
+def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
+    """Return what was found of the whole machine, with room for the rows."""
+    return {
+        "format": FORMAT,
+        "protocol": found.name,
+        "sentence": found.machine.sentence,
+        "constants": dict(ablation.constants.shown),
+        "properties": [
+            {
+                "name": item.name,
+                "sentence": item.sentence,
+                "kind": str(item.kind),
+                "verdict": str(base.of(item.name).verdict),
+                "length": _length(base.of(item.name)),
+            }
+            for item in ablation.all_properties
+        ],
+        "asked": [item.name for item in ablation.properties],
+        "distinct": base.distinct,
+        "generated": base.generated,
+        "depth": base.depth,
+        "seconds": round(base.seconds, 3),
+        "actions": [{"name": name, "fired": fired} for name, fired in base.fired.items()],
+        "rows": [],
+        "not_run": [],
+        "why_stopped": "",
+        "suspicions": {},
+    }
+
+
+def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bool = True) -> RowData:
+    """Return one row: what it is about, its purpose, a cell for each property that was asked; with `texts` its trace files."""
+    row, result = outcome.row, outcome.result
+    data: RowData = {
+        "row": row.name,
+        "condition": row.condition,
+        "sentence": row.sentence,
+        "kind": "guard" if isinstance(row, Guard) else "setting",
+        "purpose": str(outcome.purpose),
+        "broken": list(outcome.broken),
+        "grown": outcome.grown,
+        "refused": outcome.refused,
+        "alone": outcome.alone,
+        "complete": result is not None and result.complete,
+        "why": outcome.why,
+        "distinct": result.distinct if result else None,
+        "depth": result.depth if result else None,
+        "seconds": round(result.seconds, 3) if result else None,
+        "cells": {item.name: _cell(found, ablation, outcome, item, texts=texts) for item in result.properties}
+        if result
+        else {},
+        "departure": _departure(outcome),
+    }
+    if isinstance(row, Guard):
+        data["action"], data["number"], data["part"] = row.action, row.number, row.part
+    else:
+        data["constant"] = row.constant
+    return data
+
+
+def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult, *, texts: bool) -> CellData:
+    """Return a cell: a shortest trace if there is one, or how far the search went."""
+    if item.path is None:
+        if item.verdict is Verdict.HOLDS:
+            return {"verdict": str(item.verdict)}
+        return {"verdict": str(item.verdict), "depth": outcome.result.depth if outcome.result else 0}
+    trace = trace_of_cell(found, ablation, outcome, item.name)
+    plain = trace.interpreter()
+    cell: CellData = {
+        "verdict": str(item.verdict),
+        "length": item.path.length,
+        "new": item.name in outcome.broken,
+        "steps": [plain.show(step) for step in trace.steps],
+    }
+    if texts:
+        cell["trace"] = _text(trace)
+    return cell
+
+
+def trace_of_cell(found: Protocol, ablation: Ablation, outcome: Outcome, prop: str) -> Trace:
+    """Return the trace that a cell stands for."""
+    from fencepost.counterexamples.trace import trace_of
+
+    assert outcome.result is not None
+    row = outcome.row
+    return trace_of(
+        outcome.result,
+        prop,
+        title=f"{found.name} {'without guard ' if isinstance(row, Guard) else 'with '}{row.name}: {prop} is violated",
+        source=found.machine.source,
+        why=next(item.sentence for item in found.properties if item.name == prop),
+        normalize=ablation.options.normalize,
+        lookup=lambda _: found,
+        removed=row if isinstance(row, Guard) else None,
+    )
+
+
+def _text(trace: Trace) -> str:
+    """Return the file of a trace, after a replay on the plain semantics."""
+    from fencepost.counterexamples.replay import follow
+
+    return follow(trace).text
+
+
+def _departure(outcome: Outcome) -> DepartureData | None:
+    left = outcome.departure
+    return {"length": left.path.length + 1, "message": left.message} if left else None
+
+
+def _length(item: PropertyResult) -> int | None:
+    return item.path.length if item.path else None

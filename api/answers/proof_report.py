@@ -1,0 +1,230 @@
+"""What came of a proof: verdicts, how far they reach, and what breaks an induction; as JSON and as a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.results import FORMAT, table
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.model.language.interpreter import Path, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from fencepost.api.answers.contract_evidence import ProveData
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.explorers.verdict import Verdict
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Property
+
+ANY_STATE = "any state"
+"""What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
+
+
+@dataclass(frozen=True)
+class ProveResult:
+    """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
+
+    `lemmas` are the conjuncts that were found to make it inductive, in words.
+    """
+
+    found: Protocol
+    constants: Constants
+    properties: tuple[Property, ...]
+    settings: Settings
+    proof: Proof
+    reachable: str = ""
+    lemmas: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """What the counterexample shows, as a clause."""
+        if self.proof.history is not None:
+            return f"{self.proof.history.violates} is violated"
+        return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the verdicts."""
+        return self.proof.verdict
+
+    @cached_property
+    def text(self) -> str:
+        """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+        return report_text(self)
+
+    def to_dict(self) -> ProveData:
+        """Return what `prove --json` prints."""
+        return report_data(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {"property": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
+            for item in self.proof.findings
+        ]
+        return pd.DataFrame(rows, columns=["property", "kind", "verdict", "why"]).set_index("property")
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.verdict, item.why) for item in self.proof.findings]
+        return table(f"{self.found.name}: {self.verdict} by {self.proof.method}", ("property", "verdict", "why"), rows)
+
+
+def path_of_history(report: ProveResult) -> Path:
+    """Return the run that z3 found, replayed on the plain semantics. Raises MismatchError if it does not violate anything."""
+    from fencepost.explorers.symbolic.replays import replay
+
+    assert report.proof.history is not None
+    return replay(report.found.machine, report.proof.history, report.properties)
+
+
+def values_text(report: ProveResult) -> str:
+    """Return what the constants that have any value are in the counterexample; nothing if there are none."""
+    pair = report.proof.pair
+    values = pair.constants if pair is not None else {}
+    return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)
+
+
+def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
+    """Yield the lines that say how far the verdicts reach: (label, text)."""
+    proof, settings = report.proof, report.settings
+    yield "method", proof.method
+    yield "unbounded", unbounded_of(settings)
+    others = report.constants.shown.keys() - _told(report.constants, settings).keys() - settings.lifted.keys()
+    yield (
+        "bounded",
+        bounded_of(report.constants, settings) + (", other switches as they are by default" if others else ""),
+    )
+    steps = counted(proof.moves, "step")
+    branches = f", {counted(proof.branches, 'branch', 'branches')} followed both ways" if proof.branches else ""
+    yield "questions", f"{steps}{branches}, {counted(proof.queries, 'question')} to z3"
+    kept = " (kept from before)" if proof.cached else ""
+    yield "time", f"{show_seconds(proof.seconds)}, {show_seconds(proof.solver_seconds)} of processor time in z3{kept}"
+    if proof.forgotten:
+        yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
+    for action, whats in proof.cuts.items():
+        where = f"{action}: " if action else ""
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and nothing is said of runs with one"
+
+
+def unbounded_of(settings: Settings) -> str:
+    """Return which constants have any value, and the number of steps if the method is induction."""
+    words = [name if most is None else f"{name} (64 bits)" for name, most in settings.lifted.items()]
+    return (
+        ", ".join([*([] if settings.depth is not None or settings.everywhere else ["the number of steps"]), *words])
+        or "nothing"
+    )
+
+
+def bounded_of(constants: Constants, settings: Settings) -> str:
+    """Return the constants that stay as they are; switches and choices that are as they are by default are left out."""
+    return " ".join(f"{name}={str(value).lower()}" for name, value in _told(constants, settings).items()) or "nothing"
+
+
+def _told(constants: Constants, settings: Settings) -> dict[str, Any]:
+    declared = constants.declared()
+    return {
+        name: value
+        for name, value in constants.shown.items()
+        if name not in settings.lifted
+        and (not declared[name].spellings() or value != declared[name].show(declared[name].default))
+    }
+
+
+def trace_of(report: ProveResult) -> Trace:
+    """Return the run that z3 found as a trace."""
+    from fencepost.counterexamples.trace import Trace
+
+    history, path = report.proof.history, path_of_history(report)
+    assert history is not None
+    prop = next(item for item in report.properties if item.name == history.violates)
+    constants = report.found.machine.set_constants(history.constants)
+    title = f"{report.found.name}: {report.summary}"
+    return Trace(title, report.found, constants, prop, path.steps, initial=history.first or None)
+
+
+def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
+    """Return the step that breaks an induction as a trace that starts anywhere."""
+    from fencepost.counterexamples.trace import Trace
+
+    pair = report.proof.pair
+    assert pair is not None
+    machine = report.found.machine
+    step = Step(machine.action(pair.action), pair.args)
+    name = report.proof.broken[0].broken[0]
+    prop = next((item for item in report.properties if item.name == name), None)
+    trace = Trace(report.summary, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
+    return trace, Path(pair.before, (step,), (pair.before, pair.after))
+
+
+def report_text(report: ProveResult) -> str:
+    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+    from fencepost.counterexamples.history import states_text
+    from fencepost.counterexamples.trace import RULE
+
+    if report.proof.history is not None:
+        from fencepost.counterexamples.replay import follow
+
+        return follow(trace_of(report)).text
+    if report.proof.pair is None or not report.proof.pair.action:
+        return ""
+    trace, path = pair_trace(report)
+    plain = trace.interpreter()
+    head = [
+        "format: induction 1",
+        f"title: {report.found.name}: {report.summary}",
+        f"protocol: {report.found.name}",
+        f"constants: {trace.constants_text}",
+        f"unbounded: {unbounded_of(report.settings)}",
+        f"properties: {' '.join(item.name for item in report.properties)}",
+        f"breaks: {' '.join(report.proof.broken[0].broken)}",
+        f"reachable: {report.reachable or 'not asked'}",
+    ]
+    return "\n".join(
+        [
+            *head,
+            RULE,
+            plain.show(trace.steps[0]),
+            RULE,
+            states_text(trace, path, start=ANY_STATE, ending=report.summary),
+        ]
+    )
+
+
+def report_data(report: ProveResult) -> ProveData:
+    """Return the report as JSON."""
+    proof, settings = report.proof, report.settings
+    found: ProveData = {
+        "format": FORMAT,
+        "protocol": report.found.name,
+        "constants": {name: value for name, value in report.constants.shown.items() if name not in settings.lifted},
+        "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
+        "method": proof.method,
+        "verdict": str(proof.verdict),
+        "properties": [
+            {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
+            for item in proof.findings
+        ],
+        "steps": proof.moves,
+        "branches": proof.branches,
+        "questions": proof.queries,
+        "seconds": round(proof.seconds, 3),
+        "solver_seconds": round(proof.solver_seconds, 3),
+        "cached": proof.cached,
+        "why_stopped": proof.why_stopped,
+        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "havoc_loops": list(proof.forgotten),
+        "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
+        "lemmas": list(report.lemmas),
+    }
+    if proof.pair is not None and proof.pair.action:
+        found["counterexample"] = {"text": report_text(report), "reachable": report.reachable}
+    if proof.history is not None:
+        found["counterexample"] = {"text": report_text(report)}
+    return found

@@ -1,0 +1,253 @@
+"""What a check found, for programs: typed, immutable, and as JSON in the words of the contract.
+
+Names have dashes in JSON; constants are spelt as they are set.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from fencepost.api.answers.counterexample import Counterexample, Histories
+from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.answers.warned import warnings_of
+from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.program.ir.unshared import unshared_bounds
+from fencepost.explorers.verdict import Cause, Result, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    from fencepost.api.answers.contract import BoundData, CheckData, PropertyData
+    from fencepost.api.answers.growing import Growth
+    from fencepost.api.asking.targets import Question
+    from fencepost.explorers.program.ir.oversights import ModelWarning
+    from fencepost.explorers.verdict import BoundCount, PropertyResult
+
+FORMAT = 1
+
+
+Data = TypeVar("Data")
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Data]):
+    """What was found, with its JSON beside it."""
+
+    data: Data = field(repr=False, compare=False)
+
+    def to_dict(self) -> Data:
+        """Return what `--json` prints."""
+        return deepcopy(self.data)
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return rows as a table of HTML."""
+    cells = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
+
+
+@dataclass(frozen=True)
+class CheckResult(Result):
+    """What a check found: verdict, properties, counts, coverage, and a history for every violation and witness.
+
+    `fired` says how often each action happened, `guards` how often each guard was the first of its action to refuse.
+    """
+
+    question: Question = field(kw_only=True, repr=False)
+    normalize: bool = field(kw_only=True, default=True)
+    growth: Growth | None = field(kw_only=True, default=None)
+    """What raising the bounds has shown, where that was asked for."""
+    verdict: Verdict = field(kw_only=True)
+    cause: Cause | None = field(kw_only=True, default=None)
+    """What made the search stop before its end; None if nothing did."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether no state can have been left out."""
+        return not self.omission
+
+    @cached_property
+    def bounds_reached(self) -> tuple[BoundCount, ...]:
+        """The bounds that cut off a step which all guards of the protocol let happen: what holds, holds below them."""
+        return tuple(item for item in self.bounds if item.reached)
+
+    @cached_property
+    def bounds_unshared(self) -> frozenset[str]:
+        """The bounds that nothing but their own guards depends on: larger values of one that was not reached add no state."""
+        found = self.question.protocol
+        return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
+
+    @cached_property
+    def violated(self) -> tuple[PropertyResult, ...]:
+        """The properties that are violated, the one with the shortest history first."""
+        found = [item for item in self.properties if item.verdict is Verdict.VIOLATED and item.path is not None]
+        return tuple(sorted(found, key=lambda item: item.path.length if item.path else 0))
+
+    @cached_property
+    def traces(self) -> Mapping[str, Counterexample]:
+        """The histories by property: of violations, of witnesses that were reached, and of the most that something costs."""
+        return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
+
+    @property
+    def trace(self) -> Counterexample | None:
+        """The history of the first violation, or else of the first worst case; None if there is neither."""
+        if self.violated:
+            return self.traces[self.violated[0].name]
+        worst = (item.name for item in self.properties if item.is_worst_case)
+        return next((self.traces[name] for name in worst), None)
+
+    @cached_property
+    def end(self) -> Counterexample | None:
+        """The history that leads to a state without a successor, if it was asked for and there is one."""
+        from fencepost.counterexamples.trace import trace_of_path as made_of
+
+        if self.deadlock is None:
+            return None
+        asked = self.question
+        made = made_of(
+            asked.protocol, asked.constants, None, self.deadlock, version=asked.version, normalize=self.normalize
+        )
+        return Counterexample(made, self.deadlock)
+
+    def _trace(self, item: PropertyResult) -> Counterexample:
+        assert item.path is not None
+        asked = self.question
+        made = trace_of_path(
+            asked.protocol,
+            asked.constants,
+            item.name,
+            item.path,
+            version=asked.version,
+            normalize=self.normalize,
+            item=item,
+        )
+        return Counterexample(made, item.path)
+
+    @cached_property
+    def warnings(self) -> tuple[ModelWarning, ...]:
+        """What makes the answer look better than it is: of the model's text, and of what the search found."""
+        return warnings_of(self.question, self, normalize=self.normalize)
+
+    def to_dict(
+        self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
+    ) -> CheckData:
+        """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave.
+
+        Without `warn` no warnings are looked for.
+        """
+        files = files or {}
+        data: CheckData = {
+            "format": FORMAT,
+            "protocol": self.protocol,
+            "constants": dict(self.constants),
+            "engine": self.engine,
+            "workers": self.workers,
+            "verdict": str(self.verdict),
+            "complete": self.complete,
+            "exact": self.exact,
+            "why_stopped": self.why_stopped,
+            "distinct": self.distinct,
+            "generated": self.generated,
+            "depth": self.depth,
+            "seconds": round(self.seconds, 4),
+            "properties": [self._property(item, files) for item in self.properties],
+            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
+            "guards": [
+                {"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards
+            ],
+            "bounds_reached": [_bound(item) for item in self.bounds_reached],
+            "bounds_not_reached": [item.constant for item in self.bounds if not item.reached],
+            "deadlocks": self.deadlocks,
+            "levels": list(self.levels),
+            "omission": self.omission,
+            "notes": list(self.notes),
+            "compiled": [
+                {
+                    "tier": item.tier,
+                    "kept": item.kept,
+                    "seconds": round(item.seconds, 4),
+                    "peak_memory_bytes": item.memory,
+                }
+                for item in self.compiled
+            ],
+            "store_bytes": self.store_bytes,
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+        if warn:
+            data["warnings"] = [{"kind": item.kind, "about": item.about, "text": item.text} for item in self.warnings]
+        if self.growth is not None:
+            data["growth"] = self.growth.to_dict()
+        if expected is not None:
+            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
+        return data
+
+    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> PropertyData:
+        found: PropertyData = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
+        if item.path is not None:
+            found["length"] = item.path.length
+        if item.kind.over_behaviours:
+            _add_behaviour(found, item)
+        if item.verdict is not Verdict.VIOLATED and not item.is_worst_case:
+            return found
+        trace = self.traces[item.name] if item.path else None
+        if item.verdict is Verdict.VIOLATED:
+            found["culprit"] = trace.culprit if trace else ""
+        found["trace"], found["steps"] = files.get(item.name), list(trace.texts) if trace else []
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {
+                "property": item.name,
+                "kind": str(item.kind),
+                "verdict": str(item.verdict),
+                "length": item.path and item.path.length,
+            }
+            for item in self.properties
+        ]
+        return (
+            pd.DataFrame(rows, columns=["property", "kind", "verdict", "length"])
+            .set_index("property")
+            .astype({"length": "Int64"})
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table of the properties, and the diagram of the first violation."""
+        rows = [(item.name, item.kind, item.verdict, item.path.length if item.path else "") for item in self.properties]
+        constants = " ".join(f"{name}={str(value).lower()}" for name, value in self.constants.items())
+        partial = "" if self.complete else f" Partial: {self.why_stopped}."
+        trace = self.trace
+        summary = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"
+        title = f"{self.protocol}: {self.verdict}"
+        page = table(title, ("property", "kind", "verdict", "states"), rows)
+        return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
+
+
+def _bound(item: BoundCount) -> BoundData:
+    """Return what is said of a bound that was reached."""
+    found: BoundData = {"constant": item.constant, "value": item.value, "refused": item.states}
+    if item.at_least:
+        found["at_least"] = True
+    if item.together:
+        found["together"] = True
+    return found
+
+
+def _add_behaviour(found: PropertyData, item: PropertyResult) -> None:
+    """Add what is said of a property of whole behaviours beside its verdict."""
+    if item.path is not None:
+        found["for"], found["loop"] = dict(item.values), item.path.loop
+    if item.cost is not None:
+        cost = item.cost
+        found["worst"] = str(cost.reach) if cost.worst is None else cost.worst
+        found["best"], found["bound"], found["unit"] = cost.best, cost.bound, cost.unit
+    if item.note:
+        found["note"] = item.note

@@ -1,0 +1,181 @@
+"""Arguments of the calls of the API: each of the type that its annotation says, and none that could be meant for a constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
+from functools import wraps
+from inspect import signature
+from math import inf
+from numbers import Integral, Real
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from fencepost.api.asking.places import errors_of_models
+from fencepost.api.asking.watching import Watch
+from fencepost.explorers.verdict import make_sure_number
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.model.language.machine import Machine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LEAST = {
+    "budget": 0,
+    "depth": 0,
+    "grow": 0,
+    "k": 1,
+    "max_depth": 1,
+    "max_pairs": 1,
+    "max_states": 1,
+    "memory": 0,
+    "min_isr": 1,
+    "reach": 0,
+    "replicas": 1,
+    "seed": 0,
+    "timeout": 0,
+    "until": 0,
+    "walks": 1,
+    "within": 0,
+    "workers": 0,
+}
+"""The least that numbers may be, by name."""
+FINITE = ("memory", "timeout", "within")
+"""Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
+
+_GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
+"""The call that is being made, and the names of its own arguments that it was given."""
+
+
+def call(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function a call of the API: its arguments are looked at first, and errors in a user's model say where they are."""
+    known = signature(function)
+    name = function.__name__
+
+    @wraps(function)
+    def made(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = known.bind(*args, **kwargs)
+        for argument, value in given.arguments.items():
+            parameter = known.parameters[argument]
+            kind = str(parameter.annotation)
+            several = parameter.kind is parameter.VAR_POSITIONAL
+            given.arguments[argument] = (
+                tuple(_looked_at(argument, kind, item) for item in value)
+                if several
+                else _looked_at(argument, kind, value)
+            )
+        named = frozenset(
+            item for item in given.arguments if known.parameters[item].kind is known.parameters[item].KEYWORD_ONLY
+        )
+        token = _GIVEN.set((name, named))
+        try:
+            with errors_of_models():
+                return function(*given.args, **given.kwargs)
+        finally:
+            _GIVEN.reset(token)
+
+    return made
+
+
+def refuse_taken(machine: Machine, constants: object) -> None:
+    """Raise UsageError for an argument of the call that is made whose name a constant has too, unless `constants` name that."""
+    name, given = _GIVEN.get()
+    for item in machine.constants.declared():
+        if (
+            item in given
+            and not isinstance(constants, Constants)
+            and not (isinstance(constants, Mapping) and item in constants)
+        ):
+            raise UsageError(
+                f"{name}() was given {item}=, an argument of its own, and protocol {machine.name!r} has a constant {item!r}: "
+                f"write constants={{{item!r}: VALUE}} for the constant, beside {item}= if that is meant too."
+            )
+
+
+def _looked_at(name: str, annotation: str, value: Any) -> Any:
+    """Return an argument as the call takes it; raise UsageError if it is not of the type that is annotated."""
+    kind = annotation.removesuffix(" | None")
+    if value is None and kind != annotation:
+        return value
+    if kind in ("int", "float"):
+        fractions = kind == "float" or name == "memory"
+        if value is None or isinstance(value, bool):
+            raise _refused(name, value, "a number" if fractions else "a whole number")
+        if isinstance(value, Real):  # numbers of other libraries, such as NumPy's
+            value = int(value) if isinstance(value, Integral) else float(value)
+        make_sure_number(name, value, LEAST[name], fractions=fractions)
+        if name in FINITE and value == inf:
+            raise _refused(name, value, "a number that is not infinite")
+    elif kind in _LISTS:
+        of, words = _LISTS[kind]
+        items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (None,)
+        if not all(isinstance(item, of) for item in items):
+            raise _refused(name, value, words)
+        return items
+    elif kind in _KINDS:
+        is_so, words = _KINDS[kind]
+        if not is_so(value):
+            raise _refused(name, value, words)
+        if kind == "Mapping[str, int]":
+            return {item: int(number) for item, number in value.items()}
+    return value
+
+
+def _refused(name: str, value: object, words: str) -> UsageError:
+    return UsageError(f"{name} was given {value!r}: write {words}.")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_by_name(value: object) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(item, str) for item in value)
+
+
+def _are_numbers(value: Any) -> bool:
+    return _is_by_name(value) and all(map(_is_whole, value.values()))
+
+
+def _are_lists(value: Any) -> bool:
+    return _is_by_name(value) and all(
+        isinstance(item, Iterable) and not isinstance(item, str) for item in value.values()
+    )
+
+
+def _is_cluster(value: Any) -> bool:
+    from fencepost.explorers.spark.session import Cluster
+
+    return isinstance(value, Cluster)
+
+
+_LISTS: dict[str, tuple[type, str]] = {
+    "Iterable[str]": (str, "a list of names"),
+    "Iterable[Property]": (Property, "a tuple of what @always, @step(...) and @sometimes return"),
+}
+"""By annotation: what an argument has several of, and what to write instead. A text is a list of one."""
+_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "str": (lambda value: isinstance(value, str), "text"),
+    "bool": (lambda value: isinstance(value, bool), "True or False"),
+    "str | Path": (lambda value: isinstance(value, str | PathLike), "a path"),
+    "Mapping[str, Any]": (_is_by_name, "a dictionary of constants by name"),
+    "Mapping[str, Any] | Constants": (
+        lambda value: isinstance(value, Constants) or _is_by_name(value),
+        "a dictionary of constants by name",
+    ),
+    "Mapping[str, int]": (_are_numbers, "a dictionary of whole numbers by name"),
+    "Mapping[str, Iterable[Any]]": (_are_lists, "a dictionary of lists of values, by the name of a constant"),
+    "Watch | Callable[[Event], None]": (
+        lambda value: isinstance(value, Watch) or callable(value),
+        "a function that takes events",
+    ),
+    "Cluster": (_is_cluster, "Cluster(...), which fencepost.api has"),
+    "Callable[[], bool]": (callable, "a function that returns true once it is enough"),
+}
+"""By annotation: whether an argument is of this type, and what to write instead."""

@@ -1,0 +1,114 @@
+"""Progress events of running work for a caller, and cancellation by a caller."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.api.asking.quantities import show_seconds
+from fencepost.explorers.cache_folder import lasts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    from fencepost.explorers.native.store import Progress
+
+LONG = 2.0
+"""Seconds of compiling that are worth a word."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is being done just now, and how far it is: states of a search, or steps of walks and questions of proofs.
+
+    Figures that mean nothing for what is being done are 0.
+    """
+
+    text: str
+    done: int = 0
+    of: int = 0
+    distinct: int = 0
+    depth: int = 0
+    seconds: float = 0.0
+
+
+class Watch:
+    """Somebody who watches work go on. This one hears nothing; the command line's shows it on the terminal."""
+
+    live = False
+    """Whether what is spun is seen at once."""
+
+    def note(self, text: str) -> None:
+        """Take a line for the user's information."""
+
+    def spin(self, text: str) -> None:
+        """Take what is being done just now."""
+
+    def clear(self) -> None:
+        """Take notice that nothing is being done any more."""
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Take what is being done for as long as it takes."""
+        self.note(text)
+        yield
+
+    def compiling(self, name: str) -> AbstractContextManager[None]:
+        """Take what is compiled, for as long as it takes."""
+        return self.busy(f"compiling {name} ...{' (kept for the next time)' if lasts() else ''}")
+
+    def compiled(self, name: str, seconds: float) -> None:
+        """Take how long compiling took, and that it was long."""
+        long = (
+            ", which is long: its code is kept, and is there at once the next time"
+            if seconds > LONG and lasts()
+            else ""
+        )
+        self.note(f"compiled {name} in {show_seconds(seconds)}{long}")
+
+    def optimized(self, name: str, seconds: float) -> None:
+        """Take how long optimizing the code took while it was in use, which is worth a word only if it was long."""
+        if seconds > LONG:
+            self.compiled(name, seconds)
+
+    def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
+        """Return what a search is to call while it runs, or None if nobody would see it."""
+        return None
+
+    def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
+        """Return what random walks are to call while they go on, or None if nobody would see it."""
+        return None
+
+
+class Listener(Watch):
+    """A watch that calls a function with every event."""
+
+    live = True
+
+    def __init__(self, listen: Callable[[Event], None]) -> None:
+        self.listen = listen
+
+    def note(self, text: str) -> None:
+        """Pass on a line."""
+        self.listen(Event(text))
+
+    def spin(self, text: str) -> None:
+        """Pass on what is being done."""
+        self.listen(Event(text))
+
+    def telling(self, title: str) -> Callable[[Progress], None]:
+        """Return what passes on how far a search is."""
+        return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
+
+    def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
+        """Return what passes on how many walks are done."""
+        return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
+
+
+def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
+    """Return who watches: a watch, a function that takes events, or nobody."""
+    if progress is None:
+        return Watch()
+    return progress if isinstance(progress, Watch) else Listener(progress)

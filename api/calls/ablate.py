@@ -1,0 +1,359 @@
+"""Which guarantee depends on which guard: a protocol without each of its guards, and with each switch turned, as a matrix."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.results import Answer, table
+from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.targets import Question, ask, parse_setting
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
+from fencepost.api.kept import Kept
+from fencepost.api.shaped import is_row
+from fencepost.explorers.interrupts import Signals, cancelled_by
+from fencepost.explorers.memory import default_memory
+from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.program.removal import Guard
+from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import UnkeptError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from fencepost.api.answers.contract_evidence import MatrixData, RowData
+    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.verdict import Result
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+LEAST_STATES = 1_000_000
+"""States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
+UNKEPT = "a finished row could not be kept"
+TIMES = 4
+"""A row may take so many times the states of the whole machine, unless `max_states` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What became of a property in a row; `trace` is the file of its shortest violation, empty where there is none."""
+
+    verdict: Verdict
+    length: int | None
+    steps: tuple[str, ...]
+    trace: str
+
+
+@dataclass(frozen=True)
+class MatrixRow:
+    """A guard that was removed, or a constant that was set otherwise: what it asks for, what it is for, what breaks."""
+
+    name: str
+    condition: str
+    purpose: str
+    broken: tuple[str, ...]
+    distinct: int | None
+    why: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class AblateResult(Answer["MatrixData"]):
+    """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
+
+    protocol: str
+    constants: Mapping[str, Any]
+    asked: tuple[str, ...]
+    distinct: int
+    depth: int
+    rows: tuple[MatrixRow, ...]
+    not_run: tuple[str, ...]
+    why_stopped: str
+    suspicions: Mapping[str, tuple[str, ...]] = field(repr=False)
+
+    @classmethod
+    def of(cls, data: MatrixData) -> AblateResult:
+        """Return a matrix that is given as JSON."""
+        return cls(
+            data=data,
+            protocol=data["protocol"],
+            constants=MappingProxyType(data["constants"]),
+            asked=tuple(data["asked"]),
+            distinct=data["distinct"],
+            depth=data["depth"],
+            rows=tuple(_row(item) for item in data["rows"]),
+            not_run=tuple(data["not_run"]),
+            why_stopped=data["why_stopped"],
+            suspicions=MappingProxyType({name: tuple(found) for name, found in data["suspicions"].items()}),
+        )
+
+    def row(self, name: str) -> MatrixRow:
+        """Return one row."""
+        return next(item for item in self.rows if item.name == name)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each guard and setting, with the length of the shortest violation of each property."""
+        import pandas as pd
+
+        rows = [(item.purpose, item.condition, item.distinct) for item in self.rows]
+        lengths = [
+            [item.cells[name].length if name in item.cells else None for name in self.asked] for item in self.rows
+        ]
+        own = pd.DataFrame(rows, columns=["purpose", "condition", "states"]).astype({"states": "Int64"})
+        found = pd.DataFrame(lengths, columns=list(self.asked)).astype("Int64")
+        return pd.concat([own, found], axis="columns").set_axis(pd.Index([item.name for item in self.rows], name="row"))
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.purpose, item.condition, ", ".join(item.broken)) for item in self.rows]
+        return table(f"{self.protocol}: {counted(len(rows), 'row')}", ("row", "purpose", "condition", "breaks"), rows)
+
+
+def _row(data: RowData) -> MatrixRow:
+    cells = {
+        name: Cell(Verdict(item["verdict"]), item.get("length"), tuple(item.get("steps", ())), item.get("trace", ""))
+        for name, item in data["cells"].items()
+    }
+    return MatrixRow(
+        data["row"],
+        data["condition"],
+        data["purpose"],
+        tuple(data["broken"]),
+        data["distinct"],
+        data["why"],
+        MappingProxyType(cells),
+    )
+
+
+@call
+def ablate(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    guards: Iterable[str] = (),
+    also: Mapping[str, Iterable[Any]] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    max_states: int | None = None,
+    memory: int | None = None,
+    normalize: bool = True,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    liveness: bool = False,
+    cluster: Cluster | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> AblateResult:
+    """Search a protocol without each of its guards in turn, and with each switch turned, and say what that breaks.
+
+    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are rows at a
+    time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what must happen in the end
+    is asked too without guards and with settings that nothing else depends on. With `cluster` rows are explored on Spark.
+    """
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more)
+    )
+    if liveness:
+        eventual_properties(question)
+        question = with_safety(question)
+    _look_at_properties(question)
+    workers = workers or os.cpu_count() or 1
+    usable = memory or default_memory()
+    options = Options(
+        workers=workers,
+        normalize=normalize,
+        budget=budget,
+        max_states=max_states,
+        memory=usable // workers if usable else None,
+    )
+    rows = chosen_rows(question, tuple(guards), also or {})
+    source = source_of(question, options, masked=True)
+    kept = _kept(question, source, options, checkpoint, resume=resume)
+    watch = watched(progress)
+    matrix = _Matrix(question, options, watch, kept, cluster, memory // workers if memory and cluster else 0)
+    with cancelled_by(cancel):
+        behaviours = partial(judge_whole, question, options, watch) if liveness else None
+        try:
+            data, judged = matrix.explore(rows, source, behaviours, whole=not guards)
+        except UnkeptError as error:
+            error.found = AblateResult.of(error.found)
+            raise
+        if judged is not None:
+            judge_liveness(question, data, judged, options, watch)
+            data["suspicions"] = data["suspicions"] and suspicions(data)
+    return AblateResult.of(data)
+
+
+def _look_at_properties(question: Question) -> None:
+    """Raise UsageError if a guard cannot be needed for any of the properties that are asked."""
+    chosen, found = question.properties, question.protocol
+    if any(item.kind.must_hold for item in chosen):
+        return
+    known = [item.name for item in found.every_property if item.kind.must_hold]
+    given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
+    write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
+    if known and any(item.kind is Kind.LEADS_TO for item in chosen):
+        write = f"{write} With --liveness what must happen in the end is asked too."
+    raise UsageError(
+        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such property is "
+        f"among them. Leave --property out, or {write}"
+        if chosen != found.properties and known
+        else f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be needed: {write}"
+    )
+
+
+def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
+    """Return the rows that are asked for: the named guards and settings, or everything."""
+    from fencepost.explorers.evidence.rows import rows_of, settings
+    from fencepost.explorers.program.removal import find_guard
+
+    machine = question.protocol.machine
+    more = {
+        name: tuple(parse_setting(machine, "also", f"{name}={str(value).lower()}")[1] for value in values)
+        for name, values in also.items()
+    }
+    if not guards:
+        return rows_of(machine, question.constants, more)
+    named = {item.name: item for item in settings(question.constants, more)}
+    rows = [named[name] if name in named else find_guard(machine, name) for name in guards]
+    rows += [item for item in named.values() if item.value in more.get(item.constant, ())]
+    return tuple(dict.fromkeys(rows))
+
+
+def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
+    """Return where finished rows are kept; raise UsageError if there are none to continue from.
+
+    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles that.
+    """
+    limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
+    asked_for = [item.name for item in question.properties]
+    machine, asked = question.protocol.machine, question.properties
+    model = [source.question(question.constants), *texts(machine, asked), *ends(machine, asked)]
+    parts = (question.name, repr(question.constants), repr(asked_for), repr(limits), *model)
+    return Kept(checkpoint, "\n".join(parts), is_row, resume=resume, begun=resume)
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """The rows of a matrix that are explored, taken from a checkpoint, or left out: with the whole machine before them."""
+
+    question: Question
+    options: Options
+    watch: Watch
+    kept: Kept
+    cluster: Cluster | None
+    row_memory: int
+    """Bytes for each row on the cluster; 0: a share of what the executor's machine has."""
+
+    def explore(
+        self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
+    ) -> tuple[MatrixData, Result | None]:
+        """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
+
+        Where the whole machine's behaviours are judged, that comes before the rows, and what was found of them is returned too.
+        Raises UnkeptError with what was found so far where a row cannot be kept.
+        """
+        from fencepost.api.answers.matrix import refuse_unfinished, whole_data
+        from fencepost.explorers.evidence.ablation import Ablation
+
+        found, watch = self.question.protocol, self.watch
+        kernels = kernels_of(self.question, source, watch)
+        finished = self.kept.recall_all([row.name for row in rows if not self._is_refused(row)], "row", watch)
+        ablation = Ablation(found.machine, self.question.constants, self.question.properties, self.options, kernels)
+        with watch.busy(f"{found.name}: the whole protocol"):
+            base = ablation.explore_whole()
+        data = whole_data(found, ablation, base)
+        if ended_by_signal(base.why_stopped):
+            return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched")), None
+        refuse_unfinished(found, base)
+        judged = behaviours() if behaviours else None
+        if judged is not None and ended_by_signal(judged.why_stopped):
+            return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged
+        if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
+            why = "the whole protocol violates every property that was asked, so there is none left to lose"
+            return _nothing_run(data, rows, why), judged
+        ablation.options = replace(
+            self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)
+        )
+        unkept = None
+        try:
+            why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
+        except UnkeptError as error:
+            unkept, why = error, UNKEPT
+        data["rows"] = [finished[row.name] for row in rows if row.name in finished]
+        data["not_run"] = [row.name for row in rows if row.name not in finished]
+        data["why_stopped"] = why
+        data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
+        if unkept is not None:
+            unkept.found = data
+            raise unkept
+        return data, judged
+
+    def _is_refused(self, row: Row) -> bool:
+        """Say whether the machine refuses a setting. Such a row is not kept: what it says is said at once, by the machine as it is."""
+        machine = self.question.protocol.machine
+        if machine.refuse is None or isinstance(row, Guard):
+            return False
+        return bool(machine.refuse(machine.constants(**row.values(self.question.constants))))
+
+    def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, RowData]) -> str:
+        """Explore the rows that are not finished; return why that ended early, or an empty string."""
+        from fencepost.api.answers.matrix import row_data
+        from fencepost.explorers.evidence.ablation import explore_rows
+
+        found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)
+
+        def done(row: Row, made: RowData) -> None:
+            finished[row.name] = made
+            if cause_of(made["why"]) is not Cause.MEMORY and not self._is_refused(row):
+                try:
+                    self.kept.keep(row.name, made)
+                except UnkeptError:
+                    ablation.ask(UNKEPT)
+                    raise
+            watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
+
+        def done_here(outcome: Outcome) -> None:
+            if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):
+                done(outcome.row, row_data(found, ablation, outcome))
+
+        if self.cluster is None:
+            with watch.busy(f"{found.name}: {counted(len(waiting), 'row')}"), Signals(ablation.ask):
+                explore_rows(ablation, waiting, self.options.workers, done_here)
+            why: str = ablation.stop_asked
+            return why
+        if not waiting:
+            return ""
+        from fencepost.api.remote_rows import explore_on, plan_of
+
+        plan, known = plan_of(self.question, ablation, self.row_memory), len(finished)
+        try:
+            return explore_on(self.cluster, plan, waiting, done, watch)
+        except UsageError as error:
+            if isinstance(error, UnkeptError) or len(finished) == known:
+                raise
+            return Reason(str(error).rstrip("."), Cause.ERROR)
+
+
+def _nothing_run(data: MatrixData, rows: tuple[Row, ...], why: str) -> MatrixData:
+    """Return a matrix whose rows were not begun, and why."""
+    data["not_run"], data["why_stopped"] = [row.name for row in rows], why
+    return data

@@ -1,0 +1,213 @@
+"""What a real cluster's metadata log shows, judged by the guarantees: read by Kafka's own classes, followed on Spark."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from fencepost.api.answers.results import Answer, table
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.watching import Event, watched
+from fencepost.api.files import beside, write_text
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pandas as pd
+    from fencepost.api.answers.contract import AuditData, AuditFinding
+    from fencepost.api.asking.watching import Watch
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.kafka.audit.findings import Severity
+    from fencepost.kafka.audit.pipeline import Settings
+    from fencepost.kafka.audit.report import Asked
+
+MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
+"""Settings of Spark unless others are given: what ten million records need on one machine."""
+
+
+@dataclass(frozen=True)
+class _Led:
+    """The partition whose history is to become a trace, the file of that, and the offset at which it ends."""
+
+    partition: str
+    file: Path
+    until: int | None
+
+
+@dataclass(frozen=True)
+class AuditResult(Answer["AuditData"]):
+    """What an audit found: the worst findings, and whether parts of the log could not be read."""
+
+    verdict: str
+    findings: tuple[AuditFinding, ...]
+    unread: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: AuditData) -> AuditResult:
+        """Return what is given as JSON."""
+        unread = tuple(note["text"] for note in data["notes"] if note["unread"])
+        return cls(data, data["verdict"], tuple(data["findings"]), unread)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each finding."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.findings))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (item["severity"], f"{item['topic']}-{item['partition']}", item["sort"], item["text"])
+            for item in self.findings
+        ]
+        return table(f"audit: {self.verdict}", ("severity", "partition", "finding", "what"), rows)
+
+
+@call
+def audit(
+    *paths: str | Path,
+    output: str | Path | None = None,
+    resume: bool = False,
+    severity: Severity = "low",
+    within: float = 60.0,
+    min_isr: int = 1,
+    partition: str | None = None,
+    trace: str | Path | None = None,
+    until: int | None = None,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    cluster: Cluster | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> AuditResult:
+    """Read the metadata log of a cluster, follow every partition through it, and say what broke an invariant or came near a loss.
+
+    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh prints.
+    `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds. `within` is how many seconds
+    after a change of min ISR or of the leader the next one is suspicious; `min_isr` is min.insync.replicas of server.properties.
+    `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
+    `replication` with what the brokers must have done in between.
+    """
+    from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
+    from fencepost.kafka.audit.findings import SEVERITIES
+    from fencepost.kafka.audit.pipeline import Settings
+    from fencepost.kafka.audit.report import Asked
+
+    look_for_spark()
+    look_for_java()
+    if not paths:
+        raise UsageError(
+            "no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints."
+        )
+    if severity not in SEVERITIES:
+        raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
+    if (partition is None) is not (trace is None) or (until is not None and trace is None):
+        raise UsageError(
+            "--partition, --trace and --until go together: write --partition TOPIC-NUMBER --trace FILE [--until OFFSET]."
+        )
+    led = None if partition is None else _Led(partition, Path(str(trace)), until)
+    folder = _folder(Path(output) if output else None, resume=resume)
+    cluster = cluster or Cluster()
+    cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
+    try:
+        with cancelled_by(cancel):
+            data, text = _audited(
+                [Path(path) for path in paths], folder, (kafka, Path(jars) if jars else None), Settings(int(within * 1000), min_isr),
+                Asked(severity), cluster, watched(progress), led, resume=resume,
+            )  # fmt: skip
+        result = AuditResult.of({**data, "output": str(output) if output else None})
+        if led:
+            with beside(result):
+                write_text(led.file, text)
+        return result
+    finally:
+        if not output:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(output: Path | None, *, resume: bool) -> Path:
+    """Return the folder to work in; raise UsageError where it holds something else, or an audit and `resume` was not asked for."""
+    if output is None:
+        if resume:
+            raise UsageError("--resume was given without an audit to continue: write --output DIR --resume.")
+        return Path(tempfile.mkdtemp(prefix="fencepost-audit-"))
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        empty = not any(output.iterdir())
+    except OSError as error:
+        raise UsageError(
+            f"--output {output} cannot be used: {error.strerror}. Name a folder that you may write."
+        ) from error
+    if not empty and not resume:
+        raise UsageError(f"{output} is not empty: write --resume to add to the audit in it, or name another folder.")
+    return output.absolute()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell what Spark could not do in one sentence: no room for what it keeps, a file of the audit that is not what was written."""
+    from fencepost.explorers.spark.session import first_cause
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise UsageError(
+            f"a Spark job failed: {first_cause(str(error))} Where it lacks room or memory, give it more; else name another --output."
+        ) from error
+
+
+def _audited(
+    paths: Sequence[Path],
+    folder: Path,
+    classes: tuple[str | None, Path | None],
+    settings: Settings,
+    asked: Asked,
+    cluster: Cluster,
+    watch: Watch,
+    led: _Led | None,
+    *,
+    resume: bool,
+) -> tuple[AuditData, str]:
+    """Read, judge and sum up; return what was found, and the text of the trace that was asked for."""
+    from fencepost.explorers.spark.session import spark
+    from fencepost.kafka.audit.fitting import fitted
+    from fencepost.kafka.audit.pipeline import history_of, judge
+    from fencepost.kafka.audit.reading import read
+    from fencepost.kafka.audit.report import report
+
+    began = time.perf_counter()
+    with watch.busy("reading the log"):
+        reading = read(paths, folder, *classes, resume=resume)
+    if not reading.parts:
+        told = "; ".join(note.text for note in reading.every_note) or "its files are empty"
+        raise UsageError(
+            f"no record of the log could be read: {told}. Audit it as a user who may read it, or audit a whole copy of it."
+        )
+    read_in = time.perf_counter() - began
+    with ExitStack() as stack:
+        with watch.busy(f"starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        stack.enter_context(_told())
+        from pyspark.sql import SparkSession
+
+        sql = SparkSession(context)
+        with watch.busy(f"following the partitions through {reading.records:,} records"):
+            differ = judge(sql, reading, settings, force=False)
+        with watch.busy("summing up"):
+            data = report(sql, reading, differ, asked)
+        history = history_of(sql, reading, settings, led.partition, led.until) if led else None
+    text = ""
+    if led and history:
+        with watch.busy(f"looking for {led.partition} in the model"):
+            made = fitted(history)
+        data["trace"], text = made.data(str(led.file)), made.replay.text
+    seconds = time.perf_counter() - began
+    return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)}), text

@@ -1,0 +1,250 @@
+"""Checks: every reachable state of a protocol, and runs of the catalogue with what they must find."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.growing import grow as grown
+from fencepost.api.answers.results import CheckResult
+from fencepost.api.answers.traces import way_of
+from fencepost.api.asking.advice import against
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.places import of_model, placed
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.files import alone_in, keeps_search
+from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
+from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
+from fencepost.explorers.program.subset.program import check as read
+from fencepost.explorers.verdict import (
+    Cause,
+    Options,
+    PropertyResult,
+    Result,
+    Verdict,
+    cause_of,
+    extended,
+    refuse_replacing,
+)
+from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from fencepost.api.answers.growing import Growth
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+
+ENGINES = {
+    "native": "exhaustive breadth-first search in compiled code, on all processors",
+    "plain": "the reference search in Python: the definition, and slow",
+    "spark": "the native search spread over Apache Spark, for what one machine cannot hold",
+}
+
+
+@call
+def check(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    engine: str = "native",
+    workers: int = 0,
+    budget: float | None = None,
+    memory: int | None = None,
+    max_states: int | None = None,
+    max_depth: int | None = None,
+    compact: bool = False,
+    normalize: bool = True,
+    stop_on_violation: bool = False,
+    deadlock: bool = False,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    grow: float | None = None,
+    cluster: Cluster | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> CheckResult:
+    """Explore every reachable state and return what was found.
+
+    `what` is the name of a protocol, a machine with its `properties`, or the path of a file that defines both. Constants are
+    given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the properties by name.
+
+    `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all processors.
+    With `grow` the bounds that were reached are raised afterwards, one after the other, for as many seconds in all; the result's
+    `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and
+    its `why_stopped` says so. Raises a FencepostError for what does not exist or cannot be done.
+    """
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more)
+    )
+    choose_engine(engine)
+    options = Options(
+        workers=workers,
+        compact=compact,
+        normalize=normalize,
+        stop_on_violation=stop_on_violation,
+        deadlock=deadlock,
+        max_depth=max_depth,
+        max_states=max_states,
+        budget=budget,
+        memory=default_memory() if memory is None else memory,
+        checkpoint=str(checkpoint) if checkpoint else None,
+        resume=resume,
+    )
+    watch = progress if isinstance(progress, Watch) else watched(progress)
+    growth = None
+    if checkpoint and not resume and keeps_search(Path(checkpoint)):
+        refuse_replacing(checkpoint)
+    with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
+        began = time.perf_counter()
+        try:
+            found = explore(question, engine, options, watch, cluster)
+        except UnkeptError as error:
+            error.found = error.found and answer(question, options, error.found)
+            raise
+        if grow is not None:
+            growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
+    if memory is None:
+        found = with_memory_explained(found)
+    return answer(question, options, found, growth)
+
+
+def answer(question: Question, options: Options, found: Result, growth: Growth | None = None) -> CheckResult:
+    """Return what a search found of a question, with what a reader must know."""
+    parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
+    more = {"notes": notes_on(question, options, found), "peak_memory_bytes": peak_memory()}
+    return CheckResult(
+        **{**parts, **more},
+        question=question,
+        normalize=options.normalize,
+        growth=growth,
+        verdict=found.verdict,
+        cause=cause_of(found.why_stopped),
+    )
+
+
+def larger(
+    engine: str, options: Options, watch: Watch, cluster: Cluster | None, question: Question, seconds: float
+) -> Result:
+    """Make the search of a growth: one that ends in time, keeps no checkpoint, and goes on past violations."""
+    budget = seconds if options.budget is None else min(seconds, options.budget)
+    chosen = replace(options, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False)
+    return explore(question, engine, chosen, watch, cluster)
+
+
+def choose_engine(name: str) -> str:
+    """Return the engine's name; raise UsageError if this version has no such engine."""
+    listed = "; ".join(f"{engine} ({meaning})" for engine, meaning in ENGINES.items())
+    if name not in ENGINES:
+        raise UsageError(f"there is no engine {name!r}.{nearest(name, list(ENGINES))} Engines are: {listed}.")
+    return name
+
+
+def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
+    """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
+    began = time.perf_counter()
+    found, constants, name = question.protocol, question.constants, question.protocol.machine.name
+    try:
+        if engine == "plain":
+            from fencepost.explorers import plain
+
+            read(found.machine, found.every_property)  # as all other engines do, before anything is said
+            with watch.busy(f"{name}: searching with the plain engine"):
+                return plain.search(found.machine, constants, question.properties, options)
+        if engine == "spark":
+            from fencepost.api.calls.on_spark import search_on
+            from fencepost.explorers.spark.session import Cluster, look_for_spark
+
+            look_for_spark()
+            kernels = kernels_of(question, source_of(question, options), watch)
+            return search_on(question, options, kernels, watch, cluster or Cluster())
+        from fencepost.explorers.search import search
+
+        asked = question.properties
+        return search(
+            found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name)
+        )
+    except DomainError as error:
+        way = way_of(found, constants, error, normalize=options.normalize)
+        if error.found is not None:
+            return with_error(error.found, error, way)
+        if way:
+            error.add_note(way)
+        raise
+    except FencepostError:
+        raise
+    except Exception as error:
+        raise of_model(error) from error
+    except KeyboardInterrupt as signal:
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while preparing {name}")
+        return _interrupted(question, engine, options, why, time.perf_counter() - began)
+    finally:
+        watch.clear()
+
+
+def with_error(found: Result, error: DomainError, way: str) -> Result:
+    """Return what a search had found before the model went wrong, with what went wrong: a violation is one all the same."""
+    return replace(found, notes=(*found.notes, f"{placed(error, against(error))}\n{way}".rstrip()))
+
+
+def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
+    """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
+    machine = question.protocol.machine
+    told = (
+        (*version_notes(question), *answer_notes(question, result, normalize=options.normalize))
+        if question.version
+        else ()
+    )
+    own = machine.notes(question.constants) if machine.notes else ()
+    notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
+    if result.kept and options.checkpoint:
+        notes.append(
+            f"what was searched is kept in {options.checkpoint}: the same command with --resume continues from there, with more time or memory."
+        )
+    if options.resume:
+        notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
+    return tuple(notes)
+
+
+def _interrupted(question: Question, engine: str, options: Options, why: str, seconds: float) -> Result:
+    """Return the result of a search that was ended before it had counted anything."""
+    kept = ", and no checkpoint was written" if options.checkpoint else ""
+    return Result(
+        protocol=question.name,
+        constants=question.constants.shown,
+        engine=engine,
+        workers=options.workers,
+        complete=False,
+        why_stopped=extended(why, f": nothing was searched{kept}"),
+        distinct=0,
+        generated=0,
+        depth=0,
+        seconds=seconds,
+        properties=tuple(PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in question.properties),
+        fired={item.label: 0 for item in question.protocol.machine.actions},
+        guards=(),
+        deadlocks=0,
+    )
+
+
+def with_memory_explained(result: Result) -> Result:
+    """Return the result; if a memory limit that nobody set ended the search, it says where the limit came from."""
+    if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
+        why = extended(result.why_stopped, f" ({DEFAULT_SHARE:.0%} of what was available; --memory sets another limit)")
+        return replace(result, why_stopped=why)
+    return result

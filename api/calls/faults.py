@@ -1,0 +1,383 @@
+"""The fewest faults that break a property, and what settings tolerate."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.results import FORMAT, Answer, table
+from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.places import placed
+from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.calls.grids import axes_from, settings_of
+from fencepost.api.files import make_sure_folder
+from fencepost.api.kept import Kept, digest
+from fencepost.api.shaped import is_point
+from fencepost.api.topics.fault_words import name_of, one_of, words_of
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.memory import default_memory
+from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.verdict import Cause, Options, cause_of
+from fencepost.model.language.errors import DomainError, ModelError, UnkeptError, UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pandas as pd
+    from fencepost.api.answers.contract import Values
+    from fencepost.api.answers.contract_evidence import BreakingData, FaultsData, PointData
+    from fencepost.api.calls.grids import Setting
+    from fencepost.explorers.evidence.faults import Breaking, Tolerance
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.errors import FencepostError
+
+
+@dataclass(frozen=True)
+class Minimal:
+    """A minimal set of faults that breaks the property: how many of each kind, and the history that shows it."""
+
+    faults: Mapping[str, int]
+    cost: int
+    length: int
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tolerated:
+    """What one setting tolerates: the cost of the cheapest faults that break the property, None if none of those tried does."""
+
+    setting: Mapping[str, Any]
+    least: int | None
+    undetermined: bool
+    front: tuple[Minimal, ...]
+
+
+@dataclass(frozen=True)
+class FaultsResult(Answer["FaultsData"]):
+    """What every setting of a grid tolerates; without a grid there is one setting."""
+
+    protocol: str
+    prop: str
+    settings: tuple[Tolerated, ...]
+    not_run: tuple[str, ...]
+
+    @classmethod
+    def of(cls, data: FaultsData) -> FaultsResult:
+        """Return what is given as JSON."""
+        settings = tuple(
+            Tolerated(
+                MappingProxyType(point["setting"]),
+                point["least"],
+                point["undetermined"],
+                tuple(
+                    Minimal(MappingProxyType(item["faults"]), item["cost"], item["length"], tuple(item["steps"]))
+                    for item in point["front"]
+                ),
+            )
+            for point in data["grid"]
+        )
+        return cls(data, data["protocol"], data["property"]["name"], settings, tuple(data["not_run"]))
+
+    @property
+    def undetermined(self) -> bool:
+        """Whether a search ended without a decision, or a setting was not asked."""
+        return bool(self.not_run) or any(item.undetermined for item in self.settings)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each setting: its constants, and the cost of the cheapest faults that break the property."""
+        import pandas as pd
+
+        rows = [(item.least, item.undetermined) for item in self.settings]
+        found = pd.DataFrame(rows, columns=["least", "undetermined"]).astype({"least": "Int64"})
+        return pd.concat([pd.DataFrame([dict(item.setting) for item in self.settings]), found], axis="columns")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name_of(dict(item.setting)),
+                "undetermined"
+                if item.undetermined
+                else "nothing tried breaks it"
+                if item.least is None
+                else item.least,
+                "; ".join(words_of(dict(one.faults)) for one in item.front),
+            )
+            for item in self.settings
+        ]
+        return table(f"{self.protocol}: {self.prop}", ("setting", "fewest faults", "which"), rows)
+
+
+@call
+def faults(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    prop: str,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    kinds: Iterable[str] = (),
+    costs: Mapping[str, int] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    max_states: int | None = None,
+    memory: int | None = None,
+    compact: bool = False,
+    normalize: bool = True,
+    checkpoint: str | Path | None = None,
+    resume: bool = False,
+    traces: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> FaultsResult:
+    """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
+
+    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none is named);
+    others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not given. `traces` is a
+    folder to which the trace of every minimal set is written. After a cancellation no further setting is asked.
+    """
+    question = (
+        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    )
+    options = Options(
+        workers=workers or os.cpu_count() or 1,
+        normalize=normalize,
+        compact=compact,
+        budget=budget,
+        max_states=max_states,
+        memory=memory or default_memory(),
+    )
+    request = _Request(
+        question,
+        question.protocol.select((prop,))[0],
+        tuple(kinds),
+        dict(costs or {}),
+        options,
+        Path(traces) if traces else None,
+    )
+    settings = list(
+        settings_of(question.protocol.machine, question.constants, axes_from(question.protocol.machine, grid or {}))
+    )
+    request.refuse_early(settings)
+    if request.traces:
+        make_sure_folder(request.traces)
+    kept = Kept(checkpoint, digest(request.texts()), is_point, resume=resume, begun=resume)
+    with cancelled_by(cancel):
+        try:
+            return FaultsResult.of(request.grid(settings, kept, watched(progress)))
+        except UnkeptError as error:
+            error.found = FaultsResult.of(error.found)
+            raise
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked of every point of a grid."""
+
+    question: Question
+    prop: Property
+    kinds: tuple[str, ...]
+    costs: dict[str, int]
+    options: Options
+    traces: Path | None
+
+    def texts(self) -> list[str]:
+        """Return all that an answer depends on."""
+        found, limits = self.question.protocol, self.options
+        shown = (limits.budget, limits.max_states, limits.normalize, limits.compact, self.traces)
+        parts = (self.question.constants, self.prop.name, self.kinds, self.costs, shown)
+        judged = found.compiled_with((self.prop,))
+        return [*texts(found.machine, judged), *ends(found.machine, judged), repr(parts)]
+
+    def refuse_early(self, settings: list[Setting]) -> None:
+        """Raise UsageError for what cannot be meant, before anything is compiled."""
+        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
+
+        found = self.question.protocol
+        if not self.prop.kind.must_hold:
+            known_ones = [item.name for item in found.properties if item.kind.must_hold]
+            why = (
+                "the fewest faults are found level by level, in a search that ends with the first violation, and this is judged on the graph of all states"
+                if self.prop.kind.over_behaviours
+                else "faults break what must hold in every state or step, and this is a witness"
+            )
+            raise UsageError(
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: {', '.join(known_ones) or 'none'}; or raise the "
+                "budgets one by one with `fencepost check`."
+            )
+        known = fault_kinds(found.machine)
+        allowed = [item.constants for item in settings if item.constants is not None]
+        if not allowed:
+            raise UsageError(f"every cell of the grid is refused; the first: {settings[0].refused}")
+        counted_ones = {name for one in allowed for name in choose_kinds(found.machine, one, self.kinds)}
+        for name in self.costs:
+            if name not in known:
+                raise UsageError(
+                    f"--cost was given {name!r}, which is not a fault of protocol {found.name!r}.{nearest(name, list(known))} "
+                    f"Faults are: {', '.join(known)}."
+                )
+            if name not in counted_ones:
+                add = f"add --kind {name}" if self.kinds else f"allow some, such as --set {known[name]}=1"
+                raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
+
+    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> FaultsData:
+        """Return what every point tolerates. After a point that was ended from outside no other one is begun.
+
+        Nor is one after a point that cannot be kept: UnkeptError is raised with what was found so far.
+        """
+        points: list[PointData] = []
+        not_run: list[str] = []
+        errors: list[FencepostError] = []
+        unkept: UnkeptError | None = None
+        allowed = [item for item in settings if item.constants is not None]
+        finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
+        for item in allowed:
+            name = name_of(item.shown)
+            if not_run or unkept or (points and points[-1]["interrupted"]):
+                not_run.append(name)
+                continue
+            known: PointData | None = finished.get(name)
+            if known is None:
+                assert item.constants is not None
+                try:
+                    known, traces = self.point(item.constants, item.shown, watch)
+                except (DomainError, ModelError, UsageError) as error:
+                    errors.append(error)
+                    points.append(self.undecided(item.constants, item.shown, error))
+                    continue
+                try:
+                    _keep(kept, name, known, traces)
+                except UsageError as error:
+                    unkept = UnkeptError(str(error))
+            points.append(known)
+        if errors and len(errors) == len(points):
+            raise errors[0]
+        data: FaultsData = {
+            "format": FORMAT,
+            "protocol": self.question.name,
+            "property": {"name": self.prop.name, "sentence": self.prop.sentence},
+            "costs": self.costs,
+            "grid": points,
+            "refused": [{"constants": item.shown, "why": item.refused} for item in settings if item.constants is None],
+            "not_run": not_run,
+        }
+        if unkept is not None:
+            unkept.found = data
+            raise unkept
+        return data
+
+    def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
+        """Return what one setting tolerates, as JSON, and the traces that were asked for by their files."""
+        from fencepost.explorers.evidence.faults import choose_kinds, tolerance
+
+        found = self.question.protocol
+        kinds = choose_kinds(found.machine, constants, self.kinds)
+        where = name_of(shown) if shown else ""
+        here = Question(found, constants, (self.prop,))
+        kernels = kernels_of(here, source_of(here, self.options), watch)
+
+        def tell(tried: tuple[int, ...]) -> None:
+            words = " ".join(f"{name}={count}" for name, count in zip(kinds, tried, strict=True))
+            watch.spin(f"{found.name} {where}: {words}")
+
+        with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
+            result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
+        traces: dict[Path, Counterexample] = {}
+        data: PointData = {
+            "setting": shown,
+            "constants": dict(result.constants.shown),
+            "kinds": list(result.kinds),
+            "most": dict(zip(result.kinds, result.most, strict=True)),
+            "least": result.least,
+            "undetermined": bool(result.unknown),
+            "interrupted": result.interrupted,
+            "unknown": [
+                {"faults": dict(zip(result.kinds, item, strict=True)), "why": why} for item, why in result.unknown
+            ],
+            "front": [self.breaking(shown, result, item, traces) for item in result.front],
+            "searches": result.searches,
+            "states": result.states,
+            "omission": result.omission,
+        }
+        return data, traces
+
+    def undecided(self, constants: Constants, shown: Values, error: FencepostError) -> PointData:
+        """Return what is known of a setting that cannot be asked, or in which the model goes wrong: why, as JSON."""
+        from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
+
+        machine = self.question.protocol.machine
+        kinds = choose_kinds(machine, constants, self.kinds)
+        bounds = fault_kinds(machine)
+        most = {name: int(getattr(constants, bounds[name])) for name in kinds}
+        said = placed(error).partition("\n")[0].rstrip(".")
+        why = f"the model goes wrong: {said}" if isinstance(error, DomainError) else said
+        return {
+            "setting": shown,
+            "constants": dict(constants.shown),
+            "kinds": list(kinds),
+            "most": most,
+            "least": None,
+            "undetermined": True,
+            "interrupted": False,
+            "unknown": [{"faults": most, "why": why}],
+            "front": [],
+            "searches": 0,
+            "states": 0,
+            "omission": 0.0,
+        }
+
+    def breaking(
+        self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]
+    ) -> BreakingData:
+        """Return a minimal set of faults with its history, as JSON; add its trace to the others if that is asked for."""
+        from fencepost.explorers.evidence.faults import spent, with_faults
+
+        found, prop = self.question.protocol, self.prop
+        used = {name: count for name, count in zip(result.kinds, item.faults, strict=True) if count}
+        path = item.result.of(prop.name).path
+        assert path is not None
+        costs = [counted(count, one_of(name), name.replace("_", " ")) for name, count in used.items()]
+        title = f"{prop.name} broken with {', '.join(costs) or words_of({}, result.kinds)}"
+        constants = with_faults(found.machine, result.constants, result.kinds, item.faults)
+        made = trace_of_path(
+            found, constants, prop.name, path, title=title, why=prop.sentence, normalize=self.options.normalize
+        )
+        trace = Counterexample(made, path)
+        free = {
+            name: count
+            for name, count in spent(found.machine, trace.plain.schema, path).items()
+            if name not in result.kinds
+        }
+        data: BreakingData = {
+            "faults": used,
+            "free": free,
+            "cost": item.cost,
+            "length": path.length,
+            "steps": list(trace.texts),
+        }
+        if self.traces:
+            where = "-".join(f"{name}-{value}" for name, value in {**shown, **used}.items()).lower()
+            file = self.traces / f"{found.name}-{prop.name}-{where or 'no-fault'}.trace"
+            traces[file] = trace
+            data["file"] = str(file)
+        return data
+
+
+def _keep(kept: Kept, name: str, found: PointData, traces: dict[Path, Counterexample]) -> None:
+    """Write the traces of a point, and keep it once it is finished."""
+    for file, trace in traces.items():
+        trace.save(file)
+    # A limit of memory is no part of the question: with more of it the setting may be decided.
+    out_of_memory = any(cause_of(item["why"]) is Cause.MEMORY for item in found["unknown"])
+    if not found["interrupted"] and not out_of_memory:
+        kept.keep(name, found)

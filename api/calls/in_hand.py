@@ -1,0 +1,273 @@
+"""States in hand: a state built by name, an action taken in it, why one is refused, and whether a property holds.
+
+lock = f.in_hand("lock.py", clients=2)
+s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
+lock.take(s, "client-releases", client=0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.targets import ask
+from fencepost.counterexamples.states import changes, parts
+from fencepost.counterexamples.values import describe
+from fencepost.explorers.parameters import values_of
+from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import DisabledError, UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import ArrayOf, BagOf, Channel, Record, Row, Scalar, fields, key_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.domains import Domain
+    from fencepost.model.language.records import FieldType, Key
+
+
+class Held:
+    """A state: its fields are read as a model reads them. Two are equal if their content is."""
+
+    def __init__(self, hand: InHand, key: Key) -> None:
+        self._hand, self._key = hand, key
+        self._record = hand.plain.schema.restore(key)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._record, name)
+
+    def __copy__(self) -> Held:
+        return Held(self._hand, self._key)
+
+    def __deepcopy__(self, _: dict[int, Any]) -> Held:
+        return Held(self._hand, self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Held) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __repr__(self) -> str:
+        lines = []
+        for part in parts(self._hand.machine.state, self._key):
+            shown = [
+                f"{cell.name} {cell.text}"
+                if cell.messages is None
+                else f"{cell.name} {' '.join(cell.messages) or 'empty'}"
+                for cell in part.cells
+            ]
+            if shown:
+                lines.append(f"{part.label}: {', '.join(shown)}" if part.label else ", ".join(shown))
+        return "\n".join(lines)
+
+    def changes_to(self, after: Held) -> list[str]:
+        """Return what is different in another state, a line each."""
+        found = changes(self._hand.machine.state, self._key, after._key)
+        return [f"{item.label}.{item}" if item.label else str(item) for item in found]
+
+
+class InHand:
+    """A machine under given constants, to be tried by hand on the plain semantics."""
+
+    def __init__(self, machine: Machine, properties: tuple[Property, ...], plain: Interpreter) -> None:
+        self.machine, self.properties, self.plain = machine, properties, plain
+        self.guards = guards_of(check(machine, properties))
+
+    def initial(self) -> list[Held]:
+        """Return the initial states."""
+        return [Held(self, key) for key in self.plain.initial_states()]
+
+    def state(self, start: Held | None = None, /, **values: Any) -> Held:
+        """Return the first initial state (or another one) with some fields changed, by name.
+
+        A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages. Words that
+        traces use stand for numbers: `holder="none"`, `phase="holding"`.
+        """
+        record = self.plain.schema.restore((start or self.initial()[0])._key)
+        _fill(record, self.machine.state, values)
+        return Held(self, self.plain.schema.key(record))
+
+    def steps(self, state: Held) -> list[str]:
+        """Return every step that can be taken, as it reads in a trace."""
+        return [self.plain.show(item.step) for item in self.plain.transitions(state._key)]
+
+    def take(self, state: Held, action: str, /, **values: Any) -> Held:
+        """Return the state after an action; raise UsageError with the guard that refuses it."""
+        step = self._step(state, action, values)
+        try:
+            return Held(self, self.plain.apply(state._key, step).after)
+        except DisabledError as error:
+            raise UsageError(
+                f"{self.plain.show(step)} cannot be taken here: {self._refusal(step, error)}: take another step, or begin in another state."
+            ) from error
+
+    def why_not(self, state: Held, action: str, /, **values: Any) -> str:
+        """Return why an action cannot be taken: the guard that refuses it. An empty string if it can be."""
+        step = self._step(state, action, values)
+        try:
+            self.plain.apply(state._key, step)
+        except DisabledError as error:
+            return self._refusal(step, error)
+        return ""
+
+    def holds(self, state: Held, name: str) -> bool:
+        """Return what a property over states says of one."""
+        found = {item.name: item for item in self.properties}
+        prop = found.get(name.replace("_", "-"))
+        if prop is None:
+            raise UsageError(
+                f"protocol {self.machine.name!r} has no property {name!r}.{nearest(name, list(found))} Properties are: {', '.join(found)}."
+            )
+        if prop.over_steps or prop.eventual is not None:
+            raise UsageError(
+                f"property {prop.name!r} is about more than one state: ask about an @always or a @sometimes property."
+            )
+        return self.plain.holds(prop, state._key)
+
+    def _refusal(self, step: Step, error: DisabledError) -> str:
+        number = self.guards.refused(step.action, error)
+        return (
+            f"`require({self.guards.texts(step.action)[number]})` refuses"
+            if number >= 0
+            else "its message is not in flight"
+        )
+
+    def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
+        item = self.machine.action(name)
+        known = [param for param, _ in item.params]
+        for given in values:
+            if given not in known:
+                raise UsageError(
+                    f"action {item.label!r} has no parameter {given!r}.{nearest(given, known)} Parameters are: {', '.join(known)}."
+                )
+        missing = [param for param in known if param not in values]
+        if missing:
+            raise UsageError(f"action {item.label!r} was given no {missing[0]!r}: write {missing[0]}=...")
+        return Step(item, tuple(self._argument(item, state, name, values[name]) for name in known))
+
+    def _argument(self, item: Action, state: Held, name: str, value: Any) -> Any:
+        domain = dict(item.params)[name]
+        if not isinstance(domain, InFlight):
+            return self._parameter(item, name, domain, value)
+        kind = self.plain.message_class(domain)
+        if isinstance(value, kind):
+            return key_of(value)
+        _look_at(f"parameter {name!r}", value, Mapping, "a dictionary of fields of a message in flight")
+        for field in value:
+            _field(kind, field)
+        found = [
+            message
+            for message in getattr(self.plain.schema.restore(state._key), domain.bag)
+            if all(
+                getattr(message, field) == _number(field, _words(kind, field), wanted)
+                for field, wanted in value.items()
+            )
+        ]
+        if not found:
+            raise UsageError(f"there is no message {value!r} in {domain.bag}: name fields of one that is in flight.")
+        return key_of(found[0])
+
+    def _parameter(self, item: Action, name: str, domain: Domain, value: Any) -> int:
+        """Return a value of a parameter; raise UsageError where an explorer would never try it."""
+        number = _number(f"parameter {name!r}", domain.spellings(), value)
+        every = values_of(self.plain.schema, domain)
+        if number not in every:
+            raise UsageError(
+                f"parameter {name!r} of action {item.label!r} was given {value!r}, which is out of its domain: "
+                f"write {describe(domain, every.start, every.stop - 1)}."
+            )
+        return number
+
+
+@call
+def in_hand(
+    what: Machine | Protocol | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    **more: Any,
+) -> InHand:
+    """Return a protocol under given constants, to be tried by hand: its name, its file, or a machine with its properties."""
+    question = ask(what, properties, constants=constants, version=version, more=more)
+    machine = question.protocol.machine
+    return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))
+
+
+def _field(record: type[Record], name: str) -> FieldType:
+    """Return a field of a record; raise UsageError if it has none of this name."""
+    known = dict(fields(record))
+    if name not in known:
+        raise UsageError(
+            f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: {', '.join(known)}."
+        )
+    return known[name]
+
+
+def _words(record: type[Record], name: str) -> dict[str, int]:
+    kind = _field(record, name)
+    return kind.domain.spellings() if isinstance(kind, Scalar) else {}
+
+
+def _number(what: str, words: Mapping[str, int], value: Any) -> int:
+    if isinstance(value, str):
+        if value.lower() not in words:
+            raise UsageError(f"{what} was given {value!r}: write a number, or one of: {', '.join(words) or 'none'}.")
+        return words[value.lower()]
+    _look_at(what, value, Integral, "a whole number")
+    return int(value)
+
+
+def _look_at(what: str, value: Any, kind: type, wanted: str) -> None:
+    """Raise UsageError where a value is of another kind than what is wanted."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{what} was given {value!r}: write {wanted}.")
+
+
+def _fill(record: Any, kind: type[Record], values: Mapping[str, Any]) -> None:
+    _look_at(f"record {kind.__name__}", values, Mapping, "a dictionary of its fields")
+    for name, value in values.items():
+        field = _field(kind, name)
+        if isinstance(field, Scalar):
+            setattr(record, name, _number(f"{kind.__name__}.{name}", field.domain.spellings(), value))
+        else:
+            _fill_place(getattr(record, name), field, value)
+
+
+def _fill_place(place: Any, field: FieldType, value: Any) -> None:
+    """Fill what is no number: a record, an array, a bag, a channel."""
+    if isinstance(field, BagOf) or isinstance(place, Channel):
+        for message in list(place) if isinstance(field, BagOf) else ():
+            place.remove(message)
+        if isinstance(place, Channel):
+            place.clear()
+        _look_at("what is in flight", value, Iterable, "a list of messages")
+        for item in value:
+            _fill(place.add(), field.record if isinstance(field, BagOf) else _message_of(field), item)
+    elif isinstance(field, ArrayOf):
+        _look_at("an array", value, Iterable, "a list, or a dictionary by index")
+        for index, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            _look_at("an index", index, Integral, "a whole number")
+            if isinstance(field.element, Scalar):
+                place[index] = _number(f"element {index}", field.element.domain.spellings(), item)
+            else:
+                _fill_place(place[index], field.element, item)
+    elif isinstance(place, Row):
+        _fill_place(place.items, dict(fields(field.record))["items"], value)  # type: ignore[union-attr]
+    else:
+        _fill(place, field.record, value)  # type: ignore[union-attr]
+
+
+def _message_of(field: FieldType) -> type[Record]:
+    items = dict(fields(field.record))["items"]  # type: ignore[union-attr]
+    assert isinstance(items, ArrayOf)
+    return items.element.record  # type: ignore[union-attr]

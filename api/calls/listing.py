@@ -1,0 +1,109 @@
+"""Protocols with their constants, versions, actions and properties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.results import FORMAT, table
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.targets import find_protocol
+from fencepost.invariants.protocols import PROTOCOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Property
+    from fencepost.model.language.constants import Constant
+
+
+@dataclass(frozen=True)
+class Protocols:
+    """Protocols: each a machine with its properties."""
+
+    protocols: tuple[Protocol, ...]
+
+    def __iter__(self) -> Iterator[Protocol]:
+        return iter(self.protocols)
+
+    def __len__(self) -> int:
+        return len(self.protocols)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(item.name for item in self.protocols)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `list --json` prints."""
+        return {"format": FORMAT, "protocols": [protocol_data(item) for item in self.protocols]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property of each protocol."""
+        import pandas as pd
+
+        rows = [
+            {"protocol": item.name, "property": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
+            for item in self.protocols
+            for prop in item.every_property
+        ]
+        return pd.DataFrame(rows).set_index(["protocol", "property"])
+
+    def _repr_html_(self) -> str:
+        rows = [(item.name, item.machine.sentence) for item in self.protocols]
+        return table("Protocols", ("name", "what it is"), rows)
+
+
+@call
+def list_protocols(name: str = "") -> Protocols:
+    """Return all protocols, or the one that is named, or that a file defines."""
+    return Protocols((find_protocol(name),) if name else tuple(PROTOCOLS.values()))
+
+
+def protocol_data(item: Protocol) -> dict[str, Any]:
+    """Return a protocol as JSON."""
+    machine = item.machine
+    return {
+        "name": item.name,
+        "sentence": machine.sentence,
+        "source": machine.source,
+        "constants": [_constant_data(name, constant) for name, constant in machine.constants.declared().items()],
+        "versions": [
+            {"name": version.name, "sentence": version.sentence, "constants": _shown(item, version.values)}
+            for version in machine.versions
+        ],
+        "actions": [
+            {"name": action.label, "sentence": action.sentence, "parameters": [name for name, _ in action.params]}
+            for action in machine.actions
+        ],
+        "properties": [_property_data(prop, on_request=prop in item.on_request) for prop in item.every_property],
+    }
+
+
+def _property_data(prop: Property, *, on_request: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
+    found |= {"on_request": True} if on_request else {}
+    if prop.eventual is None:
+        return found
+    about = prop.eventual
+    return found | {
+        "fairness": [str(item) for item in about.fair],
+        "without": [item.label for item in about.without],
+        "for": [name for name, _ in about.params],
+    }
+
+
+def _constant_data(name: str, constant: Constant[Any]) -> dict[str, Any]:
+    found = {"name": name, "default": constant.show(constant.default), "meaning": constant.meaning}
+    if constant.kind is bool:
+        return {**found, "values": [False, True]}
+    if constant.spellings():
+        return {**found, "values": list(constant.spellings())}
+    return {**found, "low": constant.low, "high": constant.high}
+
+
+def _shown(item: Protocol, values: Any) -> dict[str, Any]:
+    declared = item.machine.constants.declared()
+    return {name: declared[name].show(value) for name, value in values.items()}

@@ -1,0 +1,102 @@
+"""Guards and settings that only liveness depends on: judged on the machine without the guard, compiled for itself, or with the setting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fencepost.api.asking.targets import Question, parse_setting
+from fencepost.api.calls.check import explore
+from fencepost.explorers.program.removal import find_guard, without
+from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DomainError, UsageError
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract_evidence import LivenessData, MatrixData
+    from fencepost.api.asking.watching import Watch
+    from fencepost.explorers.verdict import Options
+    from fencepost.model.language import Property
+
+SAFE = ("nothing-broke", "same-states")
+"""Purposes of rows that no safety property depends on, and in which more or something else happens."""
+
+LATER = " while what must happen in the end was judged"
+
+
+def eventual_properties(question: Question) -> tuple[Property, ...]:
+    """Return the leads-to properties that are asked, all if none was named; raise UsageError if there is none."""
+    named, every = (
+        tuple(item for item in items if item.kind is Kind.LEADS_TO)
+        for items in (question.properties, question.protocol.every_property)
+    )
+    if not every:
+        raise UsageError(
+            f"protocol {question.name!r} has no leads-to properties, so no guard can be seen to protect them: leave --liveness out."
+        )
+    return named or every
+
+
+def with_safety(question: Question) -> Question:
+    """Return the question with all that must hold in every state or step, if only leads-to properties were named: rows are about both."""
+    if any(item.kind is not Kind.LEADS_TO for item in question.properties):
+        return question
+    safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
+    return replace(question, properties=(*safety, *question.properties))
+
+
+def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
+    """Judge what must happen in the end on the whole machine."""
+    return explore(
+        Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch
+    )
+
+
+def eventual_of(data: MatrixData) -> LivenessData:
+    """Return what must happen in the end in the whole machine of a matrix, and which of it does; nothing if that was not asked."""
+    nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
+    return data.get("liveness", nothing)
+
+
+def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:
+    """Give the purpose `liveness` to guards without which, and settings with which, something does not happen in the end.
+
+    `whole` is what the whole machine does. Where a step would leave a domain, nothing is asked: such steps are not a behaviour. After a signal no row is judged any more.
+    """
+    found, constants = question.protocol, question.constants
+    if ended_by_signal(data["why_stopped"]):
+        return
+    asked, holding = eventual_properties(question), _with(whole, Verdict.HOLDS)
+    data["liveness"] = {
+        "asked": [item.name for item in asked],
+        "holding": holding,
+        "violated": _with(whole, Verdict.VIOLATED),
+    }
+    kept = tuple(item for item in asked if item.name in holding)
+    for row in data["rows"]:
+        if row["purpose"] not in SAFE or row["departure"] or not kept:
+            continue
+        machine, values = found.machine, constants
+        if row["kind"] == "guard":
+            machine = without(machine, find_guard(machine, row["row"]))
+        else:
+            name, value = parse_setting(machine, "also", row["row"])
+            values = constants.replace(**{name: value})
+        try:
+            result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
+        except DomainError as error:
+            row["why"] = f"what must happen in the end was not judged: {error}"
+            continue
+        row["liveness"] = _with(result, Verdict.VIOLATED)
+        if row["liveness"]:
+            row["purpose"] = "liveness"
+        elif not result.complete:
+            row["why"] = f"what must happen in the end was not judged: {result.why_stopped}"
+        if ended_by_signal(result.why_stopped):
+            data["why_stopped"] = extended(result.why_stopped, LATER)
+            return
+
+
+def _with(result: Result, verdict: Verdict) -> list[str]:
+    return [item.name for item in result.properties if item.verdict is verdict]

@@ -1,0 +1,397 @@
+"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine."""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import suppress
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.proof_report import ProveResult, path_of_history, values_text
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
+from fencepost.explorers.parameters import values_of
+from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.invariants.theorems import WIDEST, select
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, ModelError, UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path as File
+
+    from fencepost.explorers.symbolic.models import Pair
+    from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.explorers.verdict import Result
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Action, Constants, Machine, Property
+    from fencepost.model.language.records import Key
+
+FIRST_STATES = 500
+"""States that are gone through for a step that ends with an error."""
+MOST_VALUES = 100_000
+"""Values that the parameters of an action may have together if it is among those steps."""
+
+
+def look_for_z3() -> None:
+    """Raise UsageError where z3 is not installed."""
+    if importlib.util.find_spec("z3") is None:
+        raise UsageError(
+            'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with `fencepost check`.'
+        )
+
+
+@call
+def prove(
+    what: Machine | Protocol | Question | str | File,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    unbounded: Iterable[str] = (),
+    int64: Iterable[str] = (),
+    havoc_loops: bool = False,
+    k: int = 1,
+    depth: int | None = None,
+    every_state: bool = False,
+    timeout: float = 60.0,
+    reach: float = 30.0,
+    strengthen: bool = False,
+    workers: int = 0,
+    cache: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> ProveResult:
+    """Prove properties by induction: they hold initially, and every step keeps them.
+
+    Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an induction
+    over so many steps, `depth` no induction but every run of so many steps, `every_state` no steps at all. `timeout` is in
+    seconds for each question to z3, `reach` for the search of a state that breaks the induction; `strengthen` looks for lemmas.
+    """
+    look_for_z3()
+    question = (
+        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
+    )
+    found, watch = question.protocol, watched(progress)
+    chosen = select(found, tuple(only))
+    settings = _settings(
+        found,
+        tuple(unbounded),
+        tuple(int64),
+        k,
+        depth,
+        timeout,
+        workers,
+        every_state=every_state,
+        havoc_loops=havoc_loops,
+        strengthen=strengthen,
+    )
+    with cancelled_by(cancel):
+        proof = proof_of(
+            found.machine, question.constants, chosen, settings, watch, f"proving {found.name}", cache=cache
+        )
+        report = explain(ProveResult(found, question.constants, chosen, settings, proof), reach, watch)
+        if strengthen:
+            from fencepost.api.calls.strengthening import strengthened
+
+            report = strengthened(report, reach, watch)
+    return report
+
+
+def proof_of(
+    machine: Machine,
+    constants: Constants,
+    properties: tuple[Property, ...],
+    settings: Settings,
+    watch: Watch,
+    what: str,
+    *,
+    cache: bool,
+) -> Proof:
+    """Return a proof, from the cache if the same text was proved before."""
+    from fencepost.explorers.symbolic.cache import cached
+    from fencepost.explorers.symbolic.proof import prove as proved
+
+    def tell(done: int, of: int) -> None:
+        stop_if_cancelled()
+        watch.spin(f"{what}: {done} of {of} steps")
+
+    with watch.busy(what):
+        return (cached if cache else proved)(machine, constants, properties, settings, tell)
+
+
+def _settings(
+    found: Protocol,
+    unbounded: tuple[str, ...],
+    int64: tuple[str, ...],
+    k: int,
+    depth: int | None,
+    timeout: float,
+    workers: int,
+    *,
+    every_state: bool,
+    havoc_loops: bool,
+    strengthen: bool,
+) -> Settings:
+    """Return how to prove; raise UsageError for what cannot be meant."""
+    from fencepost.explorers.native.expansion import processors
+    from fencepost.explorers.symbolic.lifting import lifted_names
+    from fencepost.explorers.symbolic.proof import Settings
+
+    ways = [
+        name
+        for name, given in (("--depth", depth is not None), ("--k", k > 1), ("--every-state", every_state))
+        if given
+    ]
+    if len(ways) > 1:
+        raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
+    if strengthen and ways:
+        raise UsageError(
+            f"--strengthen was given with {ways[0]}: lemmas are looked for that make an induction over one step, and this is "
+            "another way to prove. Leave one of them out."
+        )
+    if havoc_loops and ways:
+        raise UsageError(
+            f"--havoc-loops was given with {ways[0]}: where a loop may leave anything, a run of several steps need not be one of "
+            f"the model. Leave one of them out."
+        )
+    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "--unbounded"))
+    lifted |= dict.fromkeys(lifted_names(found.machine, int64, "--int64"), WIDEST)
+    return Settings(
+        lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
+    )
+
+
+def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
+    """Confirm what z3 found on the plain semantics, and ask the exhaustive engine whether its first state can be reached."""
+    from fencepost.explorers.symbolic.proof import goes_wrong
+
+    if report.proof.history is not None:
+        path_of_history(report)
+        return report
+    settings = report.settings
+    looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was looked at
+    if report.proof.cuts or (settings.lifted and not looked):
+        try:
+            look_for_errors(report.found.machine, report.constants)
+        except DomainError as error:
+            return beside_error(report, error)
+    pair = report.proof.pair
+    if pair is None or not pair.action or report.proof.why_stopped:
+        return report
+    try:
+        pair = replace(pair, after=confirm(report, pair))
+    except (MismatchError, DisabledError, DomainError) as error:
+        why = why_unconfirmed(report, error)
+        if not why:
+            raise
+        return replace(report, reachable=why, proof=replace(report.proof, pair=None))
+    report = replace(report, proof=replace(report.proof, pair=pair))
+    if seconds <= 0:
+        return report
+    constants = report.found.machine.set_constants(pair.constants)
+    with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
+        try:
+            with interruptible():
+                answer, violated, stopped = search_for(report, constants, pair.before, seconds)
+        except KeyboardInterrupt as signal:
+            answer, violated = "", {}
+            stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
+        except DomainError as error:
+            if constants.values == report.constants.values:
+                return beside_error(report, error)
+            answer = f"it is not known to be reachable: with {values_text(report)} the model {goes_wrong(error)}"
+            violated, stopped = violated_in(error.found), ""
+        except (ModelError, UsageError) as error:
+            answer, violated, stopped = f"no search can look for it: {str(error).partition('. ')[0]}", {}, ""
+    report = replace(report, proof=replace(report.proof, why_stopped=stopped))
+    if violated is None:
+        why = f"a reachable state breaks it: {report.proof.broken[0].move}"
+        violated = dict.fromkeys(broken_from(report, pair, normalize=True), why)
+    findings = tuple(
+        replace(item, verdict=Verdict.VIOLATED, why=violated[item.name]) if item.name in violated else item
+        for item in report.proof.findings
+    )
+    return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
+
+
+def beside_error(report: ProveResult, error: DomainError) -> ProveResult:
+    """Return what is violated all the same where the model goes wrong, initially or on the way there, and nothing else as decided.
+
+    Raises the error if nothing is violated.
+    """
+    from fencepost.explorers.symbolic.proof import goes_wrong
+
+    known = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
+    found = violated_in(error.found) | violated_on_the_way(report, error) | known
+    if not found:
+        raise error
+    findings = tuple(
+        replace(item, verdict=Verdict.VIOLATED, why=found[item.name])
+        if item.name in found
+        else replace(item, verdict=Verdict.UNDETERMINED, why=goes_wrong(error))
+        for item in report.proof.findings
+    )
+    return replace(report, proof=replace(report.proof, findings=findings, pair=None))
+
+
+def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
+    """Return which properties are violated in the states and the steps that lead to an error, and after how many steps."""
+    plain = Interpreter(report.found.machine, report.constants)
+    found: dict[str, str] = {}
+    for number, state in enumerate(error.states):
+        for prop in report.properties:
+            with suppress(DomainError):
+                if prop.over_steps:
+                    before = error.states[number - 1]
+                    holds = not number or plain.holds_step(prop, before, plain.apply(before, error.steps[number - 1]))
+                else:
+                    holds = plain.holds(prop, state)
+                if not holds:
+                    found.setdefault(prop.name, f"fails after {counted(number, 'step')}")
+    return found
+
+
+def violated_in(result: Result | None) -> dict[str, str]:
+    """Return what a search found violated, and by which run; nothing if it told of none."""
+    return {
+        item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
+        for item in (result.properties if result else ())
+        if item.verdict is Verdict.VIOLATED and item.path is not None
+    }
+
+
+def why_unconfirmed(report: ProveResult, error: Exception) -> str:
+    """Return why a step need not happen on the plain semantics, or break what it should; nothing if that is a defect."""
+    first = report.proof.broken[0]
+    if first.forgotten:
+        return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
+    if report.settings.lifted and isinstance(error, DomainError):
+        return (
+            f"{first.move} breaks the induction only where it leaves a bound on the way that has any value in the proof"
+        )
+    return ""
+
+
+def confirm(report: ProveResult, pair: Pair) -> Key:
+    """Take the step on the plain semantics and return the state after: something kept before must fail. Raises MismatchError if not."""
+    machine = report.found.machine
+    from fencepost.explorers.symbolic.replays import look_at_arguments
+
+    plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
+    step = Step(machine.action(pair.action), pair.args)
+    look_at_arguments(plain, step)
+    if broken_from(report, pair, normalize=False):
+        return plain.apply(pair.before, step).after
+    raise MismatchError(
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain semantics says that it "
+        f"does not: {pair.before}."
+    )
+
+
+def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
+    """Return which of the properties that the step breaks somewhere it breaks here, as the plain semantics has it.
+
+    Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the state before
+    can be reached, and the error is raised.
+    """
+    machine = report.found.machine
+    plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
+    happened = plain.apply(pair.before, Step(machine.action(pair.action), pair.args))
+    found = []
+    for item in report.properties:
+        if item.name in report.proof.broken[0].broken:
+            try:
+                holds = (
+                    plain.holds_step(item, pair.before, happened)
+                    if item.over_steps
+                    else plain.holds(item, happened.after)
+                )
+            except DomainError:
+                if normalize:
+                    raise
+                holds = False
+            found += [] if holds else [item.name]
+    return found
+
+
+def look_for_errors(machine: Machine, constants: Constants) -> None:
+    """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
+
+    A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors that are
+    found at once are reported at once, as by `check`. Actions whose parameters have too many values are left out.
+    """
+    plain = Interpreter(machine, constants)
+    few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
+    if machine.initial not in few:
+        return
+    plain = Interpreter(replace(machine, actions=tuple(few[1:])), constants)
+    parents: dict[Key, tuple[Key, Step] | None] = dict.fromkeys(plain.initial_states())
+    waiting = list(parents)
+    for state in waiting:
+        try:
+            for item in plain.transitions(state):
+                if item.after not in parents and len(parents) < FIRST_STATES:
+                    parents[item.after] = (state, item.step)
+                    waiting.append(item.after)
+        except DomainError as error:
+            states: list[Key] = [state]
+            steps: list[Step] = []
+            while (parent := parents[states[0]]) is not None:
+                states.insert(0, parent[0])
+                steps.insert(0, parent[1])
+            error.states, error.steps = tuple(states), tuple(steps)
+            raise
+
+
+def values_together(plain: Interpreter, action: Action) -> int:
+    """Return how many values the parameters of an action have together, messages not counted."""
+    ranges = [values_of(plain.schema, domain) for _, domain in action.params if not isinstance(domain, InFlight)]
+    return prod(max(0, item.stop - item.start) for item in ranges)
+
+
+def search_for(
+    report: ProveResult, constants: Constants, state: Key, seconds: float
+) -> tuple[str, dict[str, str] | None, str]:
+    """Search exhaustively for a state, under constants of which the answer speaks where some have any value in the proof.
+
+    Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
+    """
+    import numpy as np
+    from fencepost.explorers.memory import default_memory
+    from fencepost.explorers.native.search import Search
+    from fencepost.explorers.verdict import Options
+
+    condition = values_text(report)
+    search = Search(
+        report.found.machine, constants, report.properties, Options(workers=1, budget=seconds, memory=default_memory())
+    )
+    result = search.run()
+    words = search.layout.words
+    encoded = search.layout.encode([state])
+    wanted = encoded.view(np.uint64).reshape(1, words)
+    reached = False
+    for part in search.partitions:
+        rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
+        reached = reached or bool((rows == wanted).all(axis=1).any())
+    reached = reached and search.layout.decode(encoded[0]) == state
+    number = counted(result.distinct, "reachable state")
+    stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
+    if reached:
+        return f"it is one of {number}{f' with {condition}' if condition else ''}", None, stopped
+    violated = violated_in(result)
+    if result.complete:
+        where = f"with {condition}" if condition else "under these constants"
+        return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
+    return (
+        f"it is none of the first {number}{f' with {condition}' if condition else ''}, and there are more ({result.why_stopped})",
+        violated,
+        stopped,
+    )

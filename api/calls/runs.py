@@ -1,0 +1,185 @@
+"""Runs of the catalogue: explored, compared with what they must find, and kept once they are finished."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.traces import archived
+from fencepost.api.asking.targets import Question
+from fencepost.api.calls.check import answer, with_memory_explained
+from fencepost.api.files import keeps_search, make_sure_folder
+from fencepost.api.kept import Kept, slug
+from fencepost.api.shaped import is_run
+from fencepost.explorers.interrupts import interruptible
+from fencepost.explorers.memory import default_memory
+from fencepost.explorers.verdict import Cause, Options, Reason, cause_of
+from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UnkeptError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fencepost.api.answers.contract import ExpectedData, RunData
+    from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.watching import Watch
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.generate import Source
+    from fencepost.invariants.catalogue import Run
+    from fencepost.model.language import Property
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A run with what was found, and how that differs from what was expected, one sentence each."""
+
+    run: Run
+    result: CheckResult
+    differences: tuple[str, ...]
+
+    def to_dict(self) -> RunData:
+        """Return it as JSON: what was found beside what was expected."""
+        run = self.run
+        files = {name: file for name in run.violated if (file := archived(run, name))}
+        expected: ExpectedData = {
+            "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
+            "distinct": run.distinct,
+            "depth": run.depth,
+            "violated": dict(run.violated),
+            "unreached": list(run.unreached),
+        }
+        if run.worst:
+            expected["worst"] = dict(run.worst)
+        return {
+            **self.result.to_dict(files, warn=False),
+            "run": run.name,
+            "expected": expected,
+            "as_expected": not self.differences,
+            "differences": list(self.differences),
+        }
+
+
+def question_of(run: Run) -> Question:
+    """Return what a run asks."""
+    found = protocol(run.protocol)
+    return Question(found, found.machine.set_constants(values_of(run)), found.select(run.properties))
+
+
+class Runs:
+    """Runs that are done one after the other, under one budget and with one checkpoint.
+
+    `limits` are those of a check; a memory limit that is None is the usual share of what is available.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], watch: Watch, *, checkpoint: str | None, resume: bool, **limits: Any
+    ) -> None:
+        self.runs, self.watch = tuple(runs), watch
+        self.usual_memory = limits["memory"] is None
+        made = Options(**limits)
+        self.options = replace(made, memory=default_memory()) if self.usual_memory else made
+        self.kept = Kept(checkpoint, "", is_run, resume=resume)
+        self.budget = self.left = self.options.budget
+
+    def out_of_time(self) -> Reason | None:
+        """Return why no further run is begun, or None."""
+        return None if self.left is None or self.left > 0 else self._whole_budget()
+
+    def recalled(self, run: Run) -> RunData | None:
+        """Return what a finished run found, as JSON; None if it is not finished."""
+        found: RunData | None = self.kept.recall(run.name, self._mark(run))
+        return found
+
+    def check(self, run: Run) -> JudgedRun:
+        """Explore a run and compare; what is finished is kept. Raises UnkeptError with the run where there is no room."""
+        from fencepost.explorers.judge import judge
+        from fencepost.explorers.native.checkpoint import discard
+
+        loaded = self._compiled(run)
+        began = time.perf_counter()
+        unkept = None
+        with interruptible(f"preparing {run.name}"):
+            try:
+                made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+                result, differences = made.result, made.differences
+            except UnkeptError as error:
+                unkept, result, differences = error, error.found, ()
+        del loaded
+        if self.left is not None:
+            self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
+        if cause_of(result.why_stopped) is Cause.BUDGET:
+            result = replace(result, why_stopped=self._whole_budget())
+        if self.usual_memory:
+            result = with_memory_explained(result)
+        question = question_of(run)
+        differences = differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
+        judged = JudgedRun(
+            run,
+            answer(question, self.options, result),
+            differences,
+        )
+        if self.kept.folder and result.complete:
+            try:
+                self.kept.keep(run.name, judged.to_dict(), self._mark(run))
+            except UnkeptError as error:
+                unkept = error
+            else:
+                discard(self.kept.folder / slug(run.name))
+        if unkept is not None:
+            unkept.found = judged
+            raise unkept
+        return judged
+
+    def _compiled(self, run: Run) -> list[Kernels]:
+        """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
+        from fencepost.explorers.native.compile import begin, is_ready
+
+        sources = self._sources(run)
+        if all(map(is_ready, sources)):
+            return [begin(source) for source in sources]
+        with self.watch.compiling(run.name), interruptible(f"compiling {run.name}"):
+            return [begin(source) for source in sources]
+
+    def _whole_budget(self) -> Reason:
+        return Reason(f"the time budget of {self.budget:g} s for all runs ran out", Cause.BUDGET)
+
+    def _options_for(self, run: Run) -> Options:
+        """Return the options with the run's own checkpoint, resumed only where there is one."""
+        if not self.kept.folder:
+            return self.options
+        own: Path = self.kept.folder / slug(run.name)
+        make_sure_folder(own)
+        resume = self.kept.resume and keeps_search(own)
+        return replace(self.options, checkpoint=str(own), resume=resume)
+
+    def _sources(self, run: Run) -> list[Source]:
+        """Return every module that a run needs."""
+        from fencepost.explorers.build import sources_of
+        from fencepost.explorers.judge import is_compact
+
+        graph = not is_compact(run, self.options)
+        return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)
+
+    def _mark(self, run: Run) -> str:
+        """Return all that the result of a run depends on."""
+        from fencepost.explorers.judge import is_compact
+        from fencepost.explorers.native.checkpoint import model_of
+        from fencepost.model.language.interpreter import Interpreter
+
+        question = question_of(run)
+        plain = Interpreter(question.protocol.machine, question.constants, normalize=self.options.normalize)
+        models = [str(model_of(source, plain)) for source in self._sources(run)]
+        kept = "fingerprints" if is_compact(run, self.options) else "states"
+        return "\n".join([repr(run), kept, *models, *map(_of_behaviours, question.properties)])
+
+
+def _of_behaviours(prop: Property) -> str:
+    """Return what no module says of a property of whole behaviours; nothing for any other one."""
+    about = prop.eventual
+    if about is None:
+        return ""
+    costs = "compiled" if callable(about.costs) else about.costs
+    return repr((prop.name, about.fairness_text, about.without_text, about.params, costs, about.bound, about.unit))

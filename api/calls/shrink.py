@@ -1,0 +1,128 @@
+"""Counterexamples in files: replayed, and shortened to the shortest that still fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.api.asking.targets import lookup_in
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.counterexamples import replay as replaying
+from fencepost.counterexamples.shrink import Limits, Shrunk
+from fencepost.counterexamples.shrink import shrink as shorten
+from fencepost.counterexamples.trace import Trace
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.answers.contract import ShrinkData
+    from fencepost.explorers.verdict import Verdict
+
+BUDGET, MEMORY = 60.0, 2 << 30
+"""Seconds and bytes that are spent unless somebody says otherwise."""
+
+
+@dataclass(frozen=True)
+class ReplayResult(Counterexample):
+    """A trace that was replayed: every step could be taken, and the end shows what the trace says."""
+
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class ShrinkResult(Shrunk):
+    """A trace that was shortened, and how far it was checked that there is no shorter one."""
+
+    @cached_property
+    def counterexample(self) -> Counterexample:
+        """The shortened trace."""
+        return Counterexample(self.trace, self.path)
+
+    @property
+    def summary(self) -> str:
+        """What was shortened and lowered, and how far it was checked that nothing shorter exists, in words."""
+        now = counted(self.path.length, "state")
+        took = show_seconds(self.seconds)
+        shorter = self.path.length < self.before
+        length = (
+            f"Shortened from {self.before} to {now} in {took}."
+            if shorter
+            else f"It has {now}, as before; that took {took}."
+        )
+        declared = self.trace.protocol.machine.constants.declared()
+        lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in self.lowered.items())
+        return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"
+
+    def to_dict(self) -> ShrinkData:
+        """Return what `shrink --json` prints of the trace."""
+        return {
+            "protocol": self.trace.protocol.name,
+            "property": self.counterexample.prop or None,
+            "before": self.before,
+            "length": self.path.length,
+            "lowered": {name: {"from": old, "to": new} for name, (old, new) in self.lowered.items()},
+            "shortest": self.shortest,
+            "checked": self.checked,
+            "searched": self.searched,
+            "why_stopped": "" if self.shortest else self.why_stopped,
+            "seconds": round(self.seconds, 4),
+            "steps": list(self.counterexample.texts),
+        }
+
+    def _repr_html_(self) -> str:
+        """Return what became of the trace, and its diagram."""
+        return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
+
+
+@call
+def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
+    """Replay a trace file, whose protocol is in the file `model` if it is one of your own; with `rewrite`, write its states again.
+
+    Raises UsageError if a step cannot be taken, or if the end does not show what the trace says.
+    """
+    take = replaying.rewrite if rewrite else replaying.replay
+    made = take(file, lookup_in(str(model) if model else None))
+    return ReplayResult(made.trace, made.path, made.verdict)
+
+
+@call
+def replay_text(text: str, *, model: str | Path | None = None) -> ReplayResult:
+    """Replay a trace that is given as text, as tests that were pasted have it; see `replay`."""
+    made = replaying.replay_text(text, lookup_in(str(model) if model else None))
+    return ReplayResult(made.trace, made.path, made.verdict)
+
+
+@call
+def shrink(
+    what: str | Path | Counterexample | Trace,
+    *,
+    model: str | Path | None = None,
+    budget: float = BUDGET,
+    memory: int = MEMORY,
+    workers: int = 0,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+) -> ShrinkResult:
+    """Return the shortest trace that shows the same: fewer steps, smaller constants, and a search for a shorter one.
+
+    `what` is a counterexample or a trace file. `budget` is in seconds, without compiling; `memory` in bytes for each search.
+    """
+    if isinstance(what, str | Path):
+        what = replay(what, model=model)
+    if not isinstance(what, Counterexample | Trace):
+        raise UsageError(f"shrink() was given {what!r}: write a counterexample, or the path of a trace file.")
+    trace = what.trace if isinstance(what, Counterexample) else what
+    watch = watched(progress)
+    try:
+        with cancelled_by(cancel):
+            found = shorten(trace, Limits(budget, memory, workers), watch.spin)
+    finally:
+        watch.clear()
+    return ShrinkResult(**vars(found))

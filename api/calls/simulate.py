@@ -1,0 +1,214 @@
+"""Random walks: what they found, for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.asking.advice import against
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.places import placed
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.calls.shrink import ShrinkResult, shrink
+from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
+from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_sure_number
+from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
+from fencepost.model.language.errors import DomainError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    import pandas as pd
+    from fencepost.api.answers.contract import SimulateData, WalkedData
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+
+WALKS, DEPTH = 10_000, 100
+
+
+@dataclass(frozen=True)
+class SimulateResult(Sample):
+    """What random walks found: for each property how many walks decided it, and the shortest violation, shortened."""
+
+    question: Question = field(kw_only=True, repr=False)
+    shown: Sampled | None = field(kw_only=True, default=None, repr=False)
+    """The violation that took the fewest steps."""
+    trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
+    """The history of that violation, shortened if that was asked for."""
+    shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
+
+    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> SimulateData:
+        """Return what `simulate --json` prints; `file` is where the trace was written."""
+        plan = self.plan
+        data: SimulateData = {
+            "format": FORMAT,
+            "protocol": self.protocol,
+            "constants": dict(self.constants),
+            "engine": "walk",
+            "workers": self.workers,
+            "verdict": str(self.verdict),
+            "complete": self.complete,
+            "why_stopped": self.why_stopped,
+            "seed": plan.seed,
+            "weights": dict(plan.weights),
+            "walks": self.walks,
+            "depth": plan.depth,
+            "steps": self.steps,
+            "longest": self.longest,
+            "stuck": self.stuck,
+            "distinct_estimate": self.distinct,
+            "budgets_spent": self.most_faults,
+            "deepest_log": self.deepest_log,
+            "seconds": round(self.seconds, 4),
+            "properties": [self._property(item, file) for item in self.properties],
+            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
+            "notes": list(self.notes),
+        }
+        if expected is not None:
+            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
+        return data
+
+    def _property(self, item: Sampled, file: Path | None) -> WalkedData:
+        result = item.result
+        found: WalkedData = {"name": result.name, "kind": str(result.kind), "verdict": str(result.verdict)}
+        if item.path is not None:
+            found["walks"], found["walk"], found["length"] = item.walks, item.walk, item.path.length
+        if item is self.shown and self.trace is not None:
+            found["trace"], found["steps"] = str(file) if file else None, list(self.trace.texts)
+            if self.shrunk is not None:
+                found["shrunk"] = self.shrunk.to_dict()
+        return found
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each property."""
+        import pandas as pd
+
+        rows = [
+            {
+                "property": item.result.name,
+                "kind": str(item.result.kind),
+                "verdict": str(item.result.verdict),
+                "walks": item.walks,
+                "length": item.path and item.path.length,
+            }
+            for item in self.properties
+        ]
+        columns = ["property", "kind", "verdict", "walks", "length"]
+        return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})
+
+    def _repr_html_(self) -> str:
+        """Return what was walked, and the diagram of the shortest violation."""
+        summary = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
+        return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {summary}.</p>" + (
+            self.trace._repr_html_() if self.trace else ""
+        )
+
+
+@call
+def simulate(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    walks: int = WALKS,
+    depth: int = DEPTH,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    workers: int = 0,
+    budget: float | None = None,
+    stop_on_violation: bool = False,
+    normalize: bool = True,
+    shrinks: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> SimulateResult:
+    """Walk at random through a protocol and judge its properties on the way; walks never show that something holds.
+
+    A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. The rest is as in
+    `check`; properties of whole behaviours are judged only where they are named, and refused.
+    """
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
+    )
+    make_sure_number("depth", depth, 1)
+    plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
+    watch = watched(progress)
+    with cancelled_by(cancel):
+        made = _walked(question, plan, watch, normalize=normalize)
+        made = replace(made, notes=(*made.notes, *_left_out(question)))
+        return _with_trace(made, question, watch, workers, normalize=normalize, shrinks=shrinks)
+
+
+def _left_out(question: Question) -> Iterator[str]:
+    """Yield the note on the properties of whole behaviours that were left out, where all others are asked about."""
+    others = [item for item in question.protocol.properties if item.kind.over_behaviours]
+    if others and (*question.properties, *others) == tuple(
+        sorted(question.protocol.properties, key=others.__contains__)
+    ):
+        names = ", ".join(item.name for item in others)
+        yield f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` judges them."
+
+
+def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:
+    """Walk, showing how far it is."""
+    machine, constants, properties = question.protocol.machine, question.constants, question.properties
+    try:
+        from fencepost.explorers.walk.walker import Walker
+
+        kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), watch)
+        walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
+        walker.weights(plan.weights)
+        return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
+    except DomainError as error:
+        found: Sample | None = error.found
+        if found is None:
+            raise
+        return replace(found, notes=(*found.notes, placed(error, against(error))))
+    except KeyboardInterrupt as signal:
+        cancelled = isinstance(signal, Stopped) and cause_of(signal.why) is Cause.CANCELLED
+        why = (CANCELLED if cancelled else BY_KEYBOARD).on(" before the first walk")
+        return nothing(machine, constants, properties, plan, why)
+    finally:
+        watch.clear()
+
+
+def _with_trace(
+    made: Sample, question: Question, watch: Watch, workers: int, *, normalize: bool, shrinks: bool
+) -> SimulateResult:
+    """Return the result with the violation that took the fewest steps, shortened."""
+    violated = [item for item in made.properties if item.result.verdict is Verdict.VIOLATED and item.path is not None]
+    first = min(violated, key=lambda item: item.path.length if item.path else 0, default=None)
+    if first is None or first.path is None:
+        return SimulateResult(**vars(made), question=question)
+    found = trace_of_path(
+        question.protocol,
+        question.constants,
+        first.result.name,
+        first.path,
+        version=question.version,
+        normalize=normalize,
+    )
+    shrunk = shortened(Counterexample(found, first.path), watch, workers) if shrinks else None
+    trace = shrunk.counterexample if shrunk else Counterexample(found, first.path)
+    return SimulateResult(**vars(made), question=question, shown=first, trace=trace, shrunk=shrunk)
+
+
+def shortened(trace: Counterexample, watch: Watch, workers: int) -> ShrinkResult | None:
+    """Return a trace that was just found, shortened; None if the caller would not wait."""
+    try:
+        return shrink(trace, workers=workers, progress=watch)
+    except KeyboardInterrupt:
+        watch.note("shortening was interrupted: the trace is as it was found")
+        return None

@@ -1,0 +1,406 @@
+"""Random walks over a grid of constants, on Spark, and traces of what they violated."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.results import FORMAT, Answer, table
+from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.places import placed
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.calls.grids import Setting, axes_from, settings_of
+from fencepost.api.calls.simulate import DEPTH, WALKS, shortened
+from fencepost.api.files import beside
+from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import pandas as pd
+    from fencepost.api.answers.contract import SweepData, SweptCellData, SweptViolation
+    from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.spark.summary import Cell, Summary, Violation
+    from fencepost.explorers.spark.sweep import Swept
+    from fencepost.explorers.spark.walking import Sweep
+    from fencepost.explorers.walk.walker import Walker
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
+    from fencepost.model.language.interpreter import Path as Way
+
+
+@dataclass(frozen=True)
+class SweptCell:
+    """What the walks of one combination of the grid's values found; `violated` counts walks."""
+
+    constants: Mapping[str, Any]
+    verdict: Verdict
+    walks: int
+    violated: int
+    shortest: int | None
+
+
+@dataclass(frozen=True)
+class SweepResult(Answer["SweepData"]):
+    """What walks over a grid found: a cell for each combination of its values."""
+
+    protocol: str
+    verdict: Verdict
+    complete: bool
+    why_stopped: str
+    cells: tuple[SweptCell, ...]
+
+    @classmethod
+    def of(cls, data: SweepData) -> SweepResult:
+        """Return what is given as JSON."""
+        cells = tuple(
+            SweptCell(
+                MappingProxyType(item["constants"]),
+                Verdict(item["verdict"]),
+                item["walks"],
+                item.get("violated", 0),
+                min((found["length"] for found in item["violations"]), default=None),
+            )
+            for item in data["cells"]
+        )
+        return cls(data, data["protocol"], Verdict(data["verdict"]), data["complete"], data["why_stopped"], cells)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each cell."""
+        import pandas as pd
+
+        rows = [(str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells]
+        found = pd.DataFrame(rows, columns=["verdict", "walks", "violated", "shortest"]).astype({"shortest": "Int64"})
+        return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                " ".join(f"{name}={value}" for name, value in item.constants.items()),
+                item.verdict,
+                item.walks,
+                item.violated,
+            )
+            for item in self.cells
+        ]
+        return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
+
+
+WRONG = "the model goes wrong"
+"""Why a sweep is not complete whose walks are all walked."""
+MOST_WALKS = 1 << 62
+"""Numbers of walks that a kept row may name."""
+
+
+@dataclass(frozen=True)
+class _Request:
+    """A sweep as it was asked for; `settings` are by cell, `refused` those whose constants make no sense together."""
+
+    question: Question
+    axes: dict[str, list[int]]
+    settings: dict[str, Setting]
+    refused: tuple[Setting, ...]
+    walks: int
+    depth: int
+    seed: int
+    weights: dict[str, int]
+    normalize: bool
+    shrinks: bool
+    output: str | None
+    traces: Path | None
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A violation with its trace, shortened if that was asked for."""
+
+    violation: Violation
+    made: Counterexample
+    shortest: bool
+    file: str
+
+
+@call
+def sweep(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    grid: Mapping[str, Iterable[Any]],
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    only: Iterable[str] = (),
+    walks: int = WALKS,
+    depth: int = DEPTH,
+    seed: int = 0,
+    weights: Mapping[str, int] | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    cluster: Cluster | None = None,
+    budget: float | None = None,
+    normalize: bool = True,
+    traces: str | Path | None = None,
+    shrinks: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    cancel: Callable[[], bool] | None = None,
+    **more: Any,
+) -> SweepResult:
+    """Walk at random through a protocol with every combination of the grid's values, on Spark, and say where it is violated.
+
+    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps the walks,
+    to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
+    """
+    from fencepost.explorers.spark.session import Cluster, look_for_spark
+    from fencepost.explorers.spark.walking import cell_of
+
+    look_for_spark()
+    question = (
+        what
+        if isinstance(what, Question)
+        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
+    )
+    cluster, machine = cluster or Cluster(), question.protocol.machine
+    axes = axes_from(machine, grid)
+    every = list(settings_of(machine, question.constants, axes))
+    settings = {cell_of(dict(item.constants.shown)): item for item in every if item.constants is not None}
+    refused = tuple(item for item in every if item.constants is None)
+    if not settings:
+        raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
+    if not cluster.is_local and not output:
+        raise UsageError(
+            f"with --master {cluster.master} the walks are kept in a folder that all executors see: "
+            "write --output with such a folder, or a URL such as hdfs://host/folder."
+        )
+    if resume and not output:
+        raise UsageError("--resume was given without walks to continue: write --output DIR --resume.")
+    request = _Request(
+        question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
+        str(output) if output else None, Path(traces) if traces else None,
+    )  # fmt: skip
+    temporary = "" if output else tempfile.mkdtemp(prefix="fencepost-sweep-")
+    try:
+        with cancelled_by(cancel):
+            return _swept(request, cluster, temporary or str(output), budget, watched(progress), resume=resume)
+    finally:
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _swept(
+    request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
+) -> SweepResult:
+    """Walk, sum up, and return what was found."""
+    from fencepost.explorers.spark import sweep as sweeping
+    from fencepost.explorers.spark.session import look_for_java, spark
+    from fencepost.explorers.spark.summary import summarise
+
+    look_for_java()
+    plan = _plan(request, watch)
+    name = request.question.name
+    sweeping.prepare(folder, plan, resume=resume)
+    with ExitStack() as stack:
+        with watch.busy(f"{name}: starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        from pyspark.sql import SparkSession
+
+        sql = SparkSession(context)
+        tell = watch.telling_walks(name, request.walks * len(request.settings))
+        swept = sweeping.run(sql, plan, request.walks, folder, budget=budget, tell=tell, kept=bool(request.output))
+        watch.clear()
+        rows = sweeping.rows_of(sql, folder)
+        if rows is None:
+            raise UsageError("no walk was walked: give the sweep more time with --budget.")
+        with watch.busy("summing up"):
+            asked = rows.where(rows["cell"].isin(list(request.settings)))
+            summary, wrong = summarise(sql, asked), sweeping.wrong_walk(asked)
+    error = None if wrong is None else _error_of(request, plan, *wrong)
+    if error is not None and not summary.violations:
+        raise error
+    shown = _traces(request, plan, summary, watch, resume=resume)
+    data = _data(request, plan, swept, summary, shown)
+    if error is not None:
+        told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
+        data["complete"], data["why_stopped"] = False, "; ".join(filter(None, (swept.why_stopped, f"{WRONG}: {told}")))
+    result = SweepResult.of(data)
+    with beside(result):
+        for item in shown:
+            if item.file:
+                item.made.save(item.file)
+    return result
+
+
+def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
+    """Return what goes wrong in a walk that is said to have ended so; raise UsageError if nothing does."""
+    from fencepost.explorers.walk.walker import Walker
+
+    question, constants = request.question, request.settings[cell].constants
+    assert constants is not None
+    walker = Walker(question.protocol.machine, constants, question.properties, normalize=request.normalize)
+    try:
+        if 0 <= walk < MOST_WALKS:
+            weights = walker.weights(dict(plan.weights))
+            walker.walk(walk, walk + 1, seed=plan.seed, depth=plan.depth, weights=weights)
+    except DomainError as error:
+        error.add_note(f"This is walk {walk} of cell {cell}.")
+        return error
+    raise UsageError(
+        f"the walks that are kept say that the model goes wrong in walk {walk} of cell {cell}, and it does not: name another folder."
+    )
+
+
+def _plan(request: _Request, watch: Watch) -> Sweep:
+    """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
+    from fencepost.explorers.spark.machines import Origin
+    from fencepost.explorers.spark.walking import Sweep
+
+    question = request.question
+    text = Path(question.file).read_text() if question.file else ""
+    names = tuple(item.name for item in question.properties)
+    origins = []
+    for cell, setting in request.settings.items():
+        assert setting.constants is not None
+        here = Question(question.protocol, setting.constants, question.properties)
+        kernels_of(here, source_of(here, Options(normalize=request.normalize)), watch)
+        origins.append(
+            (cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, request.normalize))
+        )
+    return Sweep(tuple(origins), request.seed, request.depth, tuple(request.weights.items()))
+
+
+def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
+    """Return the way of a walk that violates a property; raise UsageError if it does not and the rows may be anyone's."""
+    refused = UsageError(
+        f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates {violation.property!r}, and it "
+        "does not: name another folder."
+    )
+    judged = next((item for item in walker.properties if item.name == violation.property), None)
+    steps = violation.length - 1 - (1 if judged is not None and judged.over_steps else 0)
+    if judged is None or not 0 <= steps <= plan.depth or not 0 <= violation.walk < MOST_WALKS:
+        raise refused
+    way = walker.way(violation.walk, seed=plan.seed, steps=steps, weights=walker.weights(dict(plan.weights)))
+    try:
+        return walker.confirm(way, judged)
+    except MismatchError as error:
+        if not resume:
+            raise
+        raise refused from error
+
+
+def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
+    """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
+    from fencepost.explorers.spark.walking import walker_of
+
+    shown = []
+    best: dict[str, Violation] = {}
+    for item in summary.violations:
+        if item.property not in best or item.length < best[item.property].length:
+            best[item.property] = item
+    for prop, violation in sorted(best.items()):
+        constants = request.settings[violation.cell].constants
+        assert constants is not None
+        walker = walker_of(plan.by_cell[violation.cell])
+        path = _walked_again(plan, walker, violation, resume=resume)
+        trace = Counterexample(
+            trace_of_path(request.question.protocol, constants, prop, path, normalize=request.normalize), path
+        )
+        shrunk = shortened(trace, watch, 0) if request.shrinks else None
+        made = shrunk.counterexample if shrunk else trace
+        file = str(request.traces / f"{request.question.name}-{prop}.trace") if request.traces else ""
+        shown.append(_Shown(violation, made, bool(shrunk and shrunk.shortest), file))
+    return shown
+
+
+def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> SweepData:
+    """Return what a sweep found."""
+    from fencepost.explorers.spark.frontier import Point, smallest_unsafe
+
+    unsafe = {item.cell for item in summary.violations}
+    points = {cell: Point(setting.places, cell in unsafe) for cell, setting in request.settings.items()}
+    smallest = smallest_unsafe(points)
+    declared = request.question.protocol.machine.constants.declared()
+    actions = [item.label for item in request.question.protocol.machine.actions]
+    traces = {(item.violation.cell, item.violation.property): item for item in shown}
+    cells: list[SweptCellData] = []
+    by_cell = {item.cell: item for item in summary.cells}
+    for cell, setting in request.settings.items():
+        found = by_cell.get(cell)
+        if found is None:
+            cells.append({"constants": setting.shown, "verdict": "undetermined", "walks": 0, "violations": []})
+            continue
+        violations = [_violation(item, traces.get((cell, item.property))) for item in summary.violations_of(cell)]
+        cells.append(_cell(setting, found, actions, violations, smallest=cell in smallest))
+    common = {
+        name: value
+        for name, value in request.settings[next(iter(request.settings))].constants.shown.items()  # type: ignore[union-attr]
+        if name not in request.axes
+    }
+    return {
+        "format": FORMAT,
+        "protocol": request.question.protocol.name,
+        "engine": "spark",
+        "verdict": "violated" if summary.violations else "not-found",
+        "complete": swept.complete,
+        "why_stopped": swept.why_stopped,
+        "constants": common,
+        "axes": {name: [declared[name].show(value) for value in values] for name, values in request.axes.items()},
+        "seed": plan.seed,
+        "depth": plan.depth,
+        "walks": sum(item.walks for item in summary.cells),
+        "walked_now": swept.walks,
+        "steps": sum(item.steps for item in summary.cells),
+        "seconds": round(swept.seconds, 3),
+        "output": request.output,
+        "properties": [item.name for item in request.question.properties],
+        "cells": cells,
+        "refused": [{"constants": item.shown, "why": item.refused} for item in request.refused],
+        "signatures": [
+            {
+                "property": item.property,
+                "actions": [actions[number] for number in item.actions],
+                "walks": item.walks,
+                "cells": item.cells,
+                "length": item.length,
+            }
+            for item in summary.signatures
+        ],
+    }
+
+
+def _cell(
+    setting: Setting, found: Cell, actions: list[str], violations: list[SweptViolation], *, smallest: bool
+) -> SweptCellData:
+    return {
+        "constants": setting.shown,
+        "verdict": "violated" if found.violated else "not-found",
+        "walks": found.walks,
+        "steps": found.steps,
+        "violated": found.violated,
+        "most_faults": found.faults,
+        "deepest_log": found.deepest_log,
+        "stuck": found.stuck,
+        "distinct": found.distinct,
+        "growth": list(found.growth),
+        "actions": [{"name": name, "fired": count} for name, count in zip(actions, found.fired, strict=True)],
+        "walking_seconds": round(found.seconds, 3),
+        "smallest_unsafe": smallest,
+        "violations": violations,
+    }
+
+
+def _violation(item: Violation, shown: _Shown | None) -> SweptViolation:
+    found: SweptViolation = {"property": item.property, "walks": item.walks, "length": item.length, "walk": item.walk}
+    if shown is not None:
+        found["shortened"], found["is_shortest"] = shown.made.length, shown.shortest
+        if shown.file:
+            found["trace"] = shown.file
+    return found

@@ -1,0 +1,99 @@
+"""The proofs of the catalogue, each beside its broken twin, which must fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.proof_report import bounded_of
+from fencepost.api.asking.watching import Watch
+from fencepost.api.calls.prove import proof_of
+from fencepost.explorers.interrupts import Stopped
+from fencepost.explorers.verdict import Verdict
+
+if TYPE_CHECKING:
+    from fencepost.explorers.symbolic.proof import Proof, Settings
+    from fencepost.invariants.theorems import Theorem
+    from fencepost.model.language import Constants, Machine
+
+
+def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:
+    """Make one proof and try its twin; return what came of both, as JSON."""
+    from fencepost.explorers.symbolic.cache import digest
+
+    machine = item.found.machine
+    settings = settings_of(item, timeout, workers)
+    constants = machine.set_constants(item.constants)
+    proof = _prove(item, machine, constants, settings, watch, cache=cache)
+    other = item.twin.machine or machine
+    values = other.set_constants({**item.constants, **item.twin.constants})
+    twin = _prove(item, other, values, replace(settings, explain=False), watch, cache=cache)
+    return {
+        "name": item.name,
+        "says": item.says,
+        "protocol": item.protocol,
+        "goals": list(item.goals),
+        "lemmas": list(item.lemmas),
+        "unbounded": unbounded_words(item),
+        "bounded": bounded_of(constants, settings),
+        "method": proof.method,
+        "verdict": str(proof.verdict),
+        "why": "; ".join(f"{found.name}: {found.why}" for found in proof.findings if found.why),
+        "steps": proof.moves,
+        "branches": proof.branches,
+        "questions": proof.queries,
+        "solver_seconds": round(proof.solver_seconds, 2),
+        "seconds": round(proof.seconds, 2),
+        "cached": proof.cached,
+        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        "havoc_loops": list(proof.forgotten),
+        "twin": {
+            "rule": item.twin.rule,
+            "expected": item.twin.action,
+            "verdict": str(twin.verdict),
+            "fails_as_expected": twin_fails(item, twin),
+            "broken_by": sorted({answer.action for answer in twin.broken}),
+            "fails": [found.name for found in twin.findings if found.verdict is not Verdict.PROVED],
+            "solver_seconds": round(twin.solver_seconds, 2),
+            "seconds": round(twin.seconds, 2),
+        },
+        "digest": digest(machine, constants, item.properties, settings, engine=""),
+    }
+
+
+def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
+    """Return how a theorem is proved."""
+    from fencepost.explorers.native.expansion import processors
+    from fencepost.explorers.symbolic.proof import Settings
+
+    return Settings(
+        dict(item.unbounded),
+        everywhere=item.everywhere,
+        timeout=timeout,
+        workers=workers or processors(),
+        havoc_loops=item.havoc_loops,
+    )
+
+
+def _prove(
+    item: Theorem, machine: Machine, constants: Constants, settings: Settings, watch: Watch, *, cache: bool
+) -> Proof:
+    watch = watch if watch.live else Watch()  # a note for each proof and each twin is too much
+    made = proof_of(machine, constants, item.properties, settings, watch, f"proving {item.name}", cache=cache)
+    if made.why_stopped:
+        raise Stopped(made.why_stopped)
+    return made
+
+
+def twin_fails(item: Theorem, twin: Proof) -> bool:
+    """Say whether the twin fails as it must, for a reason that z3 has shown: not because it gave up."""
+    named = item.twin.action
+    is_step = any(answer.action == named for answer in twin.broken)
+    is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
+    return not twin.gave_up and (is_step or is_property)
+
+
+def unbounded_words(item: Theorem) -> str:
+    """Return what has any value in a theorem, in words."""
+    words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
+    return ", ".join([*([] if item.everywhere else ["steps"]), *words])

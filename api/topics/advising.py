@@ -1,0 +1,308 @@
+"""What the settings of a topic mean for its records: crashes, findings, and what to change, from measured figures alone.
+
+Nothing is searched here. What nobody has searched is said to be so, and never reads as safe.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.exploring import opened
+from fencepost.api.answers.results import FORMAT, Answer
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted
+from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, told
+from fencepost.api.topics.applying import findings_of
+from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.api.answers.contract_evidence import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
+
+PROTOCOL = "replication"
+ACKS = ("all", "1", "0")
+RELEASED_ON = 2
+"""Brokers with which releases were searched as they are."""
+LEAST_WORTH = 1
+"""Crashes that lose a record under settings that are no advice."""
+FIRST_ELR = (4, 0)
+"""The release that eligible leader replicas came with."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a topic, and the release that it is on."""
+
+    replicas: int
+    min_isr: int
+    version: str
+    acks: str
+    elr: bool
+    unclean_election: bool
+
+    @property
+    def text(self) -> str:
+        """They in one line."""
+        words = (
+            counted(self.replicas, "replica"),
+            f"min ISR {self.min_isr}",
+            f"acks={self.acks}",
+            f"{'with' if self.elr else 'without'} ELR",
+            f"unclean elections {'on' if self.unclean_election else 'off'}",
+            self.version.replace("kafka-", "Kafka "),
+        )
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class AdviceResult(Answer["AdviceData"]):
+    """What settings mean: whether their cell was searched, the fewest crashes that lose a record, and the rest as JSON."""
+
+    settings: Settings
+    point: PointData | None
+    """The cell of the measured table; None where nothing was searched for these settings."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the searches of this setting came to an end."""
+        return self.point is not None and not self.point["undetermined"]
+
+
+@call
+def advise(
+    replicas: int = 3,
+    min_isr: int = 1,
+    *,
+    kafka: str = "",
+    acks: str = "all",
+    elr: bool | None = None,
+    unclean_election: bool = False,
+) -> AdviceResult:
+    """Return what the settings of a topic mean for its records; raise UsageError for settings that make no sense.
+
+    Without `kafka` it is the newest release that was read; `elr` None is as new clusters of the release have it.
+    """
+    settings = settings_of(replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election)
+    point = _cell(settings)
+    data: AdviceData = {
+        "format": FORMAT,
+        "settings": _shown(settings),
+        "assumed": [name for name, is_default in (("kafka", not kafka), ("elr", elr is None)) if is_default],
+        "searched": point is not None,
+        "why": _why(settings, point),
+        "crashes": None if point is None else _crashes(settings.replicas, point),
+        "released": _released(settings),
+        "findings": findings_of(settings.version, settings.min_isr, elr=settings.elr),
+        "changes": _changes(settings, point),
+    }
+    return AdviceResult(data, settings, point)
+
+
+def settings_of(
+    replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool | None, unclean_election: bool
+) -> Settings:
+    """Return settings, with what was left out as new clusters of the release have it."""
+    if replicas < 1 or min_isr < 1:
+        raise UsageError(
+            f"{replicas} replicas and min ISR {min_isr} were given, and each is at least 1: write larger numbers."
+        )
+    if acks not in ACKS:
+        raise UsageError(f"acks={acks!r} was given, which Kafka has not: write one of {', '.join(ACKS)}.")
+    version = _version(kafka)
+    has_elr = bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1)) if elr is None else elr
+    if has_elr and not may_have_elr(version):
+        raise UsageError(
+            f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "
+            "leave ELR out, or name a later release."
+        )
+    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election)
+
+
+def versions() -> tuple[str, ...]:
+    """Return the releases that were read, by the names of the model's versions."""
+    return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
+
+
+def may_have_elr(version: str) -> bool:
+    """Say whether a release knows eligible leader replicas, on or off."""
+    return _number(version) >= FIRST_ELR
+
+
+def _version(kafka: str) -> str:
+    """Return the version of the model for a release: `4.1`, `4.1.2` or `kafka-4.1`; the newest if none is named."""
+    if not kafka:
+        return versions()[-1]
+    found = re.fullmatch(r"(?:kafka-)?(\d+\.\d+)(?:\.\d+)?", kafka.strip().lower())
+    name = f"kafka-{found[1]}" if found else ""
+    if name not in versions():
+        known = ", ".join(item.removeprefix("kafka-") for item in versions())
+        raise UsageError(f"Kafka {kafka!r} was given, and the releases that were read are {known}: write one of these.")
+    return name
+
+
+def _number(version: str) -> tuple[int, int]:
+    major, minor = version.removeprefix("kafka-").split(".")
+    return int(major), int(minor)
+
+
+def _cell(settings: Settings) -> PointData | None:
+    """Return the measured cell of settings; all histories were searched with acks=all."""
+    if settings.acks != "all":
+        return None
+    return cell_of(settings.replicas, settings.min_isr, elr=settings.elr, unclean_election=settings.unclean_election)
+
+
+def _shown(settings: Settings) -> dict[str, Any]:
+    return {
+        "replicas": settings.replicas,
+        "min_isr": settings.min_isr,
+        "kafka": settings.version,
+        "acks": settings.acks,
+        "elr": settings.elr,
+        "unclean_election": settings.unclean_election,
+    }
+
+
+def _why(settings: Settings, point: PointData | None) -> str:
+    """Return why a cell says nothing, or why it is not decided; empty where it is."""
+    if point is not None:
+        return "; ".join(item["why"] for item in point["unknown"])
+    if settings.acks != "all":
+        return (
+            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no search was made of that: "
+            "one election may lose it"
+        )
+    if not cells(settings.replicas):
+        known = " and ".join(sorted(load("faults")))
+        return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
+    if settings.min_isr > settings.replicas:
+        return (
+            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it to be that number, "
+            f"from 3.7 on: ask with a min ISR of {settings.replicas}"
+        )
+    return "no search was made at these settings"
+
+
+def _crashes(replicas: int, point: PointData) -> CrashesData:
+    """Return the cell, with what its searches did not let happen."""
+    data = load("faults")[str(replicas)]
+    from fencepost.explorers.evidence.faults import fault_kinds
+
+    bounds = {
+        name: bound for name, bound in fault_kinds(protocol(PROTOCOL).machine).items() if name not in point["kinds"]
+    }
+    never = [KINDS[name][1] for name, bound in bounds.items() if not point["constants"].get(bound)]
+    return {
+        "outcome": outcome(point),
+        "property": data["property"],
+        "counted": point["kinds"],
+        "most": point["most"],
+        "least": point["least"],
+        "front": point["front"],
+        "told": [told(item["steps"]) for item in point["front"]],
+        "explore": [opened(protocol(PROTOCOL).machine, point["constants"], item["steps"]) for item in point["front"]],
+        "not_counted": {
+            name: int(point["constants"][bound]) for name, bound in bounds.items() if point["constants"].get(bound)
+        },
+        "never": never,
+        "states": point["states"],
+        "omission": point["omission"],
+        "constants": point["constants"],
+    }
+
+
+def _released(settings: Settings) -> ReleasedData | None:
+    """Return what the release as it is loses while crashes leave the disk as it is; None where that was not searched."""
+    usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
+    asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
+    row = released(settings.version, settings.min_isr) if asked else None
+    if row is None:
+        return None
+    return {
+        "brokers": RELEASED_ON,
+        "outcome": lost_with(row),
+        "most": row["most"],
+        "least": row["least"],
+        "front": row["front"],
+        "undetermined": bool(row["unknown"]),
+        "states": row["states"],
+    }
+
+
+def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
+    """Return each change of one setting that is worth its cost: after which more crashes are survived; the best first.
+
+    Writes that stop while any broker is down are a cost that only a crash more than with any other change is worth.
+    """
+    found = sorted(
+        _candidates(settings, point), key=lambda item: (-item[0], -item[1]["writes_go_on_with_brokers_down"])
+    )
+    may_stop = settings.min_isr >= settings.replicas
+    going_on = [rank for rank, item in found if item["writes_go_on_with_brokers_down"]]
+    return [
+        item
+        for rank, item in found
+        if item["writes_go_on_with_brokers_down"]
+        or may_stop
+        or (rank > LEAST_WORTH and rank > max(going_on, default=0))
+    ]
+
+
+def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[int, ChangeData]]:
+    """Yield each change of one setting that survives more, with the crashes that lose a record then."""
+    others = [("acks", "all")] if settings.acks != "all" else []
+    others += [("unclean_election", False)] if settings.unclean_election else []  # type: ignore[list-item]
+    others += [("elr", True)] if not settings.elr and may_have_elr(settings.version) else []  # type: ignore[list-item]
+    others += [("min_isr", number) for number in range(1, settings.replicas + 1) if number != settings.min_isr]  # type: ignore[misc]
+    for name, value in others:
+        changed = replace(settings, **{name: value})  # type: ignore[arg-type]
+        found = _cell(changed)
+        known = -1 if name == "acks" else LEAST_WORTH if point is None else _rank(point)
+        if found is not None and not found["undetermined"] and _rank(found) > known:
+            change: ChangeData = {
+                "setting": name,
+                "value": value,
+                "outcome": outcome(found),
+                "least": found["least"],
+                "writes_go_on_with_brokers_down": changed.replicas - changed.min_isr,
+            }
+            yield _rank(found), change
+
+
+def _rank(point: PointData) -> int:
+    """Return how many crashes lose a record in a cell; one more than were tried where none does, 0 where it is not decided."""
+    if point["undetermined"]:
+        return 0
+    return sum(point["most"].values()) + 1 if point["least"] is None else point["least"]
+
+
+def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
+    """Yield what a reader of the answer must know, as sentences."""
+    crashes = data["crashes"]
+    if crashes is not None:
+        yield (
+            f"The crashes were counted in a model in which every finding below is repaired, every crash may lose the whole log, and at most "
+            f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited {crashes['states']:,} states"
+            f"{_missed(crashes['omission'])}."
+        )
+        yield f"Never happened in these searches, so the crashes above say nothing about it: {', '.join(crashes['never'])}."
+    if "elr" in data["assumed"]:
+        is_on = "on" if settings.elr else "off"
+        differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
+        yield f"ELR is taken to be {is_on}, as in new clusters of this release{differs}."
+    if "kafka" in data["assumed"]:
+        yield "No release was named, so this is the newest that was read."
+
+
+def _missed(omission: float) -> str:
+    """Return how unlikely it is that a search missed a state, in words; nothing where all states were kept whole."""
+    if not omission:
+        return ""
+    digits = len(str(int(1 / omission))) - 1
+    return f"; the chance that they missed one is below 1 in {int(1 / omission) // 10**digits * 10**digits:,}"

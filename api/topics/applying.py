@@ -1,0 +1,143 @@
+"""Which findings a release has under given settings: what each takes, where it was seen, and what is done about it."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from fencepost.api.topics.evidence import cases_of, constants_of, trace_of_case
+from fencepost.api.topics.fault_words import BY_OPERATOR
+from fencepost.api.topics.standing import finding_of
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract_evidence import AppliesData, LossData, NeededData, PointData
+    from fencepost.invariants.catalogue import Entry
+
+PROTOCOL = "replication"
+LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")
+"""The properties whose violation loses a record that was acknowledged, or committed."""
+WITH_ELR = " with ELR"
+"""How a column of the measured verdicts is called in which a release has a feature that it has off by default."""
+
+
+def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
+    """Return the findings that a release has, those that lose records first, then in the order of the catalogue."""
+    return list(_findings_of(version, min_isr, elr))
+
+
+@cache
+def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (asked for by name above)
+    machine = protocol(PROTOCOL).machine
+    lacking = {
+        item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
+    }
+    repaired = {item.finding for item in machine.repairs}
+    column = measured_on(version, elr=elr)
+    violated = {
+        row["entry"]
+        for row in load("versions").get("findings", ())
+        if row["entry"] not in repaired and row["by"].get(column, {}).get("verdict") == "violated"
+    }
+    found = [
+        _applies(item, lacking.get(name, ""), "" if name in lacking else column, min_isr)
+        for name, item in entries().items()
+        if name in lacking or name in violated
+    ]
+    return tuple(sorted(found, key=lambda item: item["loses"] is None))
+
+
+def measured_on(version: str, *, elr: bool) -> str:
+    """Return the column of the measured verdicts for a release: the newest one up to it that has ELR, or has it not, as asked."""
+    values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
+    rows = load("versions").get("findings", ())
+    columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
+    order = list(values)
+    fitting = [
+        name
+        for name in columns
+        if (base := name.removesuffix(WITH_ELR)) in values
+        and (name.endswith(WITH_ELR) or bool(values[base].get("elr", 1))) == elr
+        and order.index(base) <= order.index(version)
+    ]
+    return fitting[-1] if fitting else ""
+
+
+def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesData:
+    known, found = finding_of(entry), evidence().get(entry.id)
+    loses, needed, grid = _loss(entry), _faults(entry.id, min_isr), _grid(entry.id)
+    kinds = grid[0]["kinds"] if grid else ()
+    triggers = list(dict.fromkeys(BY_OPERATOR[name] for name in kinds if name in BY_OPERATOR))
+    return {
+        "id": entry.id,
+        "sentence": entry.sentence.removeprefix("Conjecture: "),
+        "repair": repair or None,
+        "avoid": (found.avoid if found else "") or None,
+        "classes": list(known.classes),
+        "clusters": list(known.clusters),
+        "measured_on": column or None,
+        "loses": loses,
+        "faults": needed,
+        "group": "kept" if loses is None else "operator" if triggers else "itself",
+        "triggers": triggers,
+        "crashes": _crashes(needed, loses, min_isr),
+    }
+
+
+def _crashes(needed: NeededData | None, loses: LossData | None, min_isr: int) -> int | None:
+    """Return the fewest crashes with which a record is known to be lost at a min ISR; None where no such history is known."""
+    if needed is not None:
+        return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
+    if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:
+        return None
+    return _crashes_in(loses["trace"].rpartition("/")[2])
+
+
+@cache
+def _crashes_in(file: str) -> int:
+    """Return how often a broker crashes in an archived trace."""
+    steps = read(ARCHIVE / file).trace.steps
+    return sum(item.action.label == "broker-crashes" for item in steps)
+
+
+@cache
+def _loss(entry: Entry) -> LossData | None:
+    """Return the shortest history of an entry that loses a record, one that is archived before one that is not."""
+    lost = [case for case in cases_of(entry) if case.run.protocol == PROTOCOL and case.prop in LOSING and case.length]
+    if not lost:
+        return None
+    case = min(lost, key=lambda item: (not trace_of_case(item), item.length))
+    constants = constants_of(case.run)
+    return {
+        "property": case.prop,
+        "length": case.length or 0,
+        "run": case.run.name,
+        "trace": trace_of_case(case) or None,
+        "brokers": int(constants["brokers"]),
+        "min_isr": int(constants["min_isr"]),
+    }
+
+
+def _grid(name: str) -> list[PointData]:
+    found: list[PointData] = load("finding-faults").get("findings", {}).get(name, {}).get("grid", [])
+    return found
+
+
+def _faults(name: str, min_isr: int) -> NeededData | None:
+    """Return the fewest faults and operator's actions by which a finding loses a record, None where that was not measured."""
+    point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
+    if point is None:
+        return None
+    return {
+        "brokers": int(point["constants"]["brokers"]),
+        "kinds": point["kinds"],
+        "most": point["most"],
+        "least": point["least"],
+        "front": point["front"],
+        "undetermined": point["undetermined"],
+        "constants": point["constants"],
+    }

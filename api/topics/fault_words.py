@@ -1,0 +1,79 @@
+"""Fault tables in words: what settings tolerate, and how they break."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.asking.quantities import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fencepost.api.answers.contract import Value
+    from fencepost.api.answers.contract_evidence import BreakingData, PointData
+
+BY_OPERATOR = {
+    "reassignments": "a reassignment",
+    "cancels": "a reassignment",
+    "raises": "a change of min ISR",
+    "lowers": "a change of min ISR",
+    "elr_disables": "ELR turned off",
+}
+"""Budgets that an operator's own actions spend, in words."""
+
+
+def tolerated(point: PointData) -> str:
+    """Return how many faults a setting tolerates, in words."""
+    if point["undetermined"]:
+        return "undetermined"
+    if point["least"] is None:
+        return f"all that were tried ({words_of(point['most'])})"
+    if point["least"]:
+        return counted(max(point["least"] - 1, 0), "fault")
+    return (
+        f"none: it fails without any{'' if _all_spent(point) or not point['kinds'] else ' ' + either(point['kinds'])}"
+    )
+
+
+def _all_spent(point: PointData) -> bool:
+    """Say whether a history without counted faults is known to be one without any fault at all."""
+    return any(item.get("free") == {} for item in point["front"] if not item["faults"])
+
+
+def breaks_with(point: PointData) -> str:
+    """Return every minimal set of faults, with what happened for free in its history, and the states of its trace."""
+    return "; ".join(_broken(item, point["kinds"]) for item in point["front"])
+
+
+def _broken(item: BreakingData, kinds: list[str]) -> str:
+    free = item.get("free")
+    counted_ones = words_of(item["faults"], [] if free == {} else kinds)
+    return f"{counted_ones}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
+
+
+def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
+    """Return faults in words: `crashes 2, fences 1`; where there is none, `no crash or fence` if only these kinds are counted."""
+    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
+    return shown or f"no {either(kinds) if kinds else 'fault'}"
+
+
+def either(kinds: list[str] | tuple[str, ...]) -> str:
+    """Return kinds of faults as alternatives: `crash or fence`."""
+    *first, last = [one_of(name) for name in kinds]
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def one_of(kind: str) -> str:
+    """Return what one fault of a kind is called: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
+    words = kind.replace("_", " ")
+    return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
+
+
+def name_of(shown: Mapping[str, Value]) -> str:
+    """Return a setting in a few words, as it is written on the command line."""
+    return " ".join(f"{name}={str(value).lower()}" for name, value in shown.items()) or "as set"
+
+
+def left_out(omission: float) -> str:
+    """Return how sure it is that no state was left out, in words; nothing where all states were kept whole."""
+    return f", kept as fingerprints: one was left out with a probability of at most {omission:.1g}" if omission else ""

@@ -1,0 +1,153 @@
+"""Where a guarantee stands: kept by Kafka as read, broken by findings that real Kafka has shown, or by conjectures that it has not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.topics.evidence import cases_of, of_kind
+from fencepost.invariants.catalogue import named_by, status, values_of
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.invariants.catalogue import Case, Entry
+    from fencepost.model.language.machine import Machine, Repair
+
+SEEN = {"clusters": ("runs", "finding", "lost"), "releases": ("settled", "trace", "confirmed")}
+"""Where it is measured what real Kafka shows: the rows of a figure, the key that names the finding, and the verdict."""
+WORDS = {
+    "kept": "kept by Kafka as read",
+    "kept-in-the-model": "kept in the model, of which no run here is a release as it reads",
+    "finding": "broken by what Kafka was seen to do",
+    "conjecture": "broken by a conjecture that was not seen on real Kafka",
+    "broken": "broken as it is worded",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hypothesis that breaks a guarantee in the model: what repairs it, which versions have it, and where real Kafka showed it."""
+
+    id: str
+    repair: str
+    versions: tuple[str, ...]
+    classes: tuple[str, ...]
+    clusters: tuple[str, ...]
+    is_past: bool
+    """Whether the newest release that was read no longer has it."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether Kafka's own classes or clusters of Kafka did it."""
+        return bool(self.classes or self.clusters)
+
+    @property
+    def text(self) -> str:
+        """It as a clause."""
+        places = (("clusters", self.clusters), ("Kafka's classes", self.classes))
+        seen = [f"on {what} of {_releases(found)}" for what, found in places if found]
+        parts = (
+            f"in {_releases(self.versions)}" if self.versions else "",
+            f"seen {' and '.join(seen)}" if seen else "not seen on real Kafka",
+            f"repair: {self.repair}" if self.repair else "",
+        )
+        return f"{self.id} ({'; '.join(part for part in parts if part)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "id": self.id,
+            "repair": self.repair or None,
+            "versions": list(self.versions),
+            "classes": list(self.classes),
+            "clusters": list(self.clusters),
+        }
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a guarantee stands: `word` is a key of WORDS; empty where nothing decides it."""
+
+    word: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """It as a sentence; empty where nothing is known."""
+        now = "; ".join(item.text for item in self.findings if not item.is_past)
+        past = "; ".join(item.text for item in self.findings if item.is_past)
+        parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; broken before by {past}" if past else "")
+        return "".join(parts) if self.word else ""
+
+
+def standing_of(entry: Entry) -> Standing:
+    """Return where a guarantee stands, by the runs that decide it and by what was seen on real Kafka."""
+    is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
+    asked = judged & named_by(entry) or (judged if is_broken else set())
+    breaking = (
+        item for item in of_kind("hypothesis") if any((case.run.protocol, case.prop) in asked for case in _broken(item))
+    )
+    # what holds may share its property with a claim about other settings: then a release must have the finding
+    found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
+    now = [item for item in found if not item.is_past]
+    if status(entry) not in ("holds", "broken"):
+        return Standing("", found)
+    if now:
+        return Standing("finding" if any(item.is_seen for item in now) else "conjecture", found)
+    if is_broken:
+        return Standing("broken", found)
+    return Standing("kept" if any(map(_is_as_read, cases_of(entry))) else "kept-in-the-model", found)
+
+
+def _broken(entry: Entry) -> list[Case]:
+    return [case for case in cases_of(entry) if case.expect == "violated"]
+
+
+def _is_as_read(case: Case) -> bool:
+    """Say whether a case holds of a release without any repair."""
+    run, machine = case.run, protocol(case.run.protocol).machine
+    if case.expect != "holds" or not run.version.startswith("kafka-"):
+        return False
+    return machine.missing(values_of(run)) == machine.missing(machine.version(run.version).values)
+
+
+@cache
+def finding_of(entry: Entry) -> Finding:
+    """Return what is known of a hypothesis."""
+    rows = list(_repairs(entry.id))
+    repair = rows[0][1].sentence if rows else ""
+    versions = [(machine, item) for machine, _ in rows for item in machine.versions]
+    having = [item for machine, item in versions if any(it.finding == entry.id for it in machine.missing(item.values))]
+    is_past = bool(rows) and versions[-1][1] not in having
+    seen = {
+        name: tuple(
+            sorted(
+                {
+                    row["kafka"]
+                    for row in load(name).get(rows, ())
+                    if _is_about(row[key], entry) and row["verdict"] == word
+                }
+            )
+        )
+        for name, (rows, key, word) in SEEN.items()
+    }
+    return Finding(entry.id, repair, tuple(item.name for item in having), seen["releases"], seen["clusters"], is_past)
+
+
+def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
+    for found in PROTOCOLS.values():
+        yield from ((found.machine, item) for item in found.machine.repairs if item.finding == name)
+
+
+def _is_about(name: str, entry: Entry) -> bool:
+    """Say whether a scenario or a trace is called after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
+    return f"-{entry.id.lower()}-" in f"-{name}-"
+
+
+def _releases(names: tuple[str, ...]) -> str:
+    """Return releases as text: the first and the last of several."""
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if len(names) > 2 else " and ".join(names)
