@@ -74,6 +74,9 @@ def _while_read() -> Iterator[None]:
 class Commands(click.Group):
     """A group of commands that ends every error as one message on stderr with the exit status of the contract."""
 
+    chosen: click.Command | None = None
+    """The command that runs: it is gone from click's context when its error is explained."""
+
     def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
         """Run a command and end the process with its exit status."""
         sys.excepthook = sys.__excepthook__  # from here on interrupts are explained below
@@ -89,7 +92,7 @@ class Commands(click.Group):
             _close()  # whoever read us had enough before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
-            status = _end(error)
+            status = _end(error, self)
             if isinstance(error, OSError):
                 _close()
         sys.exit(status)
@@ -132,6 +135,7 @@ class Commands(click.Group):
 
             raise click.UsageError(f"There is no command {args[0]!r}.{nearest(args[0], list(_PLACES))}", ctx)
         name, found, rest = super().resolve_command(ctx, args)
+        self.chosen = found
         if found is not None:
             _refuse_doubled(ctx, found, rest)
         return name, found, rest
@@ -165,15 +169,16 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
             )
 
 
-def _end(error: BaseException) -> Exit:
+def _end(error: BaseException, group: Commands) -> Exit:
     """Tell the user what went wrong and return the exit status."""
     from fencepost.cli.failures import debugging, explain, visible
+    from fencepost.cli.wording import reword
 
     status, message = explain(error)
     with suppress(OSError):
         if debugging() and not isinstance(error, click.ClickException):
             traceback.print_exception(error, file=sys.stderr)
-        sys.stderr.write(f"fencepost: {visible(message)}\n")
+        sys.stderr.write(f"fencepost: {visible(reword(message, group.chosen, group))}\n")
     return status
 
 

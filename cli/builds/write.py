@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fencepost.api.files import write_text
 from fencepost.cli.views.console import print_text
+from fencepost.cli.wording import reword, reword_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,8 @@ class Builds:
     json: bool = False
 
     def write(self, reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> None:
-        """Write it."""
+        """Write it, in the words of the command line."""
+        reports, why = [replace(item, data=reword_data(item.data)) for item in reports], reword(why)
         if self.junit:
             from fencepost.cli.builds.junit import junit
 

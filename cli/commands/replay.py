@@ -18,6 +18,7 @@ from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_text, results, styled
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.traces import print_trace
+from fencepost.cli.wording import reword
 from fencepost.counterexamples.render import FORMATS
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
@@ -46,7 +47,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
             made = replayed(file, model=model, rewrite=rewrite)
         except FencepostError as error:
             status, message = explain(error)
-            sys.stderr.write(f"fencepost: {visible(message)}\n")
+            sys.stderr.write(f"fencepost: {visible(reword(message))}\n")
             ends.append(status)
             continue
         ends.append(Exit.AS_EXPECTED)

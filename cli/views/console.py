@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from fencepost.api.answers.traces import WIDTH, bare
+from fencepost.cli.wording import reword_data, reword_text
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def close_stdout() -> None:
 
 def print_json(data: Mapping[str, object]) -> None:
     """Print one JSON object on stdout."""
-    print_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    print_text(json.dumps(reword_data(data), indent=2, ensure_ascii=False) + "\n")
 
 
 def print_text(text: str) -> None:
@@ -96,7 +97,7 @@ def print_hanging(console: Console, head: Text, body: Text) -> None:
     from rich.text import Text
 
     start = head
-    for piece in body.wrap(console, max(NARROWEST, console.width - head.cell_len)):
+    for piece in reword_text(body).wrap(console, max(NARROWEST, console.width - head.cell_len)):
         line = start + piece
         line.rstrip()
         console.print(line, soft_wrap=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from fencepost.api.asking.quantities import show_rate, show_seconds
 from fencepost.api.asking.watching import Watch
+from fencepost.cli.wording import reword
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ class Display(Watch):
         """Print a line for the user's information."""
         if not self.quiet:
             self.clear()
-            self._console().print(text, style="dim", soft_wrap=True)
+            self._console().print(reword(text), style="dim", soft_wrap=True)
 
     def clear(self) -> None:
         """Take the live block off the screen, so that results can be printed."""

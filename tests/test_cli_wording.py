@@ -1,0 +1,61 @@
+"""The library names parameters as Python does; the command line prints its own options."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from fencepost.cli.main import run
+from fencepost.cli.wording import reword, reword_data, reword_text
+from rich.text import Text
+
+SAME = (
+    "give `bound=` to at_most",
+    "`s.leader = 1` is no guard",
+    "`keeps_leader_endpoint=on` breaks it",
+    "`name=value` and `x == y`",
+    "max_states=100 without backticks",
+    "`fencepost.check(MACHINE` ends early",
+)
+REWORDED = {
+    "end it with `max_states=`": "end it with `--max-states`",
+    "`resume=True` continues": "`--resume` continues",
+    "write `checkpoint=DIR, resume=True`": "write `--checkpoint DIR --resume`",
+    "write `normalize=False`": "write `--no-normalize`",
+    "`budget=60` is enough": "`--budget 60` is enough",
+    "with `min_isr=2`": "with `--set min_isr=2`",
+    "with `elr=True` and `only=['weak-isr', 'strong-isr']`": "with `--set elr=on` and `--property weak-isr --property strong-isr`",
+    '`fencepost.replay("x.trace", rewrite=True)` repairs it': "`fencepost replay x.trace --rewrite` repairs it",
+    '`fencepost.check("kip320", replicas=2, workers=1)`': "`fencepost check kip320 --set replicas=2 --workers 1`",
+    '`fencepost.list_protocols("kip320")`': "`fencepost list kip320`",
+    "`rewrite=` is of another command": "`--rewrite` is of another command",
+    "`fencepost.replay(FILE, model=...)`": "`fencepost replay FILE --model ...`",
+}
+
+
+def _of_check(text: str) -> str:
+    return reword(text, run.get_command(click.Context(run), "check"), run)
+
+
+@pytest.mark.parametrize("text", SAME)
+def test_what_is_no_parameter_stays(text: str) -> None:
+    assert _of_check(text) == text
+
+
+@pytest.mark.parametrize("text", REWORDED)
+def test_parameters_and_calls_are_options_and_commands(text: str) -> None:
+    assert _of_check(text) == REWORDED[text]
+
+
+def test_constants_that_are_options_of_the_command_are_options() -> None:
+    advise = run.get_command(click.Context(run), "advise")
+    assert reword("`min_isr=2`", advise, run) == "`--min-isr 2`"
+    assert reword("`elr=True`", advise, run) == "`--elr on`"
+
+
+def test_pages_keep_their_styles_and_data_its_shape() -> None:
+    with click.Context(run.get_command(click.Context(run), "check"), parent=click.Context(run)):  # type: ignore[arg-type]
+        made = reword_text(Text.assemble("use ", ("`memory=`, or", "red"), " wait"))
+        assert made.plain == "use `--memory`, or wait"
+        assert [made.plain[span.start : span.end] for span in made.spans] == [", or"]
+        assert reword_data({"why": ["`memory=`", 1]}) == {"why": ["`--memory`", 1]}
+    assert reword("`memory=`") == "`memory=`"
