@@ -15,7 +15,7 @@ from fencepost.invariants.figures.store import save
 from playwright.sync_api import sync_playwright
 from rich.console import Console
 
-from tests.browser import BROWSER
+from tests.browser.browser import BROWSER
 
 CLICKS = 60
 TRACE = "replication-hyp-1-loss"

@@ -13,7 +13,7 @@ from fencepost.explorers.program.removal import guards
 from fencepost.explorers.program.subset.program import check
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
-from tests.compared import Comparison
+from tests.helpers.compared import Comparison
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ def compare_typed(machine: Machine, properties: tuple[Property, ...]) -> str:
 
 def compare_symbolic(machine: Machine, properties: tuple[Property, ...]) -> str:
     """Compare the symbolic engine with the plain semantics, state by state; of some states z3 is asked too."""
-    from tests.symbols import Symbols
+    from tests.helpers.symbols import Symbols
 
     try:
         symbols = Symbols(machine, {}, tuple(item for item in properties if item.eventual is None))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from fencepost.model.language.errors import ModelError, UsageError
 
+from tests.helpers.places import ROOT
 from tests.random_machines.case import Case
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
 from tests.random_machines.drawing import numbered
@@ -31,7 +32,6 @@ from tests.random_machines.engines import load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-ROOT = Path(__file__).parents[2]
 LIFE = 250
 """Machines that one process looks at."""
 ENGINES = ("model/language", "explorers/native", "explorers/liveness", "explorers/symbolic", "explorers/walk")

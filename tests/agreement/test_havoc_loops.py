@@ -1,0 +1,243 @@
+"""Loops that --unbounded leaves without an end: what they may do includes all that they do, and more is never called proved."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import z3
+from fencepost.api.answers.proof_report import ProveResult, report_text
+from fencepost.api.calls.prove import explain
+from fencepost.cli.views.display import Display
+from fencepost.explorers.symbolic import loops
+from fencepost.explorers.symbolic.places import agree, load
+from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.terms import boolean, equal
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import action, always
+from fencepost.model.language.domains import InFlight
+from fencepost.model.language.errors import DomainError, ModelError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.agreement.test_differential import machine_of
+from tests.agreement.test_proofs_of_errors import proved
+from tests.helpers.commands import data_of, fencepost
+from tests.machines import sweeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.explorers.symbolic.proof import Proof
+    from fencepost.explorers.symbolic.system import Happening
+    from fencepost.model.language import Action, Machine
+    from fencepost.model.language.records import Key
+
+SWEEPER = str(Path(sweeper.__file__).relative_to(Path.cwd()))
+WALKS: dict[str, tuple[dict[str, int], tuple[str, ...], int]] = {
+    "sweeper": ({}, ("cells",), 25),
+    "kip320": ({"replicas": 2}, ("log_size", "max_leader_epoch"), 25),
+    "replication": ({"brokers": 2, "initial_isr": 1}, ("max_records", "max_leader_epoch"), 12),
+}
+"""By machine: constants, those that are lifted, and steps of the walk."""
+
+
+def steps_of(plain: Interpreter, walk: int, seed: int) -> Iterator[tuple[Key, Step, Key]]:
+    """Yield (state, step, state after) along a random walk, without `normalize`."""
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    key = plain.initial_states()[0]
+    for _ in range(walk):
+        found = [(found.step, found.raw) for found in plain.transitions(key)]
+        if not found:
+            return
+        for step, after in found:
+            yield key, step, after
+        key = draw.choice(found)[1]
+
+
+class Relation:
+    """The terms of every step with some constants lifted, asked about single steps with the constants as they are."""
+
+    def __init__(self, machine: Machine, values: dict[str, int], lifted: tuple[str, ...]) -> None:
+        self.plain = Interpreter(machine, machine.set_constants(values), normalize=False)
+        self.system = System(machine, self.plain.constants, (), dict.fromkeys(lifted), havoc_loops=True)
+        self.before = self.system.state("s.")
+        self.happenings = [self.system.happening(self.before, move, "a.") for move in self.system.moves]
+
+    def forgotten(self) -> set[str]:
+        return {name for item in self.happenings for name in item.forgotten}
+
+    def allows(self, key: Key, step: Step, after: Key) -> bool:
+        """Say whether a step may lead from one state to another."""
+        return any(self._allows(item, key, step, after) for item in self.happenings if item.move.action is step.action)
+
+    def _allows(self, happened: Happening, key: Key, step: Step, after: Key) -> bool:
+        solver = z3.Solver()
+        for name, value in self.system.lifting.values.items():
+            solver.add(boolean(equal(value, int(self.plain.constants.values[name]))))
+        for have, want, (_, domain) in zip(happened.args, step.args, step.action.params, strict=True):
+            if not isinstance(domain, InFlight):
+                solver.add(boolean(equal(have, want)))
+        for state, content in ((self.before, key), (happened.after, after)):
+            solver.add(boolean(agree(load(self.system.lifting, self.system.machine.state, content), state)))
+        solver.add(boolean(self.system.typed(self.before)), boolean(happened.happens))
+        return bool(solver.check() == z3.sat)
+
+    def refused(self, walk: int) -> set[str]:
+        """Return the actions of steps along a random walk that the terms do not allow."""
+        return {
+            step.action.label
+            for key, step, after in steps_of(self.plain, walk, seed=4)
+            if not self.allows(key, step, after)
+        }
+
+
+def relation(name: str) -> Relation:
+    values, lifted, _ = WALKS[name]
+    return Relation(sweeper.MACHINE if name == "sweeper" else machine_of(name)[0], values, lifted)
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_every_step_of_the_model_is_among_those_after_which_a_loop_may_leave_anything(name: str) -> None:
+    found = relation(name)
+    assert found.forgotten()
+    assert found.refused(WALKS[name][2]) == set()
+
+
+PLANTED = {
+    "a place that is forgotten to be written": (loops.Journal, "note", lambda *_: None, {"clear"}),
+    "a local that keeps what it held": (loops, "_any_value", lambda *_: 0, {"find"}),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+def test_a_loop_that_may_leave_too_little_is_caught(
+    planted: tuple[Any, str, Callable[..., Any], set[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, wrong, caught = planted
+    monkeypatch.setattr(owner, name, wrong)
+    assert relation("sweeper").refused(WALKS["sweeper"][2]) == caught
+
+
+def sweep_proof(machine: Machine = sweeper.MACHINE) -> Proof:
+    settings = Settings(dict.fromkeys(("cells", "most")), havoc_loops=True)
+    return prove(machine, machine.set_constants({}), sweeper.PROPERTIES, settings)
+
+
+def test_what_no_loop_writes_is_proved_and_what_one_writes_is_not() -> None:
+    found = {item.name: item.verdict for item in sweep_proof().findings}
+    assert found["seal-is-whole"] is Verdict.PROVED
+    assert found["swept-cells-are-empty"] is Verdict.UNDETERMINED
+
+
+def test_functions_whose_loops_may_leave_anything_are_named() -> None:
+    assert sweep_proof().forgotten == ("find", "flatten", "sweep")
+
+
+def test_a_step_that_only_such_a_loop_makes_is_not_shown_as_one_of_the_model() -> None:
+    done = fencepost(
+        *("prove", SWEEPER, "--property", "swept-cells-are-empty", "--unbounded", "cells,most", "--havoc-loops"),
+        *("--workers", "1", "--no-cache", "--reach", "0s", "--json"),
+    )
+    assert done.exit_code == 3, done.output
+    data = data_of(done)
+    assert data["verdict"] == "undetermined"
+    assert data["havoc_loops"] == ["find", "flatten", "sweep"]
+    assert "counterexample" not in data
+
+
+@always
+def never_swept_from_three(s: sweeper.State, c: sweeper.C) -> bool:
+    """The row was not swept from the fourth cell on: that takes more cells than there are by default."""
+    return s.swept_from != 3
+
+
+def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too() -> None:
+    machine = sweeper.MACHINE.replacing(
+        name="sweeper", sentence="a row of cells is swept, and nothing is put into it", put=None
+    )
+    constants, settings = machine.set_constants({}), Settings({"cells": None}, havoc_loops=True)
+    proof = prove(machine, constants, (never_swept_from_three,), settings)
+    assert proof.broken[0].action == "clear"
+    assert proof.broken[0].forgotten == ("sweep",)
+    found = Protocol(machine, (never_swept_from_three,))
+    report = explain(
+        ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True)
+    )
+    assert report.proof.pair is not None
+    assert "breaks: never-swept-from-three" in report_text(report)
+
+
+@action()
+def sweep_too_far(s: sweeper.State, c: sweeper.C) -> None:
+    """The row is swept, and one cell more than it has."""
+    for place in range(c.cells):
+        s.row[place + 1] = 0
+
+
+@action()
+def fill_too_high(s: sweeper.State, c: sweeper.C) -> None:
+    """A cell is given more than fits into it, and that is all."""
+    for place in range(c.cells):
+        s.row[place] = c.most + 1
+        break
+
+
+@action()
+def shift_too_low(s: sweeper.State, c: sweeper.C) -> None:
+    """The numbers of cells are written with a shift that is negative from the second cell on."""
+    for place in range(c.cells):
+        s.level = min(1 << 0 - place, c.most)
+
+
+FAULTS = {
+    sweep_too_far: ("State.row: an index is outside the array", "State.row: index 2 is outside the array"),
+    fill_too_high: ("State.row leaves its domain", "State.row[0]: 3 is out of its domain"),
+    shift_too_low: ("a shift by a negative number", "negative shift count"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda item: item.name)
+def test_an_error_in_such_a_loop_is_told(fault: Action) -> None:
+    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="one action is another", find=fault)
+    cut, error = FAULTS[fault]
+    settings = Settings({"cells": None}, havoc_loops=True)
+    proof = prove(machine, machine.set_constants({}), (sweeper.seal_is_whole,), settings)
+    assert proof.cuts[fault.label] == (cut,)
+    with pytest.raises(DomainError, match=re.escape(error)):
+        proved(machine, sweeper.seal_is_whole, lifted=settings.lifted, havoc_loops=True)
+
+
+@action()
+def return_early(s: sweeper.State, c: sweeper.C) -> None:
+    """The first number is sealed, and that is all."""
+    for place in range(c.cells):
+        if s.row[place] > 0:
+            s.seal = s.row[place]
+            return
+
+
+def test_a_loop_without_an_end_that_returns_is_refused_with_its_line() -> None:
+    machine = sweeper.MACHINE.replacing(name="sweeper", sentence="one action is another", find=return_early)
+    with pytest.raises(ModelError) as caught:
+        sweep_proof(machine)
+    assert "for place in range(c.cells):" in str(caught.value)
+    assert "this loop has no bound, and it returns, or adds or removes messages" in str(caught.value)
+
+
+def test_without_the_option_the_message_names_it() -> None:
+    done = fencepost("prove", SWEEPER, "--unbounded", "cells", "--quiet")
+    assert done.exit_code == 2
+    assert "this loop has no bound" in done.stderr
+    assert "--havoc-loops" in done.stderr
+
+
+@pytest.mark.parametrize("way", [("--depth", "2"), ("--k", "2"), ("--every-state",)], ids=" ".join)
+def test_runs_of_several_steps_are_refused_with_it(way: tuple[str, ...]) -> None:
+    done = fencepost("prove", SWEEPER, "--unbounded", "cells", "--havoc-loops", *way)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"fencepost: --havoc-loops was given with {way[0]}")

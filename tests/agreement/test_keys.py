@@ -1,0 +1,144 @@
+"""Every field is in the key: another value anywhere makes another state, on every engine."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.native.kernels import hash_row
+from fencepost.explorers.native.layout import layout_of
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+from fencepost.model.protocols import MACHINES
+
+from tests.helpers.engines import layout_under
+from tests.machines import async_isr, constructs, faulty, finite_replicated_log, id_sequence, mailbox
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language import Machine
+    from fencepost.model.language.records import FieldType, Key, Record, Schema
+
+SMALL = tuple(item.MACHINE for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs, faulty))
+EVERYTHING = [pytest.param(machine, id=machine.name) for machine in (*MACHINES, *SMALL)]
+STATES = 60
+WHOLE = 15
+"""States in which every field is flipped: in later ones only those that none had before."""
+
+
+def some_states(plain: Interpreter, count: int) -> list[Key]:
+    """Return different states of random walks from the start."""
+    choose = random.Random(7)  # noqa: S311 (no secret)
+    found = dict.fromkeys(plain.initial_states())
+    key = next(iter(found))
+    for _ in range(10 * count):
+        after = [item.after for item in plain.transitions(key)]
+        key = choose.choice(after) if after else plain.initial_states()[0]
+        found[key] = None
+        if len(found) >= count:
+            break
+    return list(found)
+
+
+def flips(schema: Schema, field: FieldType, value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield (path, value) for the value with one scalar changed to another one of its domain, in every way."""
+    if isinstance(field, Scalar):
+        low, high = schema.bounds(field.domain)
+        others = {low, high, (low + high) // 2, value - 1, value + 1} - {value}
+        yield from ((path, other) for other in sorted(others) if low <= other <= high)
+    elif isinstance(field, Nested):
+        for position, (name, inner) in enumerate(fields(field.record)):
+            for at, other in flips(schema, inner, value[position], f"{path}.{name}"):
+                yield at, (*value[:position], other, *value[position + 1 :])
+    else:
+        element = field.element if isinstance(field, ArrayOf) else Nested(field.record)
+        for position, item in enumerate(value):
+            for at, other in flips(schema, element, item, f"{path}[{position}]"):
+                changed = (*value[:position], other, *value[position + 1 :])
+                yield at, tuple(sorted(changed)) if isinstance(field, BagOf) else changed
+        if isinstance(field, BagOf) and value:
+            yield f"{path} less one", value[1:]
+            if len(value) < schema.length(field):
+                yield f"{path} and an equal one", tuple(sorted((*value, value[0])))
+
+
+def scalars(schema: Schema, record: type[Record], path: str = "") -> Iterator[str]:
+    """Yield the path of every scalar of a record that has more than one value, without indices."""
+    for name, field in fields(record):
+        element = field.element if isinstance(field, ArrayOf) else field
+        if not isinstance(element, Scalar):
+            yield from scalars(schema, element.record, f"{path}.{name}")
+        elif schema.bounds(element.domain)[0] < schema.bounds(element.domain)[1]:
+            yield f"{path}.{name}"
+
+
+def plain_hash(row: Any) -> int:
+    """Return the hash of the native engine's kernels, run as plain Python."""
+    with np.errstate(over="ignore"):
+        return int(hash_row(row.view(np.uint64).reshape(1, -1), 0))
+
+
+EVERY_FIELD = {"quorum": {"late_fetches": 1}, "controller-failover": {"resends": 2}}
+"""Constants under which a machine's states use every field, where the usual ones do not."""
+
+
+@pytest.mark.parametrize("machine", EVERYTHING)
+def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Machine) -> None:
+    constants = machine.set_constants(EVERY_FIELD.get(machine.name, {}))
+    plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
+    flipped = set()
+    for number, key in enumerate(some_states(plain, STATES)):
+        row = layout.encode([key])
+        known = {key: plain_hash(row)}
+        for path, other in flips(plain.schema, Nested(machine.state), key, ""):
+            field = "".join(part.split("]")[-1] for part in path.split("["))
+            if number > WHOLE and field in flipped:
+                continue
+            flipped.add(field)
+            changed = layout.encode([other])
+            assert other != key, path
+            assert plain.schema.key(plain.schema.restore(other)) == other, path
+            assert changed.tobytes() != row.tobytes(), path
+            assert layout.decode(changed[0]) == other, path
+            known[other] = plain_hash(changed)
+        assert len(set(known.values())) == len(known)
+    missing = set(scalars(plain.schema, machine.state)) - flipped
+    assert not missing, f"no state has these fields to flip: {missing}"
+
+
+@pytest.mark.parametrize("machine", EVERYTHING)
+def test_a_state_comes_back_from_its_row(machine: Machine) -> None:
+    constants = machine.set_constants({})
+    plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
+    keys = some_states(plain, STATES)
+    rows = layout.encode(keys)
+    assert [layout.decode(row) for row in rows] == keys
+    assert layout.encode(keys).tobytes() == rows.tobytes()
+
+
+def test_states_of_smaller_constants_come_back_from_a_larger_shape() -> None:
+    machine = constructs.MACHINE
+    small = machine.set_constants({"room": 1})
+    layout = layout_under(machine, small, machine.set_constants({"room": 4}))
+    assert layout.wide == layout_of(machine.state, small).wide
+    for key in some_states(Interpreter(machine, small), STATES):
+        assert layout.decode(layout.encode([key])[0]) == key
+
+
+def test_the_order_of_messages_makes_no_difference() -> None:
+    machine = mailbox.MACHINE
+    plain = Interpreter(machine, machine.set_constants({"resends": 2}))
+    for order in ([(0, 1), (1, 1), (0, 1)], [(0, 1), (0, 1), (1, 1)], [(1, 1), (0, 1), (0, 1)]):
+        s = plain.schema.new()
+        for client, number in order:
+            s.requests.add(client=client, number=number)
+        assert plain.schema.key(s)[2] == ((0, 1, 0), (0, 1, 0), (1, 1, 0))
+
+
+def test_rows_are_padded_to_whole_words() -> None:
+    for machine in (*MACHINES, *SMALL):
+        layout = layout_of(machine.state, machine.set_constants({}))
+        assert layout.dtype.itemsize == 8 * layout.words

@@ -1,0 +1,463 @@
+"""Names of everything in a model: each works on every engine and in every format, or is refused where it is defined."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import json
+import keyword
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from fencepost.api.asking.targets import find_protocol
+from fencepost.explorers import plain
+from fencepost.explorers.rules import rule_machine
+from fencepost.explorers.verdict import Options, Result
+from fencepost.model import first
+from fencepost.model.language import eventually
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.machine import Version
+from fencepost.model.language.trees import module_of
+
+from tests.helpers.commands import data_of, fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RESERVED = sorted({"match", "case", "type", *keyword.softkwlist} - {"_"})
+BUILTINS = sorted(name for name in dir(builtins) if not name.startswith("_") and name not in keyword.kwlist)
+NUMPY = sorted({name for kind in (np.recarray, np.void, np.dtype) for name in dir(kind) if not name.startswith("_")})
+OURS = [
+    "act0",
+    "effect1",
+    "hash_row",
+    "WORDS",
+    "sort_M0",
+    "self",
+    "cls",
+    "state",
+    "before",
+    "after",
+    "key",
+    "values",
+    "declared",
+    "rooms",
+    "shown",
+    "replace",
+    "name",
+    "kind",
+    "index",
+    "count",
+    "items",
+    "add",
+    "remove",
+    "sort",
+    "append",
+    "domain",
+    "function",
+    "params",
+    "target",
+    "targets",
+    "bundle",
+    "label",
+    "sentence",
+    "args",
+    "kwargs",
+    "initial",
+    "normalize",
+    "deadlock",
+    "protocol",
+    "version",
+    "constants",
+    "property",
+    "verdict",
+    "loop",
+    "format",
+    "calls",
+    "steps",
+    "begin",
+    "holds",
+    "teardown",
+    "run",
+    "rules",
+    "invariants",
+    "check_invariants",
+    "rule",
+    "meta",
+    "none",
+    "yes",
+    "no",
+    "end",
+    "judge",
+    "insert",
+    "rebuild",
+    "find",
+    "close",
+    "S",
+    "OWNER_SHIFT",
+    "AHEAD",
+    "COMPACT",
+    "EXPANDS",
+    "np",
+    "njit",
+    "namedtuple",
+    "prefetch",
+    "helper",
+    "inlined",
+    "kernel",
+    "INDEX",
+    "VALUE",
+    "SHIFT",
+    "FULL",
+    "ABSENT",
+    "NUMBER",
+    "BITS",
+    "row",
+    "rows",
+    "words",
+    "first",
+    "last",
+    "number",
+    "out",
+    "hashes",
+    "parents",
+    "n",
+    "fired",
+    "refused",
+    "found",
+    "alive",
+    "e",
+    "at",
+    "table",
+    "a",
+    "b",
+    "k0",
+    "made",
+    "new",
+    "bound",
+    "Array",
+    "Bag",
+    "make",
+    "e0",
+    "require",
+    "action",
+    "always",
+    "step",
+    "sometimes",
+    "NONE",
+    "true",
+    "false",
+    "nan",
+    "Int",
+    "Bool",
+    "And",
+    "Or",
+    "Not",
+    "If",
+    "model",
+    "z3",
+    "dup",
+]
+FOREIGN = ["é", "Ω", "数", "ª"]
+"""Letters that are not ASCII; Python reads the last one as `a`."""
+SUSPECTS = list(dict.fromkeys([*OURS, *RESERVED, *FOREIGN, *BUILTINS, *NUMPY]))
+DUNDER = [
+    "_x",
+    "__x",
+    "___",
+    "_e",
+    "_t",
+    "_bounds",
+    "_values",
+    "_padding",
+    "__class__",
+    "__dict__",
+    "__doc__",
+    "__init__",
+]
+ROLES = (
+    "field",
+    "constant",
+    "parameter",
+    "local",
+    "helper",
+    "member",
+    "message",
+    "action",
+    "property",
+    "enum",
+    "record",
+    "state",
+)
+HEAD = """from enum import IntEnum
+from typing import Annotated as Annotated_
+
+import fencepost.model.language as language_
+from fencepost.model.language import require as require_
+
+"""
+
+
+def model(**chosen: str) -> str:
+    """Return a model whose names are plain but for those that are chosen, by role."""
+    n = {role: f"{role}_" for role in ROLES} | chosen
+    return f'''{HEAD}
+class Constants_(language_.Constants):
+    {n["constant"]} = language_.bound(2, low=0, high=3, meaning="top")
+
+
+class {n["enum"]}(IntEnum):
+    zero_ = 0
+    {n["member"]} = 1
+
+
+class {n["record"]}(language_.Record):
+    {n["message"]}: Annotated_[int, language_.Range(0, 3)]
+
+
+class {n["state"]}(language_.Record):
+    {n["field"]}: Annotated_[int, language_.Range(0, Constants_.{n["constant"]})]
+    enum_field_: {n["enum"]}
+    box_: Annotated_[language_.Bag[{n["record"]}], language_.Size(2)]
+    several_: Annotated_[language_.Array[{n["record"]}], language_.Size(2)]
+
+
+def {n["helper"]}(x_: int, y_: int) -> int:
+    return x_ + y_
+
+
+@language_.action()
+def initial_(s_, c_):
+    """Begin."""
+
+
+@language_.action({n["parameter"]}=language_.Range(0, 1))
+def {n["action"]}(s_, c_, {n["parameter"]}) -> None:
+    """Go."""
+    require_(s_.{n["field"]} < c_.{n["constant"]})
+    require_({n["parameter"]} != 1)
+    {n["local"]} = s_.{n["field"]} + {n["parameter"]}
+    later_ = {n["helper"]}({n["local"]}, 1)
+    s_.box_.add({n["message"]}=later_)
+    s_.several_[{n["local"]} % 2].{n["message"]} = {n["local"]}
+    s_.enum_field_ = {n["enum"]}.{n["member"]}
+    s_.{n["field"]} = later_
+
+
+@language_.action({n["parameter"]}=language_.InFlight("box_"))
+def take_(s_, c_, {n["parameter"]}) -> None:
+    """Take."""
+    s_.several_[1].{n["message"]} = {n["parameter"]}.{n["message"]}
+    s_.box_.remove({n["parameter"]})
+
+
+@language_.always
+def {n["property"]}(s_, c_) -> bool:
+    """The last value is never reached."""
+    return s_.{n["field"]} < 2 or s_.several_[1].{n["message"]} == 0
+
+
+MACHINE = language_.Machine("named", "Named.", {n["state"]}, Constants_, initial_, ({n["action"]}, take_))
+PROPERTIES = ({n["property"]},)
+'''
+
+
+def written(folder: Path, **chosen: str) -> str:
+    path = folder / "model.py"
+    path.write_text(model(**chosen), encoding="utf-8")
+    return str(path)
+
+
+def called(role: str, name: str) -> str:
+    """Return the name as the result shows it."""
+    own = module_of(name).body[0].value.id  # type: ignore[attr-defined]
+    return str(own).replace("_", "-") if role in ("action", "property") else str(own)
+
+
+USUAL = {"distinct": 8, "generated": 9, "depth": 5}
+
+
+def searched(file: str) -> Result:
+    found = find_protocol(file)
+    return plain.search(found.machine, found.machine.set_constants({}), found.properties, Options())
+
+
+def known(result: dict[str, object]) -> dict[str, object]:
+    return {name: result[name] for name in USUAL}
+
+
+def test_the_model_is_what_the_tests_take_it_for(tmp_path: Path) -> None:
+    result = fencepost("check", written(tmp_path), "--engine", "plain", "--json")
+    assert result.exit_code == 1
+    assert known(data_of(result)) == USUAL
+
+
+REFUSED = {
+    "local": {"abs", "all", "any", "bool", "int", "len", "max", "min", "range", "sum"},
+    "parameter": {"abs", "all", "any", "bool", "int", "len", "max", "min", "range", "sum"},
+    "constant": {"values", "declared", "rooms", "shown", "replace"},
+}
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
+    """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them in all."""
+    apart = len(SUSPECTS) // len(ROLES)
+    for number in range(part, len(SUSPECTS), 4):
+        chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}
+        result = searched(
+            written(tmp_path, **{role: name for role, name in chosen.items() if name not in REFUSED.get(role, ())})
+        )
+        assert known(vars(result)) == USUAL, chosen
+
+
+@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in REFUSED.items() for name in sorted(names)])
+def test_a_name_that_the_language_takes_is_refused_where_it_is_defined(role: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is taken by the language"):
+        searched(written(tmp_path, **{role: name}))
+
+
+@pytest.mark.parametrize("role", ["field", "constant", "parameter", "local", "message", "action", "property"])
+@pytest.mark.parametrize("name", DUNDER)
+def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
+    role: str, name: str, tmp_path: Path
+) -> None:
+    result = fencepost("check", written(tmp_path, **{role: name}), "--engine", "plain")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "underscore" in result.stderr
+
+
+@pytest.mark.parametrize("role", ["field", "parameter", "message", "action", "property", "member", "constant"])
+def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str, tmp_path: Path) -> None:
+    for name in ["self", "end", "none", "deadlock", "initial", *FOREIGN]:
+        file, trace = written(tmp_path, **{role: name}), tmp_path / "a.trace"
+        result = fencepost("check", file, "--engine", "plain", "--json", "--trace", str(trace))
+        assert result.exit_code == 1, (name, result.stderr)
+        for form in ("text", "itf", "mermaid", "html", "pytest"):
+            shown = fencepost("show", str(trace), "--model", file, "--format", form)
+            assert shown.exit_code == 0, (name, form, shown.stderr)
+            if form == "itf":
+                states = json.loads(shown.stdout)["states"]
+                names = {"enum_field_", "box_", "several_", called("", name) if role == "field" else "field_"}
+                assert all(names <= set(state) for state in states)
+        assert fencepost("replay", str(trace), "--model", file).exit_code == 0
+
+
+@pytest.mark.parametrize("role", ["parameter", "action", "field", "message"])
+def test_hypothesis_takes_any_name_for_a_rule(role: str, tmp_path: Path) -> None:
+    hypothesis = pytest.importorskip("hypothesis")
+    from hypothesis.stateful import run_state_machine_as_test
+
+    settings = hypothesis.settings(
+        max_examples=3, stateful_step_count=3, deadline=None, database=None, derandomize=True
+    )
+    for name in [
+        "self",
+        "target",
+        "targets",
+        "calls",
+        "steps",
+        "begin",
+        "holds",
+        "state",
+        "teardown",
+        "bundles",
+        "rules",
+        "name",
+    ]:
+        found = find_protocol(written(tmp_path, **{role: name}))
+        rules = rule_machine(found.machine, found.machine.set_constants({}), ())
+        with contextlib.redirect_stdout(None):
+            run_state_machine_as_test(rules, settings=settings)
+        assert rules.calls > 0
+
+
+NATIVE = {
+    "field": "dtype",
+    "constant": "index",
+    "parameter": "judge",
+    "local": "np",
+    "helper": "insert",
+    "member": "real",
+}
+NATIVE |= {
+    "message": "count",
+    "action": "kernel",
+    "property": "rebuild",
+    "enum": "Int",
+    "record": "Array",
+    "state": "S",
+}
+MORE = {
+    "field": "shape",
+    "constant": "count",
+    "parameter": "target",
+    "local": "rows",
+    "helper": "act0",
+    "member": "imag",
+}
+MORE |= {"message": "self", "action": "expand_0", "property": "type", "enum": "T", "record": "Bag", "state": "C_state"}
+
+
+@pytest.mark.parametrize("chosen", [NATIVE, MORE], ids=["one", "another"])
+def test_compiled_code_and_proofs_take_the_names_too(chosen: dict[str, str], tmp_path: Path) -> None:
+    file = written(tmp_path, **chosen)
+    reference = data_of(fencepost("check", file, "--engine", "plain", "--json"))
+    native = data_of(fencepost("check", file, "--json"))
+    assert known(native) == known(reference) == USUAL
+    assert [(item["name"], item["length"]) for item in native["properties"]] == [
+        (item["name"], item["length"]) for item in reference["properties"]
+    ]
+    assert native["guards"] == reference["guards"]
+    pytest.importorskip("z3")
+    proof = fencepost("prove", file, "--depth", "4")
+    assert proof.exit_code == 1, proof.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            ("    zero_ = 0\n", "    zero_ = 0\n    MEMBER_ = 2\n"),
+            "'MEMBER_' and 'member_' both read 'member-' in a trace",
+        ),
+        (
+            ("class enum_(IntEnum):\n    zero_ = 0\n    member_ = 1\n", "class enum_(IntEnum):\n    pass\n"),
+            "has no members",
+        ),
+        (
+            (
+                "class state_(language_.Record):\n",
+                "class base_(language_.Record):\n    field_: bool\n\n\nclass state_(base_):\n",
+            ),
+            "state_.field_: the class that it is based on has a field of this name",
+        ),
+    ],
+)
+def test_two_names_that_read_alike_are_refused(change: tuple[str, str], says: str, tmp_path: Path) -> None:
+    path = Path(written(tmp_path))
+    path.write_text(path.read_text().replace(*change))
+    result = fencepost("check", str(path), "--engine", "plain")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert says in result.stderr
+
+
+TITLES = ["", " stands-off", "one\nname", "two  blanks", "bell\a"]
+
+
+ASKS: dict[str, Callable[[str], object]] = {
+    "machine": lambda name: replace(first.MACHINE, name=name),
+    "version": lambda name: replace(first.MACHINE, versions=(Version(name, "Today's.", {}),)),
+    "property": lambda name: eventually(name, "Somebody waits.", then=first.waits_no_longer, client=first.Client),
+}
+
+
+@pytest.mark.parametrize("name", TITLES)
+@pytest.mark.parametrize("part", ASKS)
+def test_a_name_that_no_trace_can_hold_is_refused(name: str, part: str) -> None:
+    assert ASKS[part]("a name")
+    with pytest.raises(ModelError, match=r"is named .*, which no trace can hold: write a text on one line"):
+        ASKS[part](name)

@@ -1,0 +1,410 @@
+"""What a proof says where the plain semantics ends with an error, or where several things fail: no more than is true."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import z3
+from fencepost.api.answers.proof_report import ProveResult
+from fencepost.api.calls.prove import explain
+from fencepost.api.calls.prove import prove as asked
+from fencepost.explorers.symbolic.places import load
+from fencepost.explorers.symbolic.proof import Settings, prove
+from fencepost.explorers.symbolic.system import System
+from fencepost.explorers.symbolic.terms import boolean, both, equal
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Machine
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.helpers.written import HEAD
+from tests.machines import stumbles
+from tests.random_machines.engines import load as load_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.explorers.symbolic.proof import Proof
+    from fencepost.model.language import Action, Property
+
+WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
+"""Runs, induction over several steps, induction: each has to find what goes wrong after two steps or three."""
+
+
+def machine(*actions: Action, start: Action = stumbles.initial, normalize: Any = None) -> Machine:
+    """Return a machine with these actions."""
+    return Machine("errors", "what goes wrong", stumbles.State, stumbles.C, start, actions, normalize=normalize)
+
+
+def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
+    """Prove properties, and have what z3 says confirmed, as the command does."""
+    constants, chosen = made.set_constants({}), Settings(**settings)
+    proof = prove(made, constants, properties, chosen)
+    found = ProveResult(Protocol(made, properties), constants, properties, chosen, proof)
+    return explain(found, 0.0, Silent()).proof  # type: ignore[arg-type]
+
+
+class Silent:
+    """A display that shows nothing."""
+
+    def busy(self, _: str) -> Any:
+        """Show nothing."""
+        return nullcontext()
+
+
+# -- several properties
+
+
+def test_each_property_is_decided_on_its_own_at_its_own_depth() -> None:
+    found = proved(
+        machine(stumbles.count, start=stumbles.initial), stumbles.not_four, stumbles.not_two, stumbles.not_one, depth=4
+    )
+    assert [(item.verdict, item.why) for item in found.findings] == [
+        (Verdict.NOT_FOUND, "no violation within 4 steps of an initial state"),
+        (Verdict.VIOLATED, "fails after 2 steps"),
+        (Verdict.VIOLATED, "fails after 1 step"),
+    ]
+    assert found.history is not None
+    assert (found.history.violates, len(found.history.steps)) == ("not-one", 1)
+
+
+def test_a_property_that_fails_at_once_does_not_hide_one_that_fails_later() -> None:
+    found = proved(
+        machine(stumbles.count, start=stumbles.initial_with_one), stumbles.not_one, stumbles.not_two, depth=3
+    )
+    assert [item.why for item in found.findings] == ["fails after 0 steps", "fails after 1 step"]
+
+
+def test_what_fails_only_beyond_the_ranges_of_constants_is_no_violation() -> None:
+    made, lifted = machine(stumbles.set_number), {"most": None}
+    far = proved(made, stumbles.not_seven, stumbles.not_four, depth=2, lifted=lifted)
+    assert [item.verdict for item in far.findings] == [Verdict.UNDETERMINED, Verdict.VIOLATED]
+    assert far.findings[0].why == "fails after 1 step, but only with constants beyond their ranges"
+
+
+def test_nothing_is_proved_of_no_property() -> None:
+    with pytest.raises(UsageError, match="there is nothing to prove"):
+        proved(machine(stumbles.count))
+
+
+# -- errors
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("fault", [stumbles.stumble, stumbles.look], ids=lambda item: item.name)
+def test_an_action_that_ends_with_an_error_is_told_and_nothing_is_proved(way: dict[str, Any], fault: Action) -> None:
+    with pytest.raises(DomainError, match=f"{fault.name}: State.arr: ") as caught:
+        proved(machine(stumbles.count, fault), stumbles.anything, **way)
+    assert len(caught.value.states) == 3
+    assert [item.action.name for item in caught.value.steps] == ["count", "count"]
+
+
+@pytest.mark.parametrize("way", [{"depth": 5}, {"depth": 5, "lifted": {"size": None}}, {}], ids=str)
+def test_a_violation_is_told_beside_an_error(way: dict[str, Any]) -> None:
+    found = proved(machine(stumbles.count_on), stumbles.not_one, stumbles.anything, **way)
+    assert [(item.verdict, item.why) for item in found.findings] == [
+        (Verdict.VIOLATED, "fails after 1 step"),
+        (Verdict.UNDETERMINED, "goes wrong after 4 steps: count-on: State.x: 5 is out of its domain 0..4"),
+    ]
+    assert found.depth == way.get("depth", 1) - 1
+
+
+def test_a_violation_is_told_beside_an_error_in_a_property() -> None:
+    found = proved(machine(stumbles.count), stumbles.not_one, stumbles.stumbles, depth=3)
+    assert found.of("not-one").verdict is Verdict.VIOLATED
+    assert "State.arr: index 4 is outside the array" in found.of("stumbles").why
+
+
+RISING = (
+    HEAD
+    + '''
+class State(Record):
+    x: Annotated[int, Range(0, 600)]
+    y: Annotated[int, Range(0, 4)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action()
+def go(s, c):
+    """Up, without an end."""
+    s.x += 1
+    s.y = 4 if s.y == 3 else s.y
+
+@step()
+def seven(before, after, c):
+    """It does not come to 7."""
+    return after.x != 7
+
+@always
+def not_550(s: State, c: C) -> bool:
+    """It is not 550."""
+    return s.x != 550
+
+@always
+def calm(s: State, c: C) -> bool:
+    """It is not 4."""
+    return s.y != 4
+
+@always
+def far(s: State, c: C) -> bool:
+    """It goes wrong far from here."""
+    return 1 >> (560 - s.x) >= 0
+
+MACHINE = Machine("rising", "It rises.", State, C, initial, (go,))
+PROPERTIES = (seven, not_550, calm, far)
+'''
+)
+"""It ends with an error after 600 steps, beyond the states that are gone through."""
+
+
+@pytest.mark.parametrize("most", [5, 600], ids=str)
+def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
+    made, properties = load_model(
+        RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3"), tmp_path
+    )
+    found = asked(Protocol(made, properties), only=["seven", "calm"], reach=20, workers=1, cache=False).proof
+    assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
+    assert found.of("calm").verdict is Verdict.UNDETERMINED
+
+
+def test_a_violation_is_told_where_the_search_for_a_state_goes_wrong(tmp_path: Path) -> None:
+    made, properties = load_model(RISING, tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550", "calm"], reach=20, workers=1, cache=False).proof
+    assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
+    assert "goes wrong after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
+    with pytest.raises(DomainError, match="601 is out of its domain"):
+        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+
+
+def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> None:
+    made, properties = load_model(RISING.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
+    found = asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert (
+        found.reachable
+        == "it is none of the 591 reachable states under these constants, so this step violates nothing there"
+    )
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_such(least: int, tmp_path: Path) -> None:
+    text = RISING.replace("Range(0, 600)", "Range(0, 3)").replace("s.x += 1", "s.x += c.n > 1 or s.x < 2")
+    made, properties = load_model(text.replace("s.y == 3", f"s.y == 3 and c.n > {least}"), tmp_path)
+    constants = {"n": 1}
+    found = asked(
+        Protocol(made, properties),
+        only=["calm"],
+        constants=constants,
+        unbounded=["n"],
+        reach=20,
+        workers=1,
+        cache=False,
+    )
+    assert found.verdict is Verdict.UNDETERMINED
+    assert ("with n=2 the model goes wrong after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
+
+
+VAST = """
+    require(s.x == 5 and x == 7)
+    s.x = 550
+
+@action()
+def stay(s, c):
+    require(s.x < 3)
+    s.x += 1
+"""
+
+
+def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None:
+    text = RISING.replace("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
+    text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST).replace("(go,)", "(go, stay)")
+    made, properties = load_model(text, tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], reach=20, workers=1, cache=False)
+    assert found.verdict is Verdict.UNDETERMINED
+    assert (
+        "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001"
+        in found.reachable
+    )
+    made, properties = load_model(text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200"), tmp_path)
+    with pytest.raises(DomainError, match=r"stay: State.x: 800 is out of its domain"):
+        asked(Protocol(made, properties), only=["calm"], unbounded=["n"], reach=20, workers=1, cache=False)
+
+
+@pytest.mark.parametrize("way", [{}, {"depth": 2}, {"k": 2}], ids=str)
+def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: dict[str, Any], tmp_path: Path) -> None:
+    text = RISING.replace(
+        '@action()\ndef initial(s, c):\n    """0."""',
+        "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x",
+    )
+    small = text.replace("    s.x = x", "    require(x >= 3999999999999)\n    s.x = x - 3999999999449")
+    made, properties = load_model(small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], reach=20, workers=1, cache=False, **way)
+    assert found.verdict is Verdict.VIOLATED
+    assert bool(way) == ("initial: x=3999999999999\n" in found.text)
+    made, properties = load_model(text, tmp_path)
+    with pytest.raises(DomainError, match=r"initial x=.*: State.x: .* is out of its domain 0..600"):
+        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False, **way)
+
+
+@pytest.mark.parametrize("action", ["initial", "go"])
+@pytest.mark.parametrize("domain", ["BitSet(60)", "Index(1000000000)"])
+def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused(
+    action: str, domain: str, tmp_path: Path
+) -> None:
+    text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
+    made, properties = load_model(text, tmp_path)
+    with pytest.raises(
+        UsageError, match=f"the parameters of action '{action}' have .* combinations, each of which a proof would"
+    ):
+        asked(Protocol(made, properties), only=["calm"], workers=1, cache=False)
+
+
+def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
+    text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace(
+        "s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0"
+    )
+    made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)
+    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], workers=1, cache=False)
+    assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
+    assert (
+        found.reachable
+        == "go breaks the induction only where it leaves a bound on the way that has any value in the proof"
+    )
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_an_error_in_normalize_is_told(way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match=r"count: State.arr: index 3 is outside the array"):
+        proved(machine(stumbles.count, normalize=stumbles.fall_over), stumbles.anything, **way)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_an_initial_action_that_ends_with_an_error_is_told(way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match=r"initial-error: State.arr: NONE used as an index"):
+        proved(machine(stumbles.count, start=stumbles.initial_error), stumbles.anything, **way)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_machine_without_an_initial_state_is_refused(way: dict[str, Any]) -> None:
+    with pytest.raises(ModelError, match="has no initial state"):
+        proved(machine(stumbles.count, start=stumbles.no_initial), stumbles.anything, **way)
+
+
+@pytest.mark.parametrize("prop", [stumbles.stumbles, stumbles.stumbles_on_a_step], ids=lambda item: item.name)
+@pytest.mark.parametrize("way", WAYS[:2], ids=str)
+def test_a_property_that_ends_with_an_error_is_told(way: dict[str, Any], prop: Property) -> None:
+    with pytest.raises(DomainError, match=f"property '{prop.name}': State.arr: index "):
+        proved(machine(stumbles.count), stumbles.anything, prop, **way)
+
+
+def test_a_property_that_ends_with_an_error_is_not_inductive() -> None:
+    found = proved(machine(stumbles.count), stumbles.anything, stumbles.stumbles, stumbles.stumbles_on_a_step)
+    assert [item.verdict for item in found.findings] == [Verdict.PROVED, Verdict.UNDETERMINED, Verdict.UNDETERMINED]
+
+
+def test_an_error_in_a_property_of_the_initial_state_is_told() -> None:
+    with pytest.raises(DomainError, match=r"property 'stumbles': State.arr: index 6 is outside"):
+        prove(
+            machine(stumbles.set_number, start=stumbles.initial_with_three),
+            machine().set_constants({}),
+            (stumbles.stumbles,),
+            Settings(),
+        )
+
+
+# -- order
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics(way: dict[str, Any]) -> None:
+    assert proved(machine(stumbles.send_two), stumbles.first_is_not_two, **way).verdict in {
+        Verdict.VIOLATED,
+        Verdict.UNDETERMINED,
+    }
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_the_length_of_one_of_two_bags_is_that_of_the_one_that_is_meant(way: dict[str, Any]) -> None:
+    found = proved(machine(stumbles.send_two), stumbles.box_is_empty, **way)
+    assert found.verdict is (Verdict.VIOLATED if way else Verdict.UNDETERMINED)
+
+
+def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
+    assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
+    with pytest.raises(
+        ModelError,
+        match="this loop goes through a bag in order, and --unbounded made something in its messages endless",
+    ):
+        proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
+
+
+# -- constants with any value
+
+
+@pytest.mark.parametrize("taken", [stumbles.put, stumbles.choose], ids=lambda item: item.name)
+def test_a_parameter_that_counts_things_keeps_its_size(taken: Action) -> None:
+    assert proved(machine(taken), stumbles.no_choice).verdict is Verdict.PROVED
+    with pytest.raises(UsageError, match="sets, bags and numbered things have a fixed size in a proof"):
+        proved(machine(taken), stumbles.no_choice, lifted={"size": None})
+
+
+def test_arguments_of_a_run_are_in_the_domains_of_its_constants() -> None:
+    found = proved(machine(stumbles.set_number), stumbles.not_four, depth=1, lifted={"most": None})
+    assert found.history is not None
+    assert found.history.constants["most"] >= 4
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_an_error_under_the_constants_as_they_are_is_told_where_no_larger_ones_have_it(way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match=r"count-on: State.x: 5 is out of its domain 0..4") as caught:
+        proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, **way)
+    assert len(caught.value.states) == 5
+
+
+def test_errors_are_looked_for_within_the_depth_and_no_further() -> None:
+    found = proved(machine(stumbles.count_on), stumbles.anything, lifted={"most": None}, depth=4)
+    assert found.verdict is Verdict.NOT_FOUND
+
+
+@pytest.mark.parametrize("arr", list(product((-1, 0, 2, 3), repeat=3)), ids=str)
+def test_a_fold_without_a_bound_looks_at_nothing_after_the_first_that_decides(arr: tuple[int, ...]) -> None:
+    made = machine(stumbles.find)
+    plain = Interpreter(made, made.set_constants({}))
+    key = (0, 0, arr, (), ())
+    try:
+        expected = plain.apply(key, Step(stumbles.find, ())).after[1]
+    except DomainError:
+        expected = None
+    system = System(made, made.set_constants({}), (), {"size": None})
+    found = system.happening(load(system.lifting, made.state, key), system.moves[0])
+    noted = found.after.parts["y"].value
+    said = []
+    for flag in (found.cut, both(found.happens, equal(noted, 0)), both(found.happens, equal(noted, 1))):
+        solver = z3.Solver()
+        solver.add(system.lifting.values["size"].term == len(arr), boolean(flag))
+        said.append(solver.check() == z3.sat)
+    assert said == [expected is None, expected == 0, expected == 1]
+
+
+def test_a_range_without_a_bound_has_no_negative_number() -> None:
+    found = proved(machine(stumbles.forget), stumbles.first_is_the_number_of_an_element, lifted={"size": None})
+    assert found.verdict is Verdict.UNDETERMINED
+    found = proved(machine(stumbles.forget), stumbles.first_is_the_number_of_an_element, lifted={"size": None}, depth=2)
+    assert found.verdict is Verdict.VIOLATED
+
+
+def test_a_state_that_normalizing_mends_is_no_violation() -> None:
+    found = proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, depth=4)
+    assert found.verdict is Verdict.NOT_FOUND
+    assert (
+        proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, stumbles.grows)
+        .of("grows")
+        .verdict
+        is Verdict.PROVED
+    )

@@ -1,0 +1,117 @@
+"""The symbolic engine does what the plain semantics does: every guard that refuses, every state after, every property.
+
+Random walks; each state is put into the walk as plain values, and some are given to z3 as values of its variables.
+That a difference would be caught is tested too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.symbolic import expressions, folds, references, terms
+
+from tests.agreement.test_differential import PARTS, machine_of
+from tests.helpers.symbols import Symbols
+from tests.machines import LINEAGE, faulty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+WALKS: list[tuple[str, dict[str, int], int, int]] = [
+    *((name, {"replicas": 2}, 60, 4) for name in LINEAGE),
+    ("kip320", {"replicas": 2, "log_size": 1, "max_records": 3, "max_leader_epoch": 1}, 100, 6),
+    ("kip320", {"replicas": 3}, 30, 1),
+    ("id-sequence", {}, 50, 5),
+    ("finite-replicated-log", {}, 500, 50),
+    ("finite-replicated-log", {"log_size": 1, "records": 5}, 100, 20),
+    ("async-isr", {}, 100, 10),
+    ("mailbox", {"requests": 2}, 300, 20),
+    ("mailbox", {"resends": 0, "deduplicate": 0, "losses": 3}, 100, 10),
+    ("constructs", {}, 120, 8),
+    ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 60, 4),
+    ("replication", {"brokers": 2, "initial_isr": 1}, 40, 2),
+    ("replication", {"brokers": 2, "shrinks": 1, "elr": 1, "min_isr": 2}, 20, 0),
+    (
+        "replication",
+        {"brokers": 2, "movable": 2, "reassignments": 3, "cancels": 1, "elr": 1, "min_isr": 2, "completion": 2},
+        20,
+        0,
+    ),
+]
+"""(machine, constants, steps with plain values, steps with variables)"""
+
+
+def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
+    return f"{walk[0]} {'/'.join(map(str, walk[1].values()))}"
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("walk", WALKS, ids=title)
+def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int], part: int) -> None:
+    name, values, folded, solved = walk
+    symbols = Symbols(*_with_values(name, values))
+    assert symbols.walk(folded // part, seed=folded, solve=False) > 1
+    if solved:
+        assert symbols.walk(-(-solved // part), seed=solved, solve=True) >= 1
+
+
+@pytest.mark.parametrize("name", [*LINEAGE, "finite-replicated-log", "mailbox", "constructs", "replication"])
+def test_guards_and_checks_of_an_action_cover_and_partition_all_states(name: str) -> None:
+    values = {"replicas": 2} if name in LINEAGE else {"brokers": 2} if name == "replication" else {}
+    assert Symbols(*_with_values(name, values)).uncovered() == []
+
+
+def _with_values(name: str, values: dict[str, int]) -> tuple[Any, dict[str, int], Any]:
+    machine, properties = machine_of(name)
+    return machine, values, properties
+
+
+OUTSIDE_OF_ACTIONS = {
+    item
+    for item in faulty.Fault
+    if item.name.startswith(("STATE_", "WITNESS_", "STEP_", "NORMALIZE_", "INITIAL_", "SHIFT_TOO", "PRODUCT"))
+}
+"""Faults of properties, of `normalize` and of the initial state, and of numbers that only compiled code cannot hold."""
+
+
+PLANTED: dict[str, tuple[str, str, Callable[..., Any]]] = {
+    "a comparison that lets more through": ("finite-replicated-log", "less", terms.at_most),
+    "a sum that is one too much": ("finite-replicated-log", "plus", lambda a, b: terms.number(terms.Num(terms.as_term(a) + terms.as_term(b) + 1, None, None))),
+    "a choice that takes the other way": ("kip320", "choose", lambda flag, one, other: terms.choose(flag, other, one)),
+    "a set that loses a member": ("kip320", "member", lambda members, item: terms.both(terms.member(members, item), terms.less(item, 1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("planted", PLANTED.values(), ids=PLANTED)
+def test_a_planted_difference_is_caught(
+    planted: tuple[str, str, Callable[..., Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, function, wrong = planted
+    right = getattr(terms, function)
+    for table in (expressions._COMPARISONS, expressions._OPERATORS, expressions._SHORTCUTS):
+        for key, item in table.items():
+            if item is right:
+                monkeypatch.setitem(table, key, wrong)
+    for module in (expressions, folds, references):
+        monkeypatch.setattr(module, function, wrong, raising=False)
+    symbols = Symbols(*_with_values(name, {"replicas": 2}))
+    with pytest.raises(AssertionError):
+        symbols.walk(60, seed=3, solve=True)
+
+
+FAULTS = [item for item in faulty.Fault if item not in OUTSIDE_OF_ACTIONS]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda item: item.name.lower())
+@pytest.mark.parametrize("solve", [False, True], ids=["folded", "solved"])
+def test_a_step_that_the_plain_semantics_refuses_as_an_error_is_cut_and_never_dropped(
+    fault: faulty.Fault, solve: bool
+) -> None:
+    symbols = Symbols(faulty.MACHINE, {"fault": fault})
+    (first,) = symbols.compare(symbols.plain.initial_states()[0], solve=solve)
+    (second,) = symbols.compare(first, solve=solve)
+    steps = [step for item in faulty.MACHINE.actions for step in symbols.plain.steps(item, second)]
+    outcomes = [(symbols.solved if solve else symbols.folded)(second, step) for step in steps]
+    assert outcomes == [symbols.ask_plain(second, step) for step in steps]
+    assert any(outcome.cut for outcome in outcomes) is (fault is not faulty.Fault.NOTHING)

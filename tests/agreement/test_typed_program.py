@@ -1,0 +1,179 @@
+"""The typed program means what the Python text means: every state, guard, property and error, compared."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
+from fencepost.explorers.program.ir.nodes import Failure
+from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.protocols import PROTOCOLS
+
+from tests.helpers.compared import Comparison
+from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
+
+if TYPE_CHECKING:
+    from fencepost.explorers.program.ir.program import Function, Program
+
+OWN = [
+    "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox", "maze", "planted",
+    "respelt", "rooms", "shift_register", "sweeper", "vault", "wanderer",
+]  # fmt: skip
+FAULTS = [fault for fault in faulty.Fault if fault is not faulty.Fault.NOTHING]
+ONLY_TYPED = {faulty.Fault.SHIFT_TOO_FAR, faulty.Fault.PRODUCT_TOO_LARGE}
+"""Numbers that leave 64 bits are refused by every engine but the plain one."""
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_machine_of_ours_means_the_same_in_every_state(name: str) -> None:
+    module = importlib.import_module(f"tests.machines.{name}")
+    properties = getattr(module, "PROPERTIES", ())
+    found = Comparison(module.MACHINE, module.MACHINE.set_constants({}), properties).run(60)
+    assert found.states
+    assert not found.errors
+    assert not found.numbers
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_protocol_means_the_same_in_its_first_states(name: str) -> None:
+    known = PROTOCOLS[name]
+    found = Comparison(known.machine, known.machine.set_constants({}), known.every_property).run(15)
+    assert (found.states, found.errors, found.numbers) == (15, [], 0)
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_a_fault_is_the_same_error_at_the_same_place(fault: faulty.Fault) -> None:
+    made = Comparison(faulty.MACHINE, faulty.MACHINE.set_constants({"fault": fault}), faulty.PROPERTIES)
+    found = made.run()
+    assert found.numbers == (fault in ONLY_TYPED)
+    in_property = "PROPERTY" in fault.name or "WITNESS" in fault.name
+    assert bool(found.errors) == (fault not in ONLY_TYPED and not in_property)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [({"least": 0}, {"first": 200, "last": 100}), ({"things": 1, "room": 1}, {"things": 4, "room": 6, "least": 2})],
+)
+def test_constants_of_all_sizes_mean_the_same(low: dict[str, int], high: dict[str, int]) -> None:
+    for values in (low, high):
+        found = Comparison(constructs.MACHINE, constructs.MACHINE.set_constants(values), constructs.PROPERTIES).run(15)
+        assert (found.errors, found.numbers) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "module", [async_isr, finite_replicated_log, lamps, mailbox, planted, vault], ids=lambda item: item.__name__
+)
+def test_a_guard_that_is_switched_off_is_gone(module: Any) -> None:
+    made = Comparison(module.MACHINE, module.MACHINE.set_constants({}))
+    made.run(12)
+    assert made.without_guards(guards(module.MACHINE), made.states) > 12
+
+
+# -- passes
+
+
+def function(program: Program, name: str) -> Function:
+    """Return a function by its name in Python."""
+    return next(item for item in program.functions if item.name == name)
+
+
+def checks(found: Function) -> list[str]:
+    """Return the checks that a function may fail, in order."""
+    return [check.name for item in inside(found.body) for check in sorted(item.checks)]
+
+
+KIP320 = translate(PROTOCOLS["kip320"].machine, PROTOCOLS["kip320"].every_property)
+
+
+def test_checks_that_cannot_fail_are_left_out() -> None:
+    assert checks(function(KIP320, "is_true_leader")) == []
+    assert checks(function(KIP320, "truncate")) == []
+    assert checks(function(KIP320, "append")) == ["INDEX", "VALUE", "INDEX", "VALUE"]
+    assert not function(KIP320, "truncate").can_fail
+    assert function(KIP320, "replicate").can_fail, "it calls append"
+
+
+def test_effects_are_those_of_the_function_and_its_helpers() -> None:
+    leader_write = function(KIP320, "leader_write").effects
+    assert {path for _, path in leader_write.writes} == {
+        "next_record", "replica[].end", "replica[].log[].epoch", "replica[].log[].id"
+    }  # fmt: skip
+    assert (0, "replica[].log[].id") not in leader_write.reads
+    assert {path for _, path in function(KIP320, "leader_changes").effects.reads} == {"quorum.leader"}
+    assert {of for of, _ in function(KIP320, "leader_changes").effects.reads} == {0, 1}
+
+
+def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
+    program = translate(constructs.MACHINE, constructs.PROPERTIES)
+    reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards if guard.action == "search"}
+    assert reads["a <= b or s.flag"] == {"flag", "x", "y"}, "a and b are locals of x and y"
+    assert reads["found <= i"] == {"holder[].pair.a", "x", "y"}, "found is counted in a loop"
+
+
+def test_only_bags_that_may_be_out_of_order_are_sorted() -> None:
+    program = translate(mailbox.MACHINE, mailbox.PROPERTIES)
+    found = {item.name: {bag for _, bag in program.of(item).effects.disorders} for item in program.actions}
+    assert any(found.values())
+    assert any(not bags for bags in found.values())
+    swept = translate(sweeper.MACHINE, sweeper.PROPERTIES)
+    assert {bag for _, bag in function(swept, "clear").effects.disorders} == set()
+
+
+def shown(program: Program, name: str) -> list[str]:
+    """Return the steps of an action's nest in a word each."""
+    action = next(item for item in program.actions if item.name == name)
+    found = []
+    for item in nest(program, action).steps:
+        match item:
+            case Over(parameter):
+                found.append(f"over {parameter.slot.name}")
+            case Compute(statements):
+                found.append("let " + " ".join(part.slot.name for part in statements if isinstance(part, nodes.Assign)))
+            case Guarded(guard, _, unchosen):
+                found.append(f"test {guard.text}" + (f" for all {len(unchosen)}" if unchosen else ""))
+    return found
+
+
+def test_guards_stand_as_far_out_as_what_they_read_allows() -> None:
+    assert shown(KIP320, "controller_elect_leader") == [
+        "test s.next_leader_epoch <= c.max_leader_epoch for all 1",
+        "over leader",
+        "test bits.contains(s.quorum.isr, leader)",
+        "test s.quorum.leader != leader",
+    ]
+    assert shown(KIP320, "leader_expand_isr")[:3] == [
+        "over leader",
+        "test base.is_true_leader(s, leader) for all 1",
+        "over follower",
+    ]
+
+
+def test_a_local_that_can_fail_is_computed_before_the_guards_after_it() -> None:
+    program = translate(faulty.MACHINE, faulty.PROPERTIES)
+    assert shown(program, "local")[0].startswith("let ")
+
+
+def test_numbers_that_may_leave_64_bits_keep_their_check() -> None:
+    program = translate(faulty.MACHINE, faulty.PROPERTIES)
+    found = checks(function(program, "index"))
+    assert Failure.NUMBER.name in found
+    assert Failure.SHIFT.name in found
+
+
+def test_the_text_names_every_function_and_marks_every_check() -> None:
+    shown_text = text(KIP320)
+    assert all(f"f{item.number} {item.name}(" in shown_text for item in KIP320.functions)
+    assert shown_text.count("!") - shown_text.count("!=") == sum(len(checks(item)) for item in KIP320.functions)
+
+
+def test_a_generators_variable_is_another_slot_than_a_parameter_of_its_name() -> None:
+    program = translate(faulty.MACHINE, faulty.PROPERTIES)
+    loop = function(program, "loop")
+    named = [slot.number for slot in loop.slots if slot.name == "i"]
+    assert len(named) == len(set(named)) >= 3

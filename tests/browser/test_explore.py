@@ -1,0 +1,384 @@
+"""The explorer in a real browser, over a local server: `tox -e site`. The page, its engine, links, traces, stories, keys."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.browser.stories import stories
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [*MARKS, pytest.mark.long]
+READY = "document.querySelector('#engine').textContent.includes('ready')"
+STATES = 1_000
+LENGTH = 10
+KIP_903 = "replication-b09-kip-903"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Write the page and serve it."""
+    from fencepost.counterexamples.browser.page import write
+
+    folder: Path = tmp_path_factory.mktemp("explorer")
+    write(folder)
+    with served(folder) as made:
+        yield made
+
+
+class Opened(Tab):
+    """The explorer, open."""
+
+    def __init__(self, browser: Any, address: str, mark: str = "", **options: Any) -> None:
+        self.address = address
+        super().__init__(browser, f"{address}{mark}", **options)
+
+    def ready(self) -> Opened:
+        """Wait until the engine answers."""
+        self.page.wait_for_function(READY, timeout=60_000)
+        return self
+
+    def text(self, selector: str) -> str:
+        """Return the text of an element."""
+        found: str = self.page.locator(selector).first.inner_text()
+        return found
+
+    def until(self, words: str, selector: str = "#where") -> None:
+        """Wait until an element says something."""
+        self.page.wait_for_function(
+            "([at, words]) => document.querySelector(at).textContent.includes(words)", arg=[selector, words]
+        )
+
+    def close(self) -> None:
+        """Close it; it must not have complained, nor asked anybody else."""
+        assert self.said == []
+        assert self.elsewhere(self.address) == []
+        self.context.close()
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, address: str) -> Iterator[Opened]:
+    """One page for the tests that ask for many states."""
+    made = Opened(browser, address).ready()
+    yield made
+    made.close()
+
+
+def test_the_first_click_is_answered_before_the_engine_is_there(browser: Any, address: str) -> None:
+    made = Opened(browser, address)
+    made.page.wait_for_selector("#tours a")
+    assert made.page.locator("#tours a").all_inner_texts() == [story.title for story in stories()]
+    assert made.page.locator("#ways").is_hidden()
+    made.page.locator("#enabled button.step").first.click()
+    made.until("step 1:")
+    assert made.page.locator("#intro").is_hidden()
+    assert "starting" in made.text("#engine")
+    made.ready()
+    made.page.locator("#enabled button.step").first.click()
+    made.until("step 2:")
+    made.close()
+
+
+def test_before_the_engine_is_there_a_state_that_two_orders_reach_shows_the_changes_of_the_last_step(
+    browser: Any, address: str
+) -> None:
+    made = Opened(browser, address)
+    for number, step in enumerate(("leader-appends leader=0", "broker-crashes broker=1 kept=0"), 1):
+        made.page.locator(f"#enabled button.step[data-step='{step}']").click()
+        made.until(f"step {number}:")
+    before = made.text("#shown .changes")
+    assert "replica[1].life running -> crashed" in before
+    made.ready()
+    made.page.wait_for_selector("#enabled button.step")
+    assert made.text("#shown .changes") == before
+    made.close()
+
+
+def test_a_story_is_told_and_left_while_the_engine_starts(browser: Any, address: str) -> None:
+    made = Opened(browser, address, "#story=kip-903")
+    made.page.wait_for_selector("#tell-next")
+    for _ in range(12):
+        made.page.locator("#tell-next").click()
+    made.until("leader-has-committed is violated", "#told .verdict")
+    made.ready()
+    made.page.locator("#undo").click()
+    made.page.locator("#enabled button.step[data-step^=broker-applies-metadata]").first.click()
+    made.until("step 12:")
+    assert made.page.locator("#error").is_hidden()
+    made.close()
+
+
+def test_every_archived_trace_loads_and_ends_in_its_violation(opened: Opened) -> None:
+    wrong = []
+    for kept in json.loads(opened.page.evaluate("fetch('catalog.json').then(found => found.text())"))["traces"]:
+        opened.page.evaluate(f"location.hash = '#trace={kept['name']}&at=9999'")
+        opened.until(f"step {kept['steps']}:" if kept["steps"] else "initial state")
+        opened.page.wait_for_function(
+            "document.querySelector('#told h2')?.textContent === " + json.dumps(kept["title"])
+        )
+        last = opened.text("#finding") if opened.page.locator("#finding").count() else ""
+        if last != kept["finding"] or not opened.page.locator("#error").is_hidden():
+            wrong.append((kept["name"], last))
+        elif kept["verdict"] == "violated" and is_of_a_state(kept) and kept["property"] not in opened.text("#where"):
+            wrong.append((kept["name"], opened.text("#where")))
+    assert wrong == []
+
+
+def is_of_a_state(kept: dict[str, Any]) -> bool:
+    """Say whether the property of a trace is decided by its last state or step, not by the whole way."""
+    return not protocol(kept["protocol"]).select((kept["property"],))[0].kind.over_behaviours
+
+
+def test_refusals_shown_are_those_of_the_plain_interpreter_on_a_thousand_random_states(opened: Opened) -> None:
+    draw, seen = random.Random(25), 0  # noqa: S311 (no secret)
+    names = list(PROTOCOLS)
+    while seen < STATES:
+        name = names[seen // LENGTH % len(names)]
+        machine = protocol(name).machine
+        plain, guards = Interpreter(machine, machine.set_constants({})), guards_of(check(machine))
+        key, steps, wanted = draw.choice(plain.initial_states()[:1]), [], []
+        for _ in range(LENGTH):
+            wanted.append(refused_by(plain, guards, key))
+            found = list(plain.transitions(key))
+            if not found:
+                break
+            taken = draw.choice(found)
+            steps.append(plain.show(taken.step))
+            key = taken.after
+        shown = opened.page.evaluate(SHOWN, [name, steps[: len(wanted) - 1]])
+        for one, other in zip(shown, wanted, strict=True):
+            assert {action: dict(map(tuple, pairs)) for action, pairs in one} == other, (name, steps)
+        seen += len(wanted)
+
+
+SHOWN = """async ([name, steps]) => {
+  const { Engine } = await import("./engine.js"), { refused } = await import("./render.js"), { compose } = await import("./link.js");
+  window.asked ??= new Engine(() => {});
+  const link = compose({ protocol: name, version: "", start: "", constants: {}, removed: [], steps });
+  const { views, about } = await window.asked.ask("open", { link });
+  return views.map(view => {
+    const box = document.createElement("div");
+    box.innerHTML = refused(view, about, true);
+    return [...box.querySelectorAll("details")].map(item => [item.dataset.action, [...item.querySelectorAll("li")].map(why =>
+      [why.querySelector("code").textContent, Number(/refuses (\\d+)/.exec(why.textContent)[1])])]);
+  });
+}"""
+
+
+def refused_by(plain: Interpreter, guards: Any, key: Any) -> dict[str, dict[str, int]]:
+    """Return how many steps of each action each guard refuses."""
+    found: dict[str, dict[str, int]] = {}
+    for item in plain.machine.actions:
+        for step in plain.steps(item, key):
+            try:
+                plain.apply(key, step)
+            except DisabledError as error:
+                text = guards.texts(item)[guards.refused(item, error)]
+                by_guard = found.setdefault(item.label, {})
+                by_guard[text] = by_guard.get(text, 0) + 1
+    return found
+
+
+def test_a_permanent_link_reproduces_the_state_and_so_does_one_with_other_settings(browser: Any, address: str) -> None:
+    made = Opened(browser, address, "#replication?version=kafka-4.1&brokers=2").ready()
+    for number in range(1, 5):
+        made.page.locator("#enabled button.step").nth(number % 3).click()
+        made.until(f"step {number}:")
+    other = Opened(browser, made.page.evaluate("location.href").partition("#")[0], made.page.evaluate("location.hash"))
+    other.until("step 4:")
+    bare = "[...document.querySelectorAll('#shown .card, #shown .messages')].map(item => item.textContent)"
+    assert other.page.evaluate(bare) == made.page.evaluate(bare)
+    assert other.text("#where") == made.text("#where")
+    assert other.page.evaluate("location.hash") == made.page.evaluate("location.hash")
+    assert other.page.locator("#version").input_value() == "kafka-4.1"
+    made.close()
+    other.close()
+
+
+def test_undo_redo_and_branches_keep_every_way(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#kip320'")
+    page.wait_for_function("document.querySelector('#protocol').value === 'kip320'")
+    page.locator("#enabled button.step").nth(0).click()
+    opened.until("step 1:")
+    first = opened.text("#where")
+    page.keyboard.press("u")
+    opened.until("the initial state")
+    page.locator("#enabled button.step").nth(1).click()
+    opened.until("step 1:")
+    second = opened.text("#where")
+    assert second != first
+    assert page.locator("#history .branch").count() == 1
+    page.locator("#history .branch").click()
+    assert opened.text("#where") == first
+    page.keyboard.press("Home")
+    opened.until("the initial state")
+    page.keyboard.press("r")
+    assert opened.text("#where") == first
+
+
+def test_a_trace_is_left_at_any_step_and_something_else_is_tried(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate(f"location.hash = '#trace={KIP_903}'")
+    opened.until("the initial state")
+    page.wait_for_selector("#told h2")
+    opened.until("7 steps to a violation of joining-epoch-is-registered", "#properties")
+    for number in (1, 2, 3):
+        page.locator("#redo").click()
+        opened.until(f"step {number}:")
+    assert page.evaluate("location.hash") == f"#trace={KIP_903}&at=3"
+    page.locator("#enabled button.step", has_text="broker=0 index=1").first.click()
+    opened.until("step 4:")
+    assert page.evaluate("location.hash").startswith("#replication?")
+
+
+def test_without_a_guard_the_history_goes_on(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#kip320?replicas=2'")
+    page.wait_for_function("document.querySelector('#settings [name=replicas]')?.value === '2'")
+    before = page.locator("#enabled button.step").count()
+    page.locator("#refused details[data-action=follower-fetch] summary").click()
+    guard = page.locator("#refused details[data-action=follower-fetch] button.remove").first
+    guard.wait_for()
+    name = guard.get_attribute("data-guard")
+    guard.click()
+    page.wait_for_selector("#removed button.back")
+    opened.until(f"{name} is taken out", "#notice")
+    assert name in opened.text("#removed")
+    assert page.locator("#enabled button.step").count() >= before
+    assert f"removed={name.replace(' ', '+')}" in page.evaluate("location.hash")
+
+
+def test_a_bound_is_raised_and_the_history_goes_on(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#replication?crashes=0&steps=leader-appends+leader=0'")
+    opened.until("step 1:")
+    page.locator("#refused details[data-action=broker-crashes] summary").click()
+    page.locator("#refused button[data-bound=crashes]").click()
+    opened.until("crashes is 1 now", "#notice")
+    assert page.evaluate("location.hash") == "#replication?crashes=1&steps=leader-appends+leader=0"
+    assert page.locator("#enabled button.step[data-step^=broker-crashes]").count()
+
+
+def test_fields_at_their_default_are_hidden_until_they_are_asked_for(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate("location.hash = '#replication'")
+    opened.until("the initial state")
+    field = page.locator("#shown .card[data-party=controller] dt", has_text="elr disabled")
+    assert field.is_hidden()
+    page.locator("#state .every").check()
+    assert field.is_visible()
+    page.locator("#state .every").uncheck()
+
+
+def test_a_refused_action_shows_every_step_with_the_values(opened: Opened) -> None:
+    page = opened.page
+    page.evaluate(f"location.hash = '#trace={KIP_903}&at=7'")
+    opened.until("Violated: isr-members-are-current, joining-epoch-is-registered")
+    page.locator("#refused details[data-action=leader-appends] summary").click()
+    page.wait_for_selector("#refused details[data-action=leader-appends] .why")
+    assert "leader=1" in opened.text("#refused details[data-action=leader-appends] .each")
+
+
+def test_a_saved_trace_replays_and_is_read_back(opened: Opened, tmp_path: Path) -> None:
+    from fencepost.counterexamples.replay import replay
+
+    page = opened.page
+    page.evaluate("location.hash = '#trace=kip101-weak-isr&at=99'")
+    opened.until("Violated: weak-isr")
+    with page.expect_download() as found:
+        page.locator("#save").click()
+    file = tmp_path / found.value.suggested_filename
+    found.value.save_as(file)
+    made = replay(file)
+    assert made.trace.prop is not None
+    assert made.trace.prop.name == "weak-isr"
+    page.locator("#file").set_input_files(str(file))
+    opened.until("weak-isr, by hand", "#told")
+    opened.until("Violated: weak-isr")
+    broken = tmp_path / "broken.trace"
+    broken.write_text("format: 1\nnothing\n")
+    page.locator("#file").set_input_files(str(broken))
+    opened.until("the file ends in the header", "#error")
+
+
+@pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)
+def test_a_story_is_told_to_its_violation_and_with_the_repair_to_its_end(story: Any, opened: Opened) -> None:
+    page = opened.page
+    page.evaluate(f"location.hash = '#story={story.name}'")
+    opened.until(story.title, "#told")
+    for _ in story.broken.link.steps:
+        page.locator("#tell-next").click()
+    opened.until(story.told["finding"], "#told .verdict")
+    assert story.told["property"] in opened.text("#where")
+    page.locator("#tell-other").click()
+    for _ in story.way:
+        page.locator("#tell-next").click()
+    opened.until(story.data["repair"]["ending"][:40], "#told .verdict")
+    assert story.told["property"] not in opened.text("#where")
+
+
+def test_all_of_it_works_by_keys_alone(browser: Any, address: str) -> None:
+    made = Opened(browser, address).ready()
+    page = made.page
+    page.wait_for_selector("#enabled button.step")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.className") == "step":
+            break
+    page.keyboard.press("Enter")
+    made.until("step 1:")
+    assert page.evaluate("document.activeElement.id") == "state-title"
+    for _ in range(120):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('.refusal') !== null"):
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#refused .why")
+    assert (
+        page.evaluate(
+            "[...document.querySelectorAll('button, select, input')].filter(item => item.tabIndex < 0).length"
+        )
+        == 0
+    )
+    made.close()
+
+
+def test_everything_to_use_has_a_name_and_news_are_announced(opened: Opened) -> None:
+    nameless = opened.page.evaluate(
+        "[...document.querySelectorAll('button, select, input')].filter(item => !(item.textContent.trim() || item.labels?.length"
+        " || item.getAttribute('aria-label'))).map(item => item.outerHTML)"
+    )
+    assert nameless == []
+    assert opened.page.locator("#where").get_attribute("aria-live") == "polite"
+    assert opened.page.locator("main section:not([aria-labelledby])").count() == 0
+
+
+@pytest.mark.parametrize("width", [1400, 800, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_its_window(width: int, scheme: str, browser: Any, address: str) -> None:
+    made = Opened(
+        browser, address, "#story=kip-903&at=3", viewport={"width": width, "height": 900}, color_scheme=scheme
+    )
+    made.until("step 3:")
+    assert made.page.evaluate("document.documentElement.scrollWidth") <= width
+    made.close()
+
+
+def test_the_names_of_traces_are_those_of_the_archive(opened: Opened) -> None:
+    names = opened.page.locator("#trace option").evaluate_all("items => items.map(item => item.value).filter(Boolean)")
+    assert sorted(names) == sorted(file.stem for file in ARCHIVE.glob("*.trace"))
+    assert re.fullmatch(r"The engine is ready \(Python 3\.14\.\d+\)\.", opened.text("#engine"))

@@ -1,0 +1,129 @@
+"""The matrix of `fencepost ablate` in a real browser: a cell opens its counterexample, which closes again.
+
+`tox -e reports` installs the driver; the browser is the system's Chromium, or FENCEPOST_CHROMIUM.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLANTED = MACHINES / "planted.py"
+pytestmark = MARKS
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the page of a small matrix."""
+    made = tmp_path_factory.mktemp("matrix") / "matrix.html"
+    data_of(fencepost("ablate", str(PLANTED), "--json", "--quiet", "--workers", "1", "--html", str(made)))
+    return made
+
+
+def opened(browser: Any, file: Path, mark: str = "", **options: Any) -> Any:
+    """Open the page."""
+    return Tab(browser, f"{file.as_uri()}{mark}", **options).page
+
+
+def cell(page: Any, row: str, prop: str) -> Any:
+    """Return the cell of a row and a property."""
+    heads = page.locator("thead th").all_inner_texts()
+    return page.locator("tbody tr", has=page.locator(f"th:text-is('{row}')")).locator("th, td").nth(heads.index(prop))
+
+
+def test_a_cell_opens_its_own_counterexample(browser: Any, file: Path) -> None:
+    page = opened(browser, file)
+    assert page.locator("div.trace:visible").count() == 0
+    found = cell(page, "enter 1a", "nobody-walks-through-a-shut-door")
+    assert found.inner_text() == "3"
+    found.locator("a").click()
+    shown = page.locator("div.trace:visible")
+    assert shown.count() == 1
+    assert (
+        shown.locator("h2").inner_text()
+        == "planted without guard enter 1a: nobody-walks-through-a-shut-door is violated"
+    )
+    assert shown.locator("li").all_inner_texts() == ["sell", "enter guest=1"]
+    assert "nobody-walks-through-a-shut-door is violated: 3 states" in shown.locator("pre").inner_text()
+
+
+@pytest.mark.parametrize("way", ["escape", "link", "beside", "back"])
+def test_a_counterexample_closes_and_leaves_the_table_where_it_was(way: str, browser: Any, file: Path) -> None:
+    page = opened(browser, file, viewport={"width": 1200, "height": 500})
+    found = cell(page, "enter 1a", "nobody-walks-through-a-shut-door")
+    found.scroll_into_view_if_needed()
+    found.locator("a").click()
+    assert page.locator("div.trace:visible").count() == 1
+    if way == "escape":
+        page.keyboard.press("Escape")
+    elif way == "link":
+        page.locator("div.trace:visible .close").click()
+    elif way == "beside":
+        page.mouse.click(8, 250)
+    else:
+        page.go_back()
+    assert page.locator("div.trace:visible").count() == 0
+    box = found.bounding_box()
+    assert 0 <= box["y"] <= 500
+
+
+def test_every_number_opens_one_counterexample_without_errors_or_requests(browser: Any, file: Path) -> None:
+    tab = Tab(browser, file.as_uri())
+    page = tab.page
+    links = page.locator("td.cell a").all()
+    assert len(links) == page.locator("div.trace").count() > 5
+    for number in range(len(links)):
+        page.locator("td.cell a").nth(number).click()
+        assert page.locator("div.trace:visible").count() == 1
+        assert (
+            page.locator("div.trace:visible li").count()
+            == int(page.locator("td.cell a").nth(number).text_content()) - 1
+        )
+        page.keyboard.press("Escape")
+    assert tab.asked == [file.as_uri()]
+    assert tab.said == []
+
+
+def test_the_head_stays_in_sight_while_rows_are_scrolled(browser: Any, file: Path) -> None:
+    page = opened(browser, file, viewport={"width": 1200, "height": 500})
+    page.locator("tbody tr").last.scroll_into_view_if_needed()
+    head = page.locator("thead th").first.bounding_box()
+    assert head["y"] + head["height"] > 0
+    assert page.locator("div.scroll").evaluate("item => item.scrollTop") > 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, file: Path) -> None:
+    page = opened(browser, file, color_scheme=scheme)
+    for selector in (".needed .name", ".nothing-broke .name", ".note", "td.cell a", "td.holds", "td.ask code", "h1"):
+        ratio = page.locator(selector).first.evaluate(CONTRAST)
+        assert ratio >= 4.5, (selector, ratio)
+
+
+CONTRAST = """item => {
+  const numbers = text => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+  const page = getComputedStyle(document.querySelector("thead th")).backgroundColor;
+  let back = item, found = [0, 0, 0, 0];
+  while (back && found.length === 4 && found[3] === 0) { found = numbers(getComputedStyle(back).backgroundColor); back = back.parentElement; }
+  if (found.length === 4 && found[3] === 0) found = numbers(page);
+  const [a, b] = [light(numbers(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
+  return (a + .05) / (b + .05);
+}"""
+
+
+@pytest.mark.parametrize("width", [1400, 800, 400])
+def test_the_page_fits_its_window_and_only_the_table_scrolls(width: int, browser: Any, file: Path) -> None:
+    page = opened(browser, file, viewport={"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cell(page, "enter 1a", "nobody-walks-through-a-shut-door").locator("a").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,260 @@
+"""The whole site: built from this clone, its links followed, its numbers compared with the figures, looked at in a browser.
+
+`tox -e site` builds it, and runs this; FENCEPOST_SITE names one that is built already.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.counterexamples.browser.links import read as read_link
+from fencepost.counterexamples.browser.session import Session
+from fencepost.counterexamples.browser.setting import set_up
+from fencepost.counterexamples.browser.stories import stories
+from fencepost.counterexamples.browser.view import VIOLATED
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.catalogue import entries, runs
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.site.places import of_action, of_entry, of_guard, of_property, of_run, of_trace, rendered
+
+from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
+from tests.helpers.links import Page, broken, from_elsewhere
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytest.importorskip("material", reason="pip install 'fencepost[site]'")
+pytestmark = [*MARKS, pytest.mark.long]
+
+MOST_BYTES, MOST_SECONDS = 60_000_000, 180
+WIDTHS, SCHEMES = (390, 820, 1440), ("light", "dark")
+SCRIPTED = ("explore/index.html", "settings.html")
+"""Pages on which what follows `#` is read by a script."""
+PAGES = (
+    *(
+        "index.html",
+        "settings.html",
+        "losing-data.html",
+        "protocols/replication.html",
+        "runs/replication.html",
+        "traces.html",
+    ),
+    *("guarantees/kip-903.html", "findings.html", "checks/replication.html", "traces/replication-b09-kip-903.html"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built once in the processor time that it may take: others may use the machine."""
+    if ready := os.environ.get("FENCEPOST_SITE"):
+        return Path(ready)
+    from fencepost.site.build import build
+
+    folder = tmp_path_factory.mktemp("built") / "site"
+    begun = os.times()
+    build(folder, ROOT / "docs")
+    assert sum(os.times()[:4]) - sum(begun[:4]) < MOST_SECONDS
+    return folder
+
+
+@pytest.fixture(scope="module")
+def texts(site: Path) -> dict[str, str]:
+    """Every page as text."""
+    return {file.relative_to(site).as_posix(): file.read_text("utf-8") for file in site.rglob("*.html")}
+
+
+def test_the_site_is_small_enough(site: Path) -> None:
+    assert sum(file.stat().st_size for file in site.rglob("*") if file.is_file()) <= MOST_BYTES
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert list(broken(site, scripted=SCRIPTED)) == []
+
+
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    assert list(from_elsewhere(site)) == []
+    styles = [file.read_text("utf-8") for file in site.rglob("*.css")]
+    assert [
+        found for text in styles for found in re.findall(r"url\(['\"]?(?:https?:)?//[^)]*|@import[^;]*//[^;]*", text)
+    ] == []
+
+
+def test_everything_has_its_place(texts: dict[str, str]) -> None:
+    places = [of_entry(name) for name in entries()] + [of_run(run) for run in runs()]
+    for name, found in PROTOCOLS.items():
+        places += [of_action(name, item.label) for item in found.machine.actions]
+        places += [of_guard(name, item.name) for item in guards(found.machine)]
+        places += [of_property(name, item.name) for item in found.every_property]
+    anchors = {page: Page(text).anchors for page, text in texts.items()}
+    missing = []
+    for place in places:
+        page, _, anchor = rendered(place, "index.md").partition("#")
+        missing += [] if anchor in anchors.get(page, ()) else [place]
+    assert missing == []
+
+
+def test_every_trace_has_a_page_of_its_length_that_opens_in_the_explorer(texts: dict[str, str]) -> None:
+    for file in ARCHIVE.glob("*.trace"):
+        text = texts[of_trace(file.name)]
+        assert f'href="../explore/index.html#trace={file.stem}"' in text
+        assert f"{len(read(file).trace.steps) + 1} state" in text
+
+
+def test_the_numbers_of_runs_are_those_that_are_pinned(texts: dict[str, str]) -> None:
+    for run in runs():
+        row = (
+            texts[f"runs/{run.protocol}.html"]
+            .partition(f'id="{of_run(run).partition("#")[2]}"')[2]
+            .partition("</tr>")[0]
+        )
+        shown = [
+            html.unescape(re.sub(r"<[^>]*>", "", cell)).strip()
+            for cell in re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
+        ]
+        assert shown[1:3] == [f"{number:,}" if number is not None else "" for number in (run.distinct, run.depth)], (
+            run.name
+        )
+        assert all(f"{prop} {length}" in shown[3] for prop, length in run.violated.items()), run.name
+
+
+def test_the_numbers_of_settings_are_those_of_the_fault_tables(texts: dict[str, str]) -> None:
+    text = texts["settings.html"]
+    pieces = re.findall(r'<section class="answer" id="piece-\d+" hidden(?:="")?>(.*?)</section>', text, re.DOTALL)
+    index = json.loads(re.findall(r'id="index">(.*?)</script>', text)[0])
+    for replicas in (2, 3):
+        for point in cells(replicas):
+            shown = point["setting"]
+            elr, unclean = ("on" if shown[name] else "off" for name in ("elr", "unclean_election"))
+            section = "".join(
+                pieces[number] for number in index[f"{replicas} {shown['min_isr']} all {elr} {unclean} 4.4"]
+            )
+            assert f"an acknowledged record: {outcome(point)}.</strong>" in section
+            assert f"{point['states']:,} states" in section
+            assert all(f"{item['length'] - 1} steps" in section for item in point["front"])
+
+
+def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(texts: dict[str, str]) -> None:
+    mark = "explore/index.html#"
+    links = {link.partition(mark)[2] for text in texts.values() for link in Page(text).links if mark in link}
+    traces = {link for link in links if link.startswith("trace=")}
+    assert traces == {f"trace={file.stem}" for file in ARCHIVE.glob("*.trace")}
+    told = {link for link in links if link.startswith("story=")}
+    assert told == {f"story={story.name}" for story in stories()}
+    histories = {link for link in links - traces if "steps=" in link}
+    assert len(histories) > 120
+    wrong = {}
+    for link in histories:
+        found = json.loads(Session().answer(json.dumps({"ask": "open", "link": f"#{link}"})))
+        ends = [
+            item["name"] for item in found.get("views", [{}])[-1].get("properties", ()) if item["status"] == VIOLATED
+        ]
+        if found.get("error") or found["stopped"] or not ends:
+            wrong[link] = found.get("error") or found["stopped"] or "nothing is violated in the end"
+    for link in links - traces - told - histories:
+        assert set_up(read_link(f"#{link}")).protocol.name in PROTOCOLS
+    assert wrong == {}
+
+
+# -- in a browser
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    """Serve the site as a file server does; return its address."""
+    with served(site) as made:
+        yield made
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_pages_fit_complain_of_nothing_and_ask_for_nothing_elsewhere(
+    browser: Any, address: str, width: int, scheme: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    opened = Tab(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    shots = Path(os.environ.get("FENCEPOST_SHOTS") or tmp_path_factory.getbasetemp())
+    for page in PAGES:
+        opened.page.goto(address + page)
+        opened.page.wait_for_load_state("networkidle")
+        opened.page.screenshot(path=shots / f"{page.replace('/', '-').removesuffix('.html')}-{width}-{scheme}.png")
+        wide = opened.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, (page, wide)
+    assert opened.said + opened.elsewhere(address) == []
+    opened.context.close()
+
+
+def test_the_first_page_is_there_within_a_second(browser: Any, address: str) -> None:
+    took = []
+    for _ in range(3):
+        opened = Tab(browser, address + "index.html")
+        took.append(opened.page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        opened.context.close()
+    assert min(took) < 1000, took
+
+
+def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, address: str) -> None:
+    opened = Tab(browser, address + "settings.html")
+    page = opened.page
+    outcome_shown = page.locator(".answer:visible .outcome")
+    assert "survives 1 crash, can be lost with 2." in outcome_shown.inner_text()
+    page.select_option("#choose-kafka", "3.9")
+    for _ in range(2):
+        assert page.locator("#choose-elr").input_value() == "off"
+        assert page.locator("#choose-elr").is_disabled()
+        assert "came with 4.0" in page.locator("#impossible").inner_text()
+        assert (
+            "had none of the findings below, an acknowledged record: can be lost with 1 crash."
+            in outcome_shown.inner_text()
+        )
+        assert page.locator(".answer:visible h4").filter(has_text="HYP-2").count() == 1
+        page.reload()
+    page.select_option("#choose-kafka", "4.1")
+    assert page.locator("#choose-elr").is_enabled()
+    page.select_option("#choose-replicas", "5")
+    assert "Not searched" in page.locator(".answer:visible .unknown").inner_text()
+    page.select_option("#choose-acks", "1")
+    assert "with acks=1" in page.locator(".answer:visible .unknown").inner_text()
+    assert opened.said + opened.elsewhere(address) == []
+
+
+def test_without_a_script_the_measured_table_is_there(browser: Any, address: str) -> None:
+    opened = Tab(browser, address + "settings.html", java_script_enabled=False)
+    assert opened.page.locator("#choose:visible").count() == 0
+    assert opened.page.locator("#answers .answer:visible").count() == 0
+    assert opened.page.locator("noscript tr:visible").count() == 1 + len(cells(2)) + len(cells(3))
+
+
+def test_search_finds_an_action_by_the_keyboard_alone(browser: Any, address: str) -> None:
+    opened = Tab(browser, address + "index.html")
+    page = opened.page
+    page.keyboard.press("/")
+    page.keyboard.type("controller-fences-broker", delay=5)
+    first = page.locator(".md-search-result__link").first
+    first.wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(r"protocols/|checks/|runs/|replication"))
+    assert opened.said + opened.elsewhere(address) == []
+
+
+def test_everything_on_a_page_can_be_reached_by_the_keyboard_and_has_a_name(browser: Any, address: str) -> None:
+    opened = Tab(browser, address, viewport={"width": 1440, "height": 900})
+    for name in ("index.html", "settings.html", "guarantees/kip-903.html"):
+        opened.page.goto(address + name)
+        nameless = opened.page.evaluate(
+            """() => [...document.querySelectorAll("a[href], button, select, input, summary")]
+                .filter(it => it.checkVisibility() && !(it.innerText || it.getAttribute("aria-label") || it.title
+                    || it.labels?.length || it.querySelector("img[alt]"))).map(it => it.outerHTML.slice(0, 200))"""
+        )
+        assert nameless == [], name
+        assert opened.page.evaluate("document.documentElement.lang") == "en"
+        opened.page.keyboard.press("Tab")
+        assert opened.page.evaluate("document.activeElement.classList.contains('md-skip')"), name

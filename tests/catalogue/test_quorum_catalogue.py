@@ -1,0 +1,169 @@
+"""The catalogue's runs of the quorum model: nothing is vacuous, every bug has its twin, every trace its run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.judge import values_of
+from fencepost.explorers.search import search as native
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants import quorum, quorum_liveness
+from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
+from fencepost.model.quorum.machine import MACHINE
+from fencepost.site.pages.delays import SLOW, shares
+
+from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
+from tests.helpers.places import DOCS
+from tests.helpers.search import Search
+
+if TYPE_CHECKING:
+    from fencepost.explorers.verdict import PropertyResult
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("quorum")
+
+RUNS = runs_of("quorum")
+BY_NAME = {run.name: run for run in RUNS}
+SMALL = (
+    "kafka-4.0 3 voters",
+    "3 voters, B35",
+    "3 voters, B36",
+    "3 voters, removal",
+    "3 voters, votes asked twice",
+    "3 voters, late fetches",
+    "3 voters, pre-vote, real votes",
+    "2 voters, one added",
+    "3 voters, a snapshot",
+    "2 voters and an observer, lost answer",
+    "2 voters and a broker",
+    "kafka-4.0 clock, 17 and 17, NoOp records",
+)
+"""Runs that together take every action."""
+
+
+def names(kind: str) -> set[str]:
+    """Return the names of the properties of single states and steps, or of the witnesses."""
+    return {item.name for item in quorum.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
+
+
+def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
+    assert len(BY_NAME) == len(RUNS)
+    assert all(run.title and run.name.startswith("quorum ") for run in RUNS)
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth for run in RUNS)
+    bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
+    assert all(set(run.worst) == bounds & set(run.properties) for run in RUNS)
+
+
+def test_every_property_is_violated_by_some_run() -> None:
+    violated = {name for run in RUNS for name in run.violated}
+    bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
+    named = {item.name for item in quorum_liveness.PROPERTIES}
+    assert (names("always") | named) - violated <= bounds
+
+
+def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
+    reached = {
+        name
+        for run in RUNS
+        if not run.violated and not run.properties
+        for name in names("sometimes") - set(run.unreached)
+    }
+    assert reached == names("sometimes")
+
+
+@pytest.mark.parametrize("entry", [item.entry for item in evidence_on("quorum") if entries()[item.entry].kind == "bug"])
+def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
+    cases = [case for case in evidence()[entry].cases if case.run.protocol == "quorum"]
+    failing = [case for case in cases if case.expect == "violated"]
+    assert failing or entry == "B40"
+    for case in failing:
+        if case.prop != "nobody-fails":
+            assert any(
+                other.expect == "holds" and other.prop == case.prop and len(difference(case.run, other.run)) in (1, 2)
+                for other in cases
+            ), case.run.name
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, length in lengths_of_archived(run):
+        assert name in run.worst or length == run.violated[name]
+
+
+def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
+    assert archived("quorum") == {name for run in RUNS for name in run.trace.values()}
+
+
+def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
+    fired = fired_in(BY_NAME[f"quorum {title}"] for title in SMALL)
+    assert {name for name, count in fired.items() if not count} == set()
+
+
+@pytest.mark.parametrize(
+    ("title", "records"),
+    [
+        ("2 voters and an observer, comparison only", 1),
+        pytest.param("2 voters and an observer, comparison only", 2, marks=pytest.mark.long),
+        pytest.param("2 voters and a broker", 1, marks=pytest.mark.long),
+        pytest.param("2 voters and a broker", 2, marks=pytest.mark.long),
+    ],
+)
+def test_the_plain_semantics_finds_what_the_engine_finds(title: str, records: int) -> None:
+    values = {**values_of(BY_NAME[f"quorum {title}"]), "max_records": records}
+    found = native(MACHINE, MACHINE.set_constants(values), quorum.PROPERTIES, Options(workers=1))
+    search = Search(MACHINE, values, quorum.PROPERTIES)
+    for _ in search.levels():
+        pass
+    assert (search.found.distinct, search.found.depth) == (found.distinct, found.depth)
+    assert search.found.violated == {
+        item.name: length_of(item) for item in found.properties if item.verdict is Verdict.VIOLATED
+    }
+
+
+def length_of(item: PropertyResult) -> int:
+    assert item.path is not None
+    return item.path.length
+
+
+def test_the_quick_profile_shows_the_model() -> None:
+    assert any(run.profile is Profile.QUICK for run in RUNS)
+
+
+SHARES = {
+    "kafka-4.0 clock, 17 and 17": (2, 3),
+    "clock, 18 to 17": (2, 3),
+    "clock, 17 to 18": (1, 3),
+    "clock, 18 and 18": (0, 3),
+    "clock, comparison only": (1, 3),
+    "clock, completion only": (1, 3),
+}
+"""How many maximum waits and messages there are on the worst way."""
+
+
+@pytest.mark.parametrize("title", SHARES)
+def test_the_worst_delay_is_so_many_maximum_waits_and_messages(title: str) -> None:
+    assert shares(BY_NAME[f"quorum {title}"], BY_NAME[f"quorum {title}{SLOW}"]) == SHARES[title]
+
+
+def test_two_runs_that_are_no_pair_are_not_taken_for_one() -> None:
+    fast, other = BY_NAME["quorum clock, 18 and 18"], BY_NAME["quorum clock, empty answers ignored"]
+    with pytest.raises(ValueError, match=r"never$|never\."):
+        shares(fast, other)
+
+
+@pytest.mark.parametrize("name", ["findings/kip-1166.md", "quorum.md"])
+def test_settings_that_the_pages_on_the_quorum_name_exist(name: str) -> None:
+    written = re.sub(r"<!-- cases .*?<!-- end -->", "", (DOCS / name).read_text(), flags=re.DOTALL)
+    settings = set(re.findall(r"`([a-z_]+)=[a-z0-9-]+`", written))
+    assert settings <= set(MACHINE.constants.declared())

@@ -1,0 +1,182 @@
+"""The catalogue's runs of the replication model: nothing is vacuous, every bug has its twin, every trace its run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants import replication as properties
+from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("replication")
+
+RUNS = tuple(run for run in runs_of("replication") if not run.properties)
+EVIDENCE = [item for item in evidence_on("replication") if any(case.run in RUNS for case in item.cases)]
+BY_NAME = {run.name: run for run in RUNS}
+HOLDS_ANYWAY = {"B07", "B26"}
+"""Questions more than bugs: with the switch nothing fails."""
+ALL_ACTIONS = (
+    "2 brokers, KIP-903",
+    "2 brokers, B10",
+    "2 brokers, B13 with rollback on timeout",
+    "2 brokers, HYP-8",
+    "2 brokers, shrink and lag",
+    "2 brokers, clean stop",
+    "2 brokers, disk swap",
+    "2 brokers, three moves",
+    "2 brokers, B06",
+    "2 brokers, requests without epoch checks",
+    "2 brokers, replicas move",
+    "kafka-4.4 2 brokers, HYP-11, nothing asked for",
+    "kafka-4.4 2 brokers, HYP-14",
+    "2 brokers, a process starts early",
+    "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
+)
+
+ASKED_FOR = {
+    "operator_reassigns_replicas": ("reassignment-ends", "hyp-10"),
+    "operator_cancels_reassignment": ("added-member-is-taken-back", "hyp-10-cancelled"),
+    "operator_raises_min_isr": ("raise-leaves-too-few", "hyp-11"),
+    "operator_lowers_min_isr": ("lower-is-enough", "hyp-11-lowered"),
+    "operator_turns_elr_off": ("stale-elr-elects", "hyp-14"),
+    "broker_applies_configs": ("configs-are-published-apart", "hyp-11"),
+    "broker_starts": ("fetch-without-epoch-counts", "hyp-15"),
+}
+"""Actions that happen only where a budget asks for them: a witness, and an archived history."""
+
+
+def names(kind: str) -> set[str]:
+    """Return the names of the properties, or of the witnesses."""
+    return {item.name for item in properties.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
+
+
+def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
+    assert len(BY_NAME) == len(RUNS)
+    assert all(run.title and run.name.startswith("replication ") for run in RUNS)
+
+
+def test_every_figure_is_pinned() -> None:
+    assert all(run.distinct and run.depth for run in RUNS)
+
+
+def test_every_property_is_violated_by_some_run() -> None:
+    violated = {name for run in RUNS for name in run.violated}
+    assert violated == names("always")
+
+
+def test_every_witness_is_reached_by_some_run_that_keeps_all_properties() -> None:
+    reached = {name for run in RUNS if not run.violated for name in names("sometimes") - set(run.unreached)}
+    assert reached == names("sometimes")
+
+
+def test_a_run_of_a_version_that_fails_says_why_and_has_a_twin_that_holds() -> None:
+    for run in RUNS:
+        if run.version and run.violated:
+            assert run.why, run.name
+            assert any(other.version == run.version and not other.violated for other in RUNS), run.name
+
+
+@pytest.mark.parametrize("entry", [item.entry for item in EVIDENCE if entries()[item.entry].kind == "bug"])
+def test_a_bug_fails_with_its_switch_and_not_without_it_at_the_same_constants(entry: str) -> None:
+    cases = [case for case in evidence()[entry].cases if case.run.protocol == "replication"]
+    failing = [case for case in cases if case.expect == "violated"]
+    if entry in HOLDS_ANYWAY:
+        assert all("no epoch start check" in case.run.title for case in failing)
+        return
+    for prop in {failing[0].prop, "leader-has-committed"} & {case.prop for case in failing}:
+        assert any(
+            other.expect == "holds" and other.prop == prop and 1 <= len(difference(case.run, other.run)) <= 2
+            for case in failing
+            for other in cases
+            if case.prop == prop
+        ), prop
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.title)
+def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
+    for name, length in lengths_of_archived(run):
+        assert length == run.violated[name]
+
+
+def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
+    assert archived("replication") == {name for run in runs_of("replication") for name in run.trace.values()}
+
+
+def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
+    for item in EVIDENCE:
+        found = [case for case in item.cases if case.expect == "violated"]
+        if entries()[item.entry].kind in ("bug", "hypothesis") and found:
+            assert any(case.run.trace for case in found) or item.entry == "B26", item.entry
+
+
+def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
+    """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the leader are left."""
+    by_name = {run.name: run for run in runs_of("replication")}
+    fired = fired_in(by_name[f"replication {title}"] for title in ALL_ACTIONS)
+    assert {name for name, count in fired.items() if not count} == set()
+
+
+@pytest.mark.parametrize("action", ASKED_FOR)
+def test_an_action_that_is_asked_for_has_a_witness_and_a_history_that_a_property_catches(action: str) -> None:
+    witness, slug = ASKED_FOR[action]
+    assert any(witness in run.properties and witness not in run.unreached for run in runs_of("replication"))
+    (run,) = (run for run in RUNS if f"replication-{slug}.trace" in run.trace.values())
+    trace = read(ARCHIVE / f"replication-{slug}.trace").trace
+    assert trace.prop is not None
+    assert trace.prop.name in run.violated
+    assert action in {step.action.name for step in trace.steps}
+
+
+def changed(change: Callable[[Any], None]) -> tuple[Interpreter, Any]:
+    """Return the initial state of two brokers with something changed by hand."""
+    plain = Interpreter(MACHINE, MACHINE.set_constants({"brokers": 2}))
+    state = plain.schema.restore(plain.initial_states()[0])
+    change(state)
+    return plain, state
+
+
+def test_two_leaders_in_one_epoch_are_seen() -> None:
+    def change(s: Any) -> None:
+        s.newest = 1
+        s.image[1] = s.image[0]
+        s.image[1].leader = 1
+        s.replica[1].applied = 1
+
+    plain, state = changed(change)
+    assert not properties.one_leader_per_epoch.function(state, plain.constants)
+
+
+def test_a_high_watermark_that_falls_is_seen() -> None:
+    def change(s: Any) -> None:
+        s.replica[0].high_watermark = 1
+
+    plain, before = changed(change)
+    _, after = changed(lambda _: None)
+    assert not properties.leader_high_watermark_never_falls.function(before, after, plain.constants)
+
+
+def test_an_outdated_request_that_is_applied_is_seen() -> None:
+    def change(s: Any) -> None:
+        s.image[0].leader_epoch = 1
+        s.alter_partitions.add(leader=0, leader_epoch=0, isr=1)
+
+    plain, before = changed(change)
+    (request,) = before.alter_partitions
+    assert not properties.applied_requests_are_current.function(before, before, plain.constants, request)

@@ -1,0 +1,91 @@
+"""What must happen in the end in replication: no case that holds is about nothing, and bugs fail where their twins hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.judge import judge
+from fencepost.explorers.verdict import Options
+from fencepost.invariants import replication_liveness
+from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.catalogue.archive import evidence_on
+
+if TYPE_CHECKING:
+    from fencepost.invariants.catalogue import Run
+
+pytestmark = pytest.mark.xdist_group("replication")
+
+SMALL = 60_000
+RUNS = tuple(run for run in runs_of("replication") if run.properties)
+CASES = [case for item in evidence().values() for case in item.cases if case.run in RUNS]
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if (run.distinct or 0) < SMALL], ids=lambda run: run.name)
+def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) -> None:
+    (chosen,) = (item for item in RUNS if item is run)
+    judgement = judge(chosen, Options(workers=1))
+    assert judgement.differences == ()
+    told = {case.prop for case in CASES if case.run is chosen and case.expect == "holds"}
+    assert not [item.name for item in judgement.result.properties if item.name in told and item.note]
+
+
+def test_every_leads_to_property_is_violated_by_some_run() -> None:
+    """A property that nothing violates is no evidence."""
+    violated = {name for run in RUNS for name in run.violated}
+    assert violated == {item.name for item in replication_liveness.PROPERTIES if item.kind == "leads-to"}
+
+
+def difference(one: Run, other: Run) -> set[str]:
+    """Return the constants in which two runs differ."""
+    left, right = (MACHINE.set_constants(values_of(run)).shown for run in (one, other))
+    return {name for name in left if left[name] != right[name]}
+
+
+BUGS = [item.entry for item in evidence_on("replication") if entries()[item.entry].kind == "bug" and not item.gap]
+BY_BUG = {bug: cases for bug in BUGS if (cases := [case for case in evidence()[bug].cases if case.run in RUNS])}
+
+
+@pytest.mark.parametrize("bug", BY_BUG)
+def test_a_bug_fails_by_one_switch_alone(bug: str) -> None:
+    failing = [case for case in BY_BUG[bug] if case.expect == "violated"]
+    assert failing
+    for case in failing:
+        twins = [other for other in BY_BUG[bug] if other.expect == "holds" and other.prop == case.prop]
+        assert any(len(difference(case.run, other.run)) == 1 for other in twins)
+
+
+def steps(title: str) -> set[tuple[Any, Any]]:
+    """Return every step between two states of a run with one record, each state as its key."""
+    (run,) = (run for run in RUNS if run.title == title)
+    plain = Interpreter(MACHINE, MACHINE.set_constants({**values_of(run), "max_records": 1}))
+    found: set[tuple[Any, Any]] = set()
+    ahead = list(plain.initial_states())
+    seen = set(ahead)
+    while ahead:
+        state = ahead.pop()
+        for taken in plain.transitions(state):
+            found.add((state, taken.after))
+            if taken.after not in seen:
+                seen.add(taken.after)
+                ahead.append(taken.after)
+    return found
+
+
+def test_data_replication_takes_the_same_steps_whatever_fetches_report() -> None:
+    """K1166-S4: brokers ignore the field HighWatermark; if leaders heeded it, steps would differ."""
+    ignored = [steps(f"2 brokers, fetches report {reports}") for reports in ("absent", "own", "unknown")]
+    assert ignored[0] == ignored[1] == ignored[2]
+    assert all(
+        steps(f"2 brokers, the field counts and is {reports}") != ignored[0] for reports in ("absent", "unknown")
+    )
+
+
+def test_every_property_of_whole_behaviours_is_evidence_of_something() -> None:
+    decided = {case.prop for case in CASES}
+    behaviours = {item.name for item in replication_liveness.PROPERTIES if item.kind.over_behaviours}
+    asked = {name for run in RUNS for name in run.properties if name in behaviours}
+    assert asked == decided & behaviours

@@ -1,0 +1,203 @@
+"""`fencepost guarantees`: the catalogue as data and as pages that are never stale."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
+from fencepost.site.pages.build import whole_pages
+from fencepost.site.pages.guarantees import page_of
+from fencepost.site.pages.vacuity import family_of
+
+from tests.docs.built_pages import built, built_once  # noqa: F401 (a fixture)
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+ROOT = ARCHIVE.parent.parent
+
+
+def guarantees(*args: str) -> Result:
+    """Run the command in this process."""
+    return fencepost("guarantees", *args)
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    """The catalogue as JSON."""
+    found: dict[str, Any] = json.loads(guarantees("--json").stdout)
+    return found
+
+
+def test_json_has_every_entry_once_under_its_kind(data: dict[str, Any]) -> None:
+    assert data["format"] == 1
+    ids = [item["id"] for kind in ("guarantees", "bugs", "questions", "hypotheses", "claims") for item in data[kind]]
+    assert Counter(ids) == Counter(list(entries()))
+
+
+def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) -> None:
+    found = next(item for item in data["guarantees"] if item["id"] == "LIN-1")
+    assert (found["kind"], found["status"], found["source"]) == (
+        "always",
+        "holds",
+        "hachikuji/kafka-specification, WeakIsr",
+    )
+    assert {"sentence", "cases"} < found.keys()
+    case = next(item for item in found["cases"] if item["expect"] == "violated")
+    assert case == {
+        "protocol": "kip320-first-try",
+        "version": None,
+        "constants": {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2},
+        "engine": "native",
+        "property": "weak-isr",
+        "expect": "violated",
+        "length": 12,
+        "distinct": 1437076,
+        "depth": 28,
+        "profile": "quick",
+        "bounds_reached": [{"constant": name, "value": 2} for name in ("log_size", "max_records", "max_leader_epoch")],
+        "trace": "counterexamples/archive/kip320-first-try-weak-isr.trace",
+    }
+
+
+def test_json_of_bugs_questions_and_hypotheses_has_their_own_words(data: dict[str, Any]) -> None:
+    assert next(item for item in data["bugs"] if item["id"] == "B01")["reference"] == "KIP-101"
+    assert all("answer" in item for item in data["questions"])
+    assert all(item["verdict"] in ("confirmed", "refuted", "open") for item in data["hypotheses"])
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, str]:
+    """The pages, built once."""
+    return built()
+
+
+@pytest.mark.usefixtures("built_once")
+def test_written_pages_are_fresh_until_somebody_edits_them(tmp_path: Path, made: dict[str, str]) -> None:
+    folder = tmp_path / "docs"
+    assert guarantees("--check", str(folder)).exit_code == 1
+    assert guarantees("--write", str(folder)).stdout == "".join(f"wrote {folder}/{name}\n" for name in made)
+    fresh = guarantees("--check", str(folder))
+    assert "differs: " not in fresh.stdout
+    assert fresh.exit_code == 0
+    (folder / "coverage.md").write_text("edited")
+    differs = guarantees("--check", str(folder))
+    says = f"differs: {folder}/coverage.md\n`fencepost guarantees --write {folder}` builds the pages again.\n"
+    assert differs.stdout.startswith(says)
+    assert differs.exit_code == 1
+
+
+@pytest.mark.usefixtures("built_once")
+def test_what_is_not_built_any_more_fails_the_check(tmp_path: Path) -> None:
+    guarantees("--write", str(tmp_path))
+    (tmp_path / "guarantees" / "kip999.md").write_text("It holds.")
+    found = guarantees("--check", str(tmp_path))
+    assert f"left over: {tmp_path}/guarantees/kip999.md: no such page is built: remove it." in found.stdout
+    assert found.exit_code == 1
+
+
+@pytest.mark.usefixtures("built_once")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("<!-- cases B15 -->\n\n| id |\n", "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"),
+        (
+            "<!-- cases B15 -->\n\n| id |\n<!-- cases B15 -->\n\n<!-- end -->\n",
+            "own.md: a line `<!-- cases ... -->` has no line",
+        ),
+        (
+            "<!-- cases B15--> \n\n| id |\n\n<!-- end -->\n",
+            "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`",
+        ),
+        ("<!-- cases bug -->\n\n<!-- end -->\n", "own.md: there is no table or entry 'bug'."),
+        ("<!-- cases lemmas kip32 -->\n\n<!-- end -->\n", "own.md: there is no proof 'kip32'."),
+        ("<!-- cases cuts -->\n\n<!-- end -->\n", "own.md: there is no proof ''."),
+    ],
+)
+def test_a_table_that_cannot_be_built_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    guarantees("--write", str(tmp_path))
+    (tmp_path / "own.md").write_text(text)
+    found = guarantees("--check", str(tmp_path))
+    assert found.exit_code == 2
+    assert says in found.stderr
+
+
+@pytest.mark.usefixtures("built_once")
+def test_check_looks_into_docs_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert guarantees("--check").stdout.startswith("differs: docs/guarantees.md\n")
+
+
+@pytest.mark.usefixtures("built_once")
+def test_tables_inside_pages_of_the_folder_are_built_too(tmp_path: Path) -> None:
+    page = tmp_path / "own.md"
+    page.write_text("Before.\n\n<!-- cases LIN-1 -->\nold\n<!-- end -->\n\nAfter.\n")
+    assert f"wrote {page}\n" in guarantees("--write", str(tmp_path)).stdout
+    text = page.read_text()
+    assert text.startswith("Before.\n\n<!-- cases LIN-1 -->\n\n| id | property |")
+    assert "| LIN-1 | weak-isr | violated | kip320-first-try 3/2/2/2 | 12 | 1,437,076 |" in text
+    assert text.endswith("<!-- end -->\n\nAfter.\n")
+
+
+def test_pages_are_the_same_every_time(made: dict[str, str]) -> None:
+    assert whole_pages() == made
+
+
+def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None:
+    text = "".join(page for name, page in made.items() if name.startswith("guarantees/"))
+    for name in evidence():
+        assert f"### {name}\n" in text or f"**{name}**, *" in text
+    assert (
+        "- `weak-isr` on kip320-first-try: violated at *3/2/2/2*, shortest 12 states"
+        " ([trace](../../counterexamples/archive/kip320-first-try-weak-isr.trace))\n"
+    ) in text
+    bounds = "below bounds that were reached: `log_size`, `max_records`, `max_leader_epoch`"
+    assert f"- `weak-isr` on kip320: holds in 4 runs, up to 737,794 states, {bounds}\n" in text
+
+
+def test_every_heading_of_the_catalogue_has_a_page(made: dict[str, str]) -> None:
+    for title, ids in sections().items():
+        (name,) = {page_of()[item] for item in ids}
+        assert f"\n## {title}\n" in made[f"guarantees/{name}.md"]
+
+
+def test_the_page_of_the_lineage_compares_it_with_tlc(made: dict[str, str]) -> None:
+    table = made["guarantees/lineage.md"].split("## Compared with TLC")[1]
+    assert table.count("\n| ") == sum(family_of(run.protocol) == "lineage" for run in runs()) + 2
+    assert (
+        "| kip279 | replicas=3 log_size=2 max_records=2 max_leader_epoch=1 | 60,106 | 22 | holds | violated, 12 |\n"
+        in table
+    )
+
+
+def test_coverage_has_every_entry_under_its_heading_with_a_verdict_or_open(made: dict[str, str]) -> None:
+    text = made["coverage.md"]
+    for title, ids in sections().items():
+        part = text.split(f"\n## {title}\n")[1].split("\n## ")[0]
+        assert sorted(re.findall(r"\[([A-Z][^\]]*)\]\(", part)) == sorted(ids)
+    assert [name for ids in sections().values() for name in ids] == list(entries())
+    assert "- **Holds** (3): [LIN-1](guarantees/lineage.md#lin-1), " in text
+
+
+def test_the_counts_of_coverage_add_up(made: dict[str, str]) -> None:
+    total = re.search(r"\*\*all\*\* \| (.*) \|\n", made["coverage.md"])
+    assert total
+    numbers = [int(number) for number in re.findall(r"\d+", total[1])]
+    still_open = sum(status(entry) == "open" for entry in entries().values())
+    assert numbers[0] == sum(numbers[1:]) == len(entries())
+    assert numbers[4] == still_open
+
+
+def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() -> None:
+    page = guarantees().stdout
+    assert page.startswith("LIN-1  holds  A replica that believes to lead")
+    assert "  kip320-first-try 3/2/2/2  weak-isr  violated: shortest trace 12 states\n" in page
+    assert "`fencepost check` runs a selection of these" in page

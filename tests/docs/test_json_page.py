@@ -1,0 +1,150 @@
+"""The page on JSON names every field that a command prints."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.model.language.trees import module_of
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import ROOT
+from tests.unit.cli.test_cli_builds import MAILBOX, put
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (ROOT / "docs" / "json.md").read_text()
+ROOMS = MAILBOX.parent / "rooms.py"
+BY_NAME = {
+    "constants",
+    "weights",
+    "lowered",
+    "violated",
+    "worst",
+    "for",
+    "most",
+    "faults",
+    "free",
+    "cells",
+    "unbounded",
+    "cuts",
+}
+"""Fields whose values are objects with names of the protocol as keys."""
+SECTIONS = {
+    "check, of the catalogue": ("api/results", "api/runs", "cli/commands/catalogue"),
+    "list": ("api/listing",),
+    "guarantees": ("api/evidence",),
+    "simulate": ("api/simulating",),
+    "sweep": ("api/sweeping",),
+    "shrink": ("api/shrinking",),
+    "faults": ("api/faulting",),
+    "advise": ("api/advising", "api/applying", "cli/commands/advise"),
+    "ablate": ("api/matrix", "api/suspicions"),
+    "vacuity": ("cli/commands/vacuity", "docs/site/pages/vacuity"),
+    "conform": (
+        "kafka/conform/report",
+        "kafka/conform/noticed",
+        "kafka/conform/seeing",
+        "kafka/conform/refusals",
+        "kafka/conform/changes",
+        "kafka/clients/report",
+        "kafka/clients/run",
+    ),
+    "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
+    "audit": ("kafka/audit/report", "api/auditing"),
+    "diff": ("api/differing",),
+    "prove": ("api/proof_report",),
+}
+"""The sections of the page, and the modules that make what they are about."""
+
+
+def section(title: str) -> str:
+    """Return a section of the page, with what it refers to and what stands before all of them."""
+    parts = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+    more = {"check, of the catalogue": ("check",), "simulate": ("check", "shrink"), "advise": ("faults",)}.get(
+        title, ()
+    )
+    return PAGE.partition("\n## ")[0] + "".join(parts[item] for item in (title, *more))
+
+
+def named(title: str) -> set[str]:
+    """Return every word that a section has in code."""
+    return {word for text in re.findall(r"`([^`]+)`", section(title)) for word in re.findall(r"[a-z_-]+", text)}
+
+
+def fields(data: Any, inside: str = "") -> Iterator[str]:
+    """Yield the names of all fields in a JSON value, but for those that are names of the protocol's own."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            if inside not in BY_NAME:
+                yield name
+            yield from fields(value, name)
+    elif isinstance(data, list):
+        for value in data:
+            yield from fields(value, inside)
+
+
+@pytest.mark.parametrize(
+    ("title", "command"),
+    [
+        ("check", f"check {MAILBOX} --engine plain --set clients=1 --without deduplicate --expect violated --json"),
+        ("check", f"check {MAILBOX} {ROOMS} --engine plain --max-depth 2 --json"),
+        ("check", f"check {ROOMS} --engine plain --json"),
+        ("list", "list --json"),
+        ("guarantees", "guarantees --json"),
+        ("simulate", f"simulate {ROOMS.parent / 'lamps.py'} --walks 20 --workers 1 --json"),
+        ("ablate", f"ablate {ROOMS.parent / 'lamps.py'} --workers 1 --json"),
+    ],
+)
+def test_every_field_that_is_printed_is_on_the_page(title: str, command: str) -> None:
+    result = fencepost(*command.split())
+    assert set(fields(json.loads(result.stdout))) - named(title) == set()
+
+
+def test_every_field_of_the_catalogue_is_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
+    found = json.loads(fencepost("check", "--json", "--quiet").stdout)
+    assert set(fields(found)) - named("check, of the catalogue") == set()
+
+
+def written(module: str) -> set[str]:
+    """Return the names of the fields that a module writes: the keys of its literals, and of what it adds to them.
+
+    The columns of a data frame are no JSON.
+    """
+    tree = module_of((ROOT / f"{module}.py").read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "to_frame":
+            node.body.clear()
+    keys = [key for node in ast.walk(tree) if isinstance(node, ast.Dict) for key in node.keys]
+    keys += [
+        target.slice
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Subscript)
+    ]
+    return {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+
+
+@pytest.mark.parametrize("title", SECTIONS)
+def test_every_field_that_could_be_printed_is_on_the_page(title: str) -> None:
+    for module in SECTIONS[title]:
+        assert written(module), module
+        words = {"guarantee", "bug", "hypothesis", "question", "claim"} if module == "api/evidence" else set()
+        assert written(module) - named(title) - words == set(), module
+
+
+def test_the_page_has_a_section_for_every_command_with_json() -> None:
+    commands = fencepost("--help").stdout
+    printing = {
+        name
+        for name in re.findall(r"^  ([a-z]+)  ", commands, re.MULTILINE)
+        if "--json " in fencepost(name, "--help").stdout
+    }
+    assert printing <= {title.partition(",")[0] for title in SECTIONS}
+    assert printing

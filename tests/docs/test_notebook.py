@@ -1,0 +1,62 @@
+"""The notebook of the documentation runs, and shows what it showed when it was committed."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.helpers.places import DOCS
+
+FILE = DOCS / "examples" / "fencepost.ipynb"
+CELLS = 15
+
+
+@pytest.fixture(scope="module")
+def committed() -> Any:
+    """The notebook as it was committed, with its outputs."""
+    return nbformat.read(FILE, as_version=4)
+
+
+@pytest.fixture(scope="module")
+def executed(committed: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The same, executed now."""
+    notebook = copy.deepcopy(committed)
+    folder = str(tmp_path_factory.mktemp("notebook"))
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
+    return notebook
+
+
+def outputs(notebook: Any, kind: str) -> list[str]:
+    """Return the outputs of one MIME type."""
+    found = [output.get("data", {}).get(kind) for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [text for text in found if text]
+
+
+def test_the_notebook_is_short(committed: Any) -> None:
+    assert len(committed.cells) < CELLS
+
+
+@pytest.mark.xdist_group("notebook")
+def test_it_shows_what_was_committed(committed: Any, executed: Any) -> None:
+    frames = [text for text in outputs(executed, "text/plain") if not text.startswith("<Figure")]
+    assert frames == [text for text in outputs(committed, "text/plain") if not text.startswith("<Figure")]
+    assert any("violated" in text for text in frames)
+    assert any("needed" in text for text in frames)
+
+
+@pytest.mark.xdist_group("notebook")
+def test_it_shows_a_counterexample_as_a_picture_and_plots_a_fault_table(executed: Any) -> None:
+    assert any("<svg" in text for text in outputs(executed, "text/html"))
+    assert len(outputs(executed, "image/png")) == 1
+
+
+@pytest.mark.xdist_group("notebook")
+def test_no_cell_writes_to_stderr(executed: Any) -> None:
+    streams = [
+        output for cell in executed.cells for output in cell.get("outputs", []) if output["output_type"] == "stream"
+    ]
+    assert [output["text"] for output in streams if output["name"] == "stderr"] == []

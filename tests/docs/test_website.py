@@ -1,0 +1,303 @@
+"""Pages of the site, one of each sort: from the models, the catalogue and the figures, and nothing by hand."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from typing import TYPE_CHECKING, Self
+
+import pytest
+from fencepost.api.topics.advice_words import change_of, groups, headline, released_of
+from fencepost.api.topics.advising import advise
+from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.catalogue import entries, runs_of
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.site import crosslinks, prose, protocols, runs, settings, storytelling, traces
+from fencepost.site.build import build
+from fencepost.site.evidence import details, with_evidence
+from fencepost.site.navigation import GROUPS
+from fencepost.site.pages.matrices import best_of, measured
+from fencepost.site.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def kip320() -> str:
+    """The page of a protocol."""
+    return "\n".join(protocols.page(protocol("kip320")))
+
+
+def test_a_protocol_has_every_action_with_its_sentence_and_every_guard_with_what_was_found_without_it(
+    kip320: str,
+) -> None:
+    machine = protocol("kip320").machine
+    for item in machine.actions:
+        assert f"### {item.label}\n\n{item.sentence}\n" in kip320
+    best = best_of(measured()["kip320"])
+    for guard in guards(machine):
+        assert f'<a id="{of_guard("kip320", guard.name).partition("#")[2]}"></a>' in kip320
+        assert f"`{guard.condition}`".replace("|", "\\|") in kip320
+    needed = [name for name, (row, _) in best.items() if row["kind"] == "guard" and row["purpose"] == "needed"]
+    assert kip320.count("**needed**") == len(needed) > 10
+
+
+def test_the_history_without_a_guard_opens_in_the_explorer_with_the_guard_removed(kip320: str) -> None:
+    found = re.findall(r"\[explore\]\(\.\./explore/index\.html#kip320\?[^)]*removed=([^&)]+)[^)]*steps=[^)]+\)", kip320)
+    assert "follower-fetch+1" in found
+
+
+def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_property(kip320: str) -> None:
+    around = around_explorer()
+    assert around["home"] == "../index.html"
+    assert around["protocols"].keys() == PROTOCOLS.keys()
+    places = around["protocols"]["kip320"]
+    assert places["page"] == "../protocols/kip320.html"
+    page, _, begins = places["property"].partition("#")
+    assert page == places["page"]
+    for item in protocol("kip320").every_property:
+        assert f'<a id="{begins}{item.name}"></a>' in kip320
+
+
+def test_runs_have_the_pinned_counts_and_lengths() -> None:
+    text = "\n".join(runs.page("kip320-first-try"))
+    for run in runs_of("kip320-first-try"):
+        row = next(line for line in text.splitlines() if f'<a id="{of_run(run).partition("#")[2]}"></a>' in line)
+        assert f"| {run.distinct:,} | {run.depth} |" in row
+        assert all(f"[{prop}](" in row and f") {length}" in row for prop, length in run.violated.items())
+
+
+def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_same() -> None:
+    shown = details(entries()["KIP903-S1"], "guarantees/kip-903.md")
+    assert 'href="../traces/replication-b09-kip-903.html"' in shown
+    assert 'href="../runs/replication.html#run-2-brokers-kip-903"' in shown
+    assert "controller-applies-alter-partition 7" in shown
+    assert "Said by" in shown
+    assert details(entries()["HYP-1"], "guarantees/hypotheses.md").count("Guards") == 0
+
+
+def test_evidence_stands_below_its_entry_and_above_the_next() -> None:
+    page = "guarantees/lineage.md"
+    text = with_evidence((DOCS / page).read_text(), page)
+    parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    assert len(parts) >= 3
+    for part in parts[:3]:
+        assert f"<summary>Evidence for {part.split()[0]}: " in part
+
+
+@pytest.fixture(scope="module")
+def chosen() -> str:
+    """The page of settings."""
+    return "\n".join(settings.page())
+
+
+@pytest.fixture(scope="module")
+def answers(chosen: str) -> dict[str, str]:
+    """What the page shows for each choice, put together as its script does."""
+    pieces = re.findall(r'<section class="answer" id="piece-\d+" hidden>(.*?)</section>', chosen, re.DOTALL)
+    index = json.loads(re.findall(r'id="index">(.*?)</script>', chosen)[0])
+    return {key: "".join(pieces[number] for number in numbers) for key, numbers in index.items()}
+
+
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_settings_have_every_cell_of_the_fault_table(chosen: str, answers: dict[str, str], replicas: int) -> None:
+    for point in cells(replicas):
+        setting = {
+            name: value if name == "min_isr" else "on" if value else "off" for name, value in point["setting"].items()
+        }
+        section = answers[f"{replicas} {setting['min_isr']} all {setting['elr']} {setting['unclean_election']} 4.4"]
+        assert f"an acknowledged record: {outcome(point)}.</strong>" in section
+        assert f"{point['states']:,} states" in section
+        row = "</td><td>".join(map(str, (replicas, *setting.values(), outcome(point))))
+        assert f"<tr><td>{row}</td></tr>" in chosen
+
+
+def test_settings_that_were_not_searched_say_so(answers: dict[str, str]) -> None:
+    for key, text in answers.items():
+        replicas, min_isr, acks, *_ = key.split()
+        searched = replicas in "23" and min_isr <= replicas and acks == "all"
+        assert ("<strong>Not searched:" in text) != searched, key
+        assert ("By crashes alone, if" in text) == searched, key
+
+
+def test_a_release_before_elr_has_no_answer_with_elr_and_never_hears_of_it(answers: dict[str, str]) -> None:
+    assert not [key for key in answers if key.split()[3] == "on" and key.split()[5] < "4.0"]
+    before = {key: text for key, text in answers.items() if key.split()[5] < "4.0"}
+    assert len(before) == 5 * 5 * 3 * 2 * 3
+    assert not [key for key, text in before.items() if "eligible leader replicas=on" in text]
+    assert "can be lost with 1 crash" in before["3 2 all off off 3.9"].partition("</p>")[0]
+
+
+def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[str, str]) -> None:
+    for key, text in answers.items():
+        replicas, min_isr, acks, elr, unclean, kafka = key.split()
+        data = advise(
+            int(replicas), int(min_isr), kafka=kafka, acks=acks, elr=elr == "on", unclean_election=unclean == "on"
+        ).to_dict()
+        lines = [*headline(data), released_of(data), *(": ".join(change_of(item)) for item in data["changes"])]
+        shown = html.unescape(re.sub(r"<[^>]*>", "", text))
+        assert [line for line in lines if line not in shown] == [], key
+        assert re.findall(r"<h4><a[^>]*>(.*?)</a>", text) == [
+            item["id"] for _, items in groups(data) for item in items
+        ], key
+        assert text.count("<li><code>") == len(data["changes"]), key
+
+
+@pytest.mark.parametrize("key", ["3 2 all on off 4.1", "3 2 all off off 3.9", "5 2 1 on on 4.4", "2 3 all on off 4.4"])
+def test_the_command_prints_what_the_page_says(answers: dict[str, str], key: str) -> None:
+    replicas, min_isr, acks, elr, unclean, kafka = key.split()
+    asked = ("--replicas", replicas, "--min-isr", min_isr, "--acks", acks, "--elr", elr, "--unclean-election", unclean)
+    printed = " ".join(fencepost("advise", *asked, "--kafka", kafka).stdout.split())
+    for paragraph in re.findall(r"<p[^>]*>(?!<a)(.*?)</p>", answers[key]):
+        for line in paragraph.partition(". <a ")[0].split("<br>"):
+            plain = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"</?code>", "`", line)))
+            assert " ".join(plain.split()) in printed
+    assert "`" not in answers[key]
+
+
+def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "findings").mkdir(parents=True)
+    for name in ("model.py", "LICENSE"):
+        (tmp_path / name).write_text("x = 1\n")
+    (docs / "other.md").write_text("# Other\n")
+    (docs / "findings" / "one.md").write_text(
+        "Text [a](../../counterexamples/archive/kip101-weak-isr.trace), [b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
+        "A list:\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../../LICENSE\n"
+    )
+    found = prose.pages(docs)
+    assert found["findings/one.md"] == (
+        "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), [c](../source/model.py.md), [d](https://kafka.apache.org).\n"
+        "A list:\n\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../source/LICENSE.md\n"
+    )
+    assert "x = 1" in found["source/model.py.md"]
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert slug("HYP-1: a leader that is elected again") == "hyp-1-a-leader-that-is-elected-again"
+    assert slug("What `check` does, and max_records") == "what-check-does-and-max_records"
+
+
+def test_words_that_name_something_become_links_where_they_are_not_links_yet() -> None:
+    page = (
+        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, KAFKA-14617, <code>follower-fetch</code> and '
+        "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
+    )
+    found = crosslinks.linked(page, "findings.html", "kip320")
+    assert found.count('class="known"') == 4
+    assert f'<a class="known" href="{rendered(of_entry("HYP-1"), "findings.md")}">HYP-1</a>,' in found
+    assert 'href="https://issues.apache.org/jira/browse/KAFKA-14617">KAFKA-14617</a>' in found
+    assert '<a class="known" href="protocols/kip320.html#follower-fetch">follower-fetch</a>' in found
+
+
+def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_for() -> None:
+    text = traces.page("kip101-weak-isr")
+    assert '<a href="../explore/index.html#trace=kip101-weak-isr">Open in the explorer</a>' in text
+    assert 'href="../protocols/kip101.html"' in text
+    assert 'href="../guarantees/bugs.html#b02"' in text
+    assert (ARCHIVE / "kip101-weak-isr.trace").is_file()
+    assert of_trace("archive/x.trace") == "traces/x.html"
+
+
+def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
+    names = [story.name for story in storytelling.told()]
+    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', storytelling.card())
+    assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
+    places = ("guarantees/kip-903.md", "findings/hyp-10.md", "findings.md", "guarantees/bugs.md")
+    found = {place: storytelling.with_stories((DOCS / place).read_text(), place) for place in places}
+    rest = found["guarantees/kip-903.md"].partition("\n")[2]
+    assert rest.lstrip().startswith("[Story, step by step: ")
+    assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
+    assert "](../explore/index.html#story=hyp-10)" in found["findings/hyp-10.md"].partition("##")[0]
+    assert "](explore/index.html#story=hyp-1)" in found["findings.md"].partition("## HYP-1:")[2].partition("\n## ")[0]
+    assert "#story=last-replica-standing" in found["guarantees/bugs.md"].partition("### B19")[2].partition("\n### ")[0]
+
+
+def test_the_build_says_what_it_makes_unless_it_is_to_be_quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def built(folder: Path, _: Path, *, workers: int, tell: Callable[[str], None]) -> None:
+        tell(f"1 of {workers}: the explorer")
+        (folder / "index.html").write_text("x")
+
+    monkeypatch.setattr("fencepost.site.build.build", built)
+    done = fencepost("site", "--output", str(tmp_path))
+    assert done.stderr == "fencepost: 1 of 2: the explorer\n"
+    assert re.search(r"1 page, 0\.0 MB, in [\d.]+ s$", done.stdout.strip())
+    assert fencepost("site", "--output", str(tmp_path), "--quiet").stderr == ""
+
+
+def test_the_pages_of_traces_are_counted_while_they_are_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Pool:
+        def __init__(self, *_: object, **__: object) -> None: ...
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def map(self, _: object, names: tuple[str, ...], chunksize: int) -> list[str]:
+            assert chunksize
+            return list(names)
+
+    monkeypatch.setattr(traces, "ProcessPoolExecutor", Pool)
+    said: list[str] = []
+    traces.write(tmp_path, 2, said.append)
+    assert said == [f"{number} of {len(traces.names())}" for number in range(0, len(traces.names()), traces.EVERY)]
+
+
+def test_an_entry_says_how_many_verdicts_its_runs_give_and_why() -> None:
+    shown = details(entries()["KIP903-S2"], "guarantees/kip-903.md").partition("</summary>")[0]
+    runs_given, verdicts, *counts = map(int, re.findall(r"(\d+) (?:run|verdict|holds|violated)", shown))
+    assert "one for each property" in shown
+    assert sum(counts) == verdicts > runs_given
+
+
+def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
+    found = prose.pages(DOCS)
+    inside = {
+        place: re.findall(r"\[[\w/-]+\.md\]\(", text)
+        for place, text in found.items()
+        if not place.startswith("source/")
+    }
+    assert {place: texts for place, texts in inside.items() if texts} == {}
+
+
+def test_the_menu_names_pages_that_are_there() -> None:
+    made = {"settings.md", "traces.md", "architecture.md", "changelog.md", "runs/"}
+    wanted = {name for group in GROUPS.values() for name in group if not name.startswith("protocols/")} - made
+    assert [name for name in sorted(wanted) if not (DOCS / name).exists()] == []
+
+
+# -- refusals
+
+
+def test_without_the_generator_one_sentence_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = fencepost("site", "--output", str(tmp_path / "site"))
+    assert done.exit_code == 2
+    assert "pip install 'fencepost[site]'" in done.stderr
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
+    (tmp_path / "thesis.tex").write_text("mine")
+    done = fencepost("site", "--output", str(tmp_path), "--docs", str(DOCS))
+    assert done.exit_code == 2
+    assert "has other files in it" in done.stderr
+    assert (tmp_path / "thesis.tex").read_text() == "mine"
+
+
+def test_a_folder_without_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
+    with pytest.raises(ValueError, match="has no pages of Fencepost"):
+        build(tmp_path / "site", tmp_path)

@@ -1,0 +1,83 @@
+"""What tests of the audit share: logs of real clusters, and an audit of them without Spark."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+from fencepost.kafka.audit.following import Row, follow
+from fencepost.kafka.audit.logs import gaps
+from fencepost.kafka.audit.surroundings import TYPES, Event, gathered
+
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fencepost.kafka.audit.findings import Found
+    from fencepost.kafka.audit.reading import Reading
+    from fencepost.kafka.audit.surroundings import Surroundings
+
+LOGS = ROOT / "tests" / "metadata_logs"
+"""Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
+
+
+def unpack(name: str, folder: Path) -> Path:
+    """Unpack a log of a real cluster; return its folder."""
+    into = folder / name
+    with tarfile.open(LOGS / f"{name}.tar.gz") as packed:
+        packed.extractall(into, filter="data")
+    return into
+
+
+def table(reading: Reading) -> list[dict[str, Any]]:
+    """Return every record that was read."""
+    from pyarrow.parquet import read_table
+
+    return [row for path in reading.paths for row in read_table(path).to_pylist()]
+
+
+def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
+    """Return the histories that records make, as the pipeline does in one task."""
+    return around_and_histories(reading, rows)[1]
+
+
+def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[Surroundings, list[Row]]:
+    """Return what went on around the partitions, and their histories."""
+    ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
+    known = [
+        (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows
+    ]
+    events = [
+        Event(offset, old, row["time"], row["type"], row["fields"])
+        for offset, old, row in known
+        if row["type"] in TYPES
+    ]
+    last = max(known, key=lambda item: item[0])
+    around = gathered(events, gaps=gaps(reading.files), end=last[0], until=last[2]["time"], min_isr=1)
+    changes = []
+    for offset, old, row in known:
+        if row["type"] in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):
+            fields = json.loads(row["fields"])
+            creates = row["type"] == "PARTITION_RECORD"
+            changes.append(
+                (
+                    fields["topicId"],
+                    fields["partitionId"],
+                    offset,
+                    row["time"],
+                    row["epoch"],
+                    creates,
+                    old,
+                    row["fields"],
+                )
+            )
+    changes.sort(key=lambda item: (item[0], item[1], item[2], item[6]))
+    return around, list(follow(around, 60_000, iter(changes)))
+
+
+def findings(rows: Iterable[Row]) -> list[Found]:
+    """Return what was found in histories."""
+    return [found for row in rows for found in row.findings]

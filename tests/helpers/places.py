@@ -1,0 +1,10 @@
+"""Places in this clone that tests read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MACHINES = ROOT / "tests" / "machines"
+ARCHIVE = ROOT / "counterexamples" / "archive"
+DOCS = ROOT / "docs"

@@ -1,0 +1,106 @@
+"""Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
+
+A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.helpers.refusal` writes the messages again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import inspect
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.explorers.program.subset.program import Program, check
+from fencepost.model.language.errors import ModelError
+
+from tests.helpers.places import ROOT
+from tests.refusals import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language import Property
+
+FOLDER = ROOT / "tests" / "refusals"
+HEAD = "from tests.refusals.schema import *\n\n\n"
+
+
+class Refusal(NamedTuple):
+    """One refused model and the message it gets."""
+
+    title: str
+    model: str
+    message: str
+
+
+def read(path: Path) -> list[Refusal]:
+    """Return the blocks of a file."""
+    found = []
+    for block in re.split(r"^== ", path.read_text(), flags=re.MULTILINE)[1:]:
+        title, rest = block.split("\n", 1)
+        model, _, message = rest.partition("\n---\n")
+        found.append(Refusal(title, model.strip("\n"), message.strip("\n")))
+    return found
+
+
+def all_refusals() -> list[Refusal]:
+    """Return the blocks of all files."""
+    return [item for path in sorted(FOLDER.glob("*.txt")) for item in read(path)]
+
+
+def ask(model: str) -> Program:
+    """Check a model: `act` is an action, `judge` a property, `initial` and `normalize` what they say; `State` may be its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("model.py").write_text(f"{HEAD}{model}\n")
+        name = "refused_model"
+        spec = importlib.util.spec_from_file_location(name, Path(folder, "model.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return check(*_machine(vars(module)))
+
+
+def _machine(names: dict[str, Any]) -> tuple[Any, tuple[Property, ...]]:
+    actions: dict[str, Any] = {}
+    more: dict[str, Any] = {"state": names["State"], "normalize": names.get("normalize")}
+    properties = []
+    for name, item in names.items():
+        if inspect.isfunction(item) and name in {"act", "initial"}:
+            domains = {param: schema.PARAMETERS[param] for param in list(inspect.signature(item).parameters)[2:]}
+            (actions if name == "act" else more)[name] = schema.action(**domains)(item)
+        elif inspect.isfunction(item) and name == "judge":
+            made = schema.step() if next(iter(inspect.signature(item).parameters)) == "before" else schema.always
+            properties.append(made(item))
+    return replace(schema.machine(**actions), **more), tuple(properties)
+
+
+def message_for(model: str) -> tuple[str, list[tuple[str, int]]]:
+    """Return the message that a model gets, with the lines of Fencepost that gave it; empty if it is accepted."""
+    try:
+        ask(model)
+    except ModelError as error:
+        return str(error), list(_places(error))
+    return "", []
+
+
+def _places(error: BaseException) -> Iterator[tuple[str, int]]:
+    trace = error.__traceback__
+    while trace is not None:
+        yield Path(trace.tb_frame.f_code.co_filename).name, trace.tb_lineno
+        trace = trace.tb_next
+
+
+def main() -> None:
+    """Write all messages again."""
+    for path in sorted(FOLDER.glob("*.txt")):
+        blocks = [f"== {item.title}\n\n{item.model}\n---\n{message_for(item.model)[0]}\n" for item in read(path)]
+        path.write_text("\n".join(blocks))
+
+
+if __name__ == "__main__":
+    main()

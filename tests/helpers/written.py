@@ -1,0 +1,31 @@
+"""Machines that are written by hand as text: their head, and files of them."""
+
+from __future__ import annotations
+
+import re
+
+from tests.helpers.places import ROOT
+
+HEAD = '''"""A machine."""
+
+from typing import Annotated
+
+from fencepost.model.language import (
+    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Range, Record, Size, action, always, at_most, bits, bound,
+    capacity, eventually, leads_to, require, shape, sometimes, step, strong, weak,
+)
+
+
+class C(Constants):
+    three = shape(3, low=1, high=3, meaning="three")
+    n = bound(3, low=1, high=9, meaning="n")
+    none = bound(0, low=0, high=2, meaning="none")
+
+
+'''
+
+
+def texts(name: str) -> dict[str, str]:
+    """Return the machines of a file of oddities, without their head, by name."""
+    file = ROOT / "tests" / "oddities" / name
+    return dict(block.split("\n", 1) for block in re.split(r"^== ", file.read_text(), flags=re.MULTILINE)[1:])

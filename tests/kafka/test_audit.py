@@ -1,0 +1,225 @@
+"""Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are not blamed."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
+
+from fencepost.counterexamples.replay import replay
+from fencepost.kafka.audit.findings import SORTS
+from fencepost.kafka.audit.fitting import fitted
+from fencepost.kafka.audit.logs import chosen, gaps, overlaps
+from fencepost.kafka.audit.reading import Reading, earlier, read
+from fencepost.kafka.audit.recorded import recorded, seen
+from fencepost.kafka.driver.releases import RELEASES
+
+from benchmarks.metadata_log import names, write
+from tests.helpers.audits import LOGS, around_and_histories, findings, followed, table, unpack
+from tests.kafka.kafkas import on_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.counterexamples.replay import Replay
+    from fencepost.kafka.audit.following import Row
+    from fencepost.kafka.audit.recorded import Seen
+    from fencepost.kafka.audit.surroundings import Surroundings
+
+pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
+NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
+WORST = ("critical", "high")
+STORIES = {
+    "hyp-10": {"elr-without-replica", "removed-replica-elected"},
+    "hyp-10-b": {"elr-without-replica", "removed-replica-elected"},
+    "hyp-11": {"late-min-isr", "late-min-isr-elected"},
+    "hyp-13": {"cleared-then-deleted"},
+    "unclean": {"last-replica-down", "unclean-election"},
+    "last-replica": {"last-replica-down", "last-known-leader-elected"},
+    "rolling": set(),
+    "reassignment": set(),
+}
+"""What each story is that is high or critical; before 4.1 the last replica stays in the ISR and needs no special election."""
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Every recorded log, and some that were damaged: by name, the files of its folder."""
+    folder = tmp_path_factory.mktemp("logs")
+    for name in NAMES:
+        unpack(name, folder)
+    for name in ("cut", "flipped", "grown"):
+        shutil.copytree(folder / "hyp-10-4.1.2", folder / name)
+    segment = "00000000000000000000.log"
+    cut, flipped, grown = (folder / name / segment for name in ("cut", "flipped", "grown"))
+    cut.write_bytes(cut.read_bytes()[:-40])
+    content = bytearray(flipped.read_bytes())
+    content[len(content) // 2] ^= 4
+    flipped.write_bytes(bytes(content))
+    grown.write_bytes(grown.read_bytes()[:5000])
+    return {path.name: sorted(path.iterdir()) for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactory) -> Reading:
+    """All of them, read at once: Java takes a second to start."""
+    return read(
+        [path for files in logs.values() for path in files], tmp_path_factory.mktemp("read"), None, None, resume=False
+    )
+
+
+def part(reading: Reading, name: str) -> Reading:
+    """Return what was read of one log."""
+    return Reading(reading.folder, [item for item in reading.files if item.path.split("/")[-2] == name], reading.parts)
+
+
+def followed_alone(reading: Reading, name: str) -> tuple[Surroundings, list[Row]]:
+    """Return what one log makes."""
+    one = part(reading, name)
+    numbers = {item.number for item in one.files}
+    return around_and_histories(one, [row for row in table(reading) if row["file"] in numbers])
+
+
+def story(reading: Reading, name: str) -> list[tuple[str, int]]:
+    """Return what is high or critical in a log, with the offsets."""
+    _, rows = followed_alone(reading, name)
+    return [(item.sort, item.offset) for item in findings(rows) if item.severity in WORST]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_story_is_named_and_a_peaceful_one_is_not_blamed(reading: Reading, name: str) -> None:
+    found = {sort for sort, _ in story(reading, name)}
+    wanted = STORIES[name.rpartition("-")[0]]
+    before_elr = {"last-known-leader-elected"} if name.endswith("3.9.2") else set()
+    assert found == wanted - before_elr
+
+
+def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
+    assert story(reading, "hyp-10-4.1.2") == [("elr-without-replica", 118), ("removed-replica-elected", 140)]
+    assert story(reading, "hyp-13-4.4.0") == [("cleared-then-deleted", 93)]
+    assert story(reading, "hyp-11-4.1.2") == [("late-min-isr", 28), ("late-min-isr-elected", 58)]
+
+
+LOST = {"leader-has-committed", "leader-has-acknowledged"}
+BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
+"""What the way that was found loses. Whether a record was there that HYP-11 or an unclean election could lose, their logs do not say."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name.endswith("4.4.0") else pytest.mark.long) for name in NAMES]
+)
+def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, tmp_path: Path) -> None:
+    around, rows = followed_alone(reading, name)
+    history = recorded([row._asdict() for row in rows if row.topic == "t"], around, None)
+    found = fitted(history)
+    story, _, release = name.rpartition("-")
+    assert found.whole
+    assert found.replay.trace.version == RELEASES[release]
+    assert LOST & {prop.name for prop, _ in found.broken} == BROKEN.get(story, set())
+    file = tmp_path / "t.trace"
+    file.write_text(found.replay.text)
+    again = replay(file)
+    assert again.text == found.replay.text
+    assert [shown_by(again, number) for number in range(1, len(found.places) + 1)] == [
+        history.points[place].seen for place in found.places
+    ]
+
+
+def test_a_real_history_can_end_anywhere(reading: Reading) -> None:
+    around, rows = followed_alone(reading, "hyp-10-4.1.2")
+    for until in [row.offset for row in rows]:
+        found = fitted(recorded([row._asdict() for row in rows], around, until), most=500)
+        assert (found.whole, found.recorded.points[-1].offset) == (True, until)
+
+
+def shown_by(made: Replay, number: int) -> Seen:
+    """Return what the controller has after a step of a trace."""
+    plain = made.trace.interpreter()
+    return seen(plain.schema.restore(made.path.states[number]), plain.constants)
+
+
+def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:
+    one = part(reading, "cut")
+    (note,) = one.every_note
+    assert (note.what, note.unread) == ("truncated", True)
+    assert "are no whole batch" in note.text
+    assert one.files[0].runs[0][0] == 0
+    assert story(reading, "cut")[-1][0] == "removed-replica-elected"
+
+
+def test_a_flipped_bit_costs_one_batch_and_is_named(reading: Reading) -> None:
+    one = part(reading, "flipped")
+    (note,) = one.every_note
+    assert (note.what, note.unread) == ("damaged", True)
+    assert "its checksum does not fit" in note.text
+    assert len(one.files[0].runs) == 2
+    assert gaps(one.files) == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
+
+
+def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: Path) -> None:
+    grown = logs["grown"][0]
+    whole = logs["hyp-10-4.1.2"][0]
+    begun = read([grown], tmp_path, None, None, resume=False)
+    grown.write_bytes(whole.read_bytes())
+    ended = read([grown], tmp_path, None, None, resume=True)
+    assert 0 < ended.added < 177
+    assert begun.added + ended.added == 177 == earlier(tmp_path).records
+    assert ended.files[0].runs == [[0, 176]]
+    assert sorted(row["offset"] for row in table(ended)) == list(range(177))
+    assert ended.every_note == []
+    assert read([grown], tmp_path, None, None, resume=True).added == 0
+
+
+def dump_of(first: int, last: int) -> str:
+    """Return what Kafka's tool prints of some records."""
+    head = "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"
+    record = '| offset: {0} CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
+    return "".join((head + record).format(offset) for offset in range(first, last + 1))
+
+
+def test_dumps_are_counted_each_and_read_on_when_they_grow(tmp_path: Path) -> None:
+    one, other, folder = tmp_path / "one.txt", tmp_path / "other.txt", tmp_path / "out"
+    one.write_text(dump_of(0, 3))
+    other.write_text(dump_of(4, 5))
+    folder.mkdir()
+    begun = read([one, other], folder, None, None, resume=False)
+    assert [item.records for item in begun.files] == [4, 2]
+    with other.open("a") as file:
+        file.write(dump_of(6, 8))
+    ended = read([one, other], folder, None, None, resume=True)
+    assert (ended.added, [item.records for item in ended.files]) == (3, [4, 5])
+    assert sorted(row["offset"] for row in table(ended)) == list(range(9))
+
+
+def test_an_older_release_names_the_records_that_it_does_not_know(logs: dict[str, list[Path]], tmp_path: Path) -> None:
+    found = read(logs["unclean-4.1.2"], tmp_path, "3.9.2", None, resume=False)
+    (note,) = found.every_note
+    assert (note.what, note.count, note.unread) == ("unknown", 1, True)
+    assert "type 28" in note.text
+    kinds = Counter(row["type"] for row in table(found))
+    assert kinds["UNREAD_28"] == 1
+    assert kinds["PARTITION_CHANGE_RECORD"] == 4
+
+
+@pytest.mark.long
+def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> None:
+    written = write(tmp_path / "log", records=60_000, seed=1, hot=200)
+    found = read([tmp_path / "log"], tmp_path / "read", None, None, resume=False)
+    assert (found.records, found.every_note) == (written.records, [])
+    said = {
+        (f"{row.topic}-{row.partition}", item.sort) for row in followed(found, table(found)) for item in row.findings
+    }
+    assert {name for name, sort in said if SORTS[sort].violation} == set(written.planted)
+    rare = set(written.exposed.values())
+    assert {(name, sort) for name, sort in said if sort in rare} == set(written.exposed.items())
+    assert set(written.planted.values()) == set(names())
+
+
+def test_two_controllers_with_the_same_log_count_once(reading: Reading) -> None:
+    both = Reading(reading.folder, [*part(reading, "hyp-10-4.1.2").files, *part(reading, "cut").files], reading.parts)
+    assert overlaps(both.files) == [tuple(part(reading, "cut").files[0].runs[0])]
+    assert sum(last - first + 1 for _, first, last in chosen(both.files)) == 177

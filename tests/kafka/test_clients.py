@@ -1,0 +1,220 @@
+"""Histories played over sockets: our own client keeps the rules, its mutants break theirs, and nothing is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fencepost.kafka.clients import install, wire
+from fencepost.kafka.clients.history import Source, settings
+from fencepost.kafka.clients.install import Installed, installed
+from fencepost.kafka.clients.keep import load, of_archive, text_of
+from fencepost.kafka.clients.own import MUTANTS, OwnClient
+from fencepost.kafka.clients.play import SLOW, Player, Times
+from fencepost.kafka.clients.report import Request, conform_clients
+from fencepost.kafka.clients.run import Failure, run, shortened
+from fencepost.kafka.clients.stories import STORIES
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.unit.kafka.test_clients import history
+
+pytest.importorskip("kio", reason="the scripted cluster needs kio (the extra `clients`)")
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+OWN = "fencepost"
+LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
+QUICK = Times(recover=1.0)
+
+
+def broken(client: str, *histories: Any) -> set[str]:
+    return set(run(installed(client), histories, QUICK, most=0).broken)
+
+
+def test_errors_have_the_numbers_of_kafka() -> None:
+    from kio.schema.errors import ErrorCode
+
+    named = {
+        "offset_out_of_range": wire.OUT_OF_RANGE,
+        "leader_not_available": wire.LEADER_NOT_AVAILABLE,
+        "not_leader_or_follower": wire.NOT_LEADER,
+        "unsupported_version": wire.UNSUPPORTED,
+        "fenced_leader_epoch": wire.FENCED_EPOCH,
+        "unknown_leader_epoch": wire.UNKNOWN_EPOCH,
+        "unknown_topic_id": wire.UNKNOWN_ID,
+    }
+    assert {name: int(ErrorCode[name]) for name in named} == named
+
+
+def test_our_own_client_keeps_the_rules() -> None:
+    outcome = run(installed(OWN), Source(settings(), seed=5).walks(32, 30))
+    assert (outcome.histories, outcome.counted, dict(outcome.undone), dict(outcome.broken)) == (32, 32, {}, {})
+    assert outcome.followed > outcome.wanted / 2
+
+
+@pytest.mark.parametrize(
+    ("mutant", "played"),
+    [
+        ("overlooks-truncation", LOST),
+        ("skips-validation", LOST),
+        ("skips-a-record", history("client-has-more 0", consumer=1)),
+        ("delivers-twice", history("client-has-more 0", consumer=1)),
+        (
+            "keeps-the-old-leader",
+            history("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)), hints=0),
+        ),
+        (
+            "gives-up",
+            history("leader-is-missing 0", "client-sends-request 0", "client-receives-response", "client-refreshes 0"),
+        ),
+    ],
+)
+def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> None:
+    assert MUTANTS[mutant] in broken(f"{OWN}/{mutant}", played)
+    assert broken(OWN, played) == set()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_every_mutant_is_caught(mutant: str) -> None:
+    histories = [*of_archive(), *Source(settings(), seed=951).walks(600, 30)]
+    assert run(installed(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
+
+
+def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
+    long = history(
+        "client-has-more 0",
+        *("broker-learns 0 1",) * 3,
+        "records-are-lost 0",
+        "controller-elects-leader 0 1",
+        "client-has-more 0",
+        consumer=1,
+    )
+    client = installed(f"{OWN}/overlooks-truncation")
+    found = run(client, [long], QUICK, most=1).failures["truncation-is-noticed"][0]
+    assert found.is_steady
+    short = shortened(client, Failure(found.history, found.play, found.verdict), QUICK, 60)
+    assert len(short.history.moves) < len(long.moves)
+    file = tmp_path / "long.history"
+    file.write_text(text_of(long))
+    report = conform_clients([f"{OWN}/overlooks-truncation"], Request(files=(file,), output=tmp_path), lambda _: None)[
+        0
+    ]
+    kept = report.traces["truncation-is-noticed"]
+    assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
+    shown = kept.with_suffix(".md").read_text()
+    assert "sequenceDiagram" in shown
+    assert f"--client {OWN}/overlooks-truncation --trace {kept.name}` plays it again" in shown
+
+
+def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:
+    shown = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--quiet")
+    assert shown.exit_code == 0
+    assert "recovers" in shown.stdout
+    data = data_of(fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "8", "--json", "--quiet"))
+    assert (data["client"], data["histories"], data["verdict"]) == (OWN, 8, "conforms")
+    assert sum(row["broken"] for row in data["rules"]) == 0
+
+
+def test_a_story_shows_its_defect_each_time_that_it_is_played() -> None:
+    name = "idle-consumer-forgets-its-epoch"
+    kept = fencepost("conform", "leader-discovery", "--client", OWN, "--story", name, "--quiet")
+    broken = fencepost(
+        "conform", "leader-discovery", "--client", f"{OWN}/overlooks-truncation", "--story", name, "--quiet"
+    )
+    assert (kept.exit_code, broken.exit_code) == (0, 1)
+    told = " ".join(broken.stdout.split())
+    assert f"truncation-is-noticed, in {name}: " in told
+    assert "(each time in 3 plays more)" in told
+
+
+def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    found = fencepost(
+        "conform", "leader-discovery", "--client", "franz-go", "--client", "java", "--client", OWN, "--walks", "4"
+    )
+    assert found.exit_code == 3
+    assert found.stderr.count("`go` was not found") == 1
+    assert found.stderr.count("(`mvn`) was not found") == 1
+    assert "fencepost: conforms" in found.stdout
+
+
+def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire.kio.cache_clear()
+    monkeypatch.setitem(sys.modules, "kio.serial", None)
+    found = fencepost("conform", "leader-discovery", "--client", OWN, "--walks", "4")
+    wire.kio.cache_clear()
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "`pip install 'fencepost[clients]'` brings it" in found.stderr
+
+
+def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = Installed("mortal", "1", (sys.executable, "-c", ""))
+    monkeypatch.setitem(install.NEWEST, "mortal", "1")
+    monkeypatch.setattr(
+        "fencepost.kafka.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
+    )
+    reports = conform_clients(["mortal", OWN], Request(walks=2), lambda _: None)
+    assert "ended before it was ready" in reports[0].missing
+    assert reports[1].verdict == "conforms"
+
+
+def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.kafka.clients.driver.START", 0.2)
+    client = Installed("silent", "1", (sys.executable, "-c", "import time; time.sleep(60)"))
+    with pytest.raises(UsageError, match="did not start within"):
+        run(client, [LOST])
+
+
+def test_a_process_that_dies_is_started_again_and_what_cannot_be_played_is_counted() -> None:
+    command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
+    outcome = run(Installed("mortal", "1", command), [LOST, LOST], QUICK)
+    died = {"the process of the client died (exit 0)": 2}
+    assert (outcome.histories, outcome.counted, dict(outcome.begun_again), dict(outcome.undone)) == (2, 0, died, died)
+    assert outcome.verdict == "undetermined"
+
+
+def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Path) -> None:
+    own = Path(install.__file__).parent / "drivers" / "python_client.py"
+    once = f"import pathlib, runpy; first = pathlib.Path({str(tmp_path / 'began')!r})\n"
+    once += 'if not first.exists(): first.touch(); print(\'{"event": "ready"}\', flush=True); input(); raise SystemExit(9)\n'
+    once += f"import sys; sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
+    outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
+    assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}
+    assert dict(outcome.undone) == {
+        "the client was not made: ModuleNotFoundError: No module named 'confluent_kafka'": 1
+    }
+
+
+def test_a_slow_broker_says_late_where_an_epoch_ends() -> None:
+    moves = ("broker-is-slow 1", "controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
+    tries = ("client-sends-request 0", "broker-answers-request", "client-receives-response") * 3
+    play = asyncio.run(Player(history(*moves, *tries, consumer=1), OwnClient(""), QUICK).run())
+    asked = next(item.at for item in play.events if item.api == "validate" and item.broker == 1)
+    read = next(item.at for item in play.events if item.api == "fetch" and item.broker == 1 and item.at > asked)
+    assert read - asked >= SLOW
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("asked", install.NEWEST)
+def test_each_client_plays(asked: str) -> None:
+    outcome = run(installed(asked), Source(settings(), seed=5).walks(32, 30), most=0)
+    assert (outcome.histories, outcome.counted, dict(outcome.undone)) == (32, 32, {})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("story", STORIES, ids=[story.name for story in STORIES])
+def test_a_defect_shows_where_it_is_and_not_where_it_is_not(story: Any) -> None:
+    histories = [story.history] * story.plays
+    for asked in story.breaks:
+        outcome = run(installed(asked), histories, most=0)
+        assert outcome.deaths or outcome.broken.keys() & set(story.rules), asked
+    for asked in story.keeps:
+        outcome = run(installed(asked), histories)
+        steady = {rule for rule, items in outcome.failures.items() if any(item.is_steady for item in items)}
+        assert not outcome.deaths, asked
+        assert not steady & set(story.rules), asked

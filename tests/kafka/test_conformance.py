@@ -1,0 +1,210 @@
+"""The model and Kafka's own classes, step by step: a small part of it, on one release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.conform.binding import REPLICATION
+from fencepost.kafka.conform.changes import conform_changes
+from fencepost.kafka.conform.report import Report
+from fencepost.kafka.conform.run import shortened, transitions
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import release
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.mapping import SMALL
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import ARCHIVE
+from tests.kafka.kafkas import KAFKA, on_kafka
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
+IMAGES = (
+    "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1",
+)
+FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
+MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")
+
+
+def interpreter(**settings: int) -> Interpreter:
+    machine = protocol("replication").machine
+    values = {**dict(machine.version("kafka-4.1").values), **SMALL, **settings}
+    return Interpreter(machine, machine.set_constants(values))
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Driver]:
+    with Driver(release(KAFKA)) as found:
+        yield found
+
+
+def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does() -> None:
+    made = fencepost("conform", "replication", "--kafka", KAFKA, *FENCES, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["verdict"] == "conforms"
+    assert found["executed"] == found["transitions"] == 362
+    assert found["states"] == 203
+    assert found["differences"] == []
+    assert {item["name"] for item in found["actions"]} >= {
+        "controller-fences-broker",
+        "controller-unfences-broker",
+        "broker-applies-metadata",
+        "leader-appends",
+        "leader-handles-fetch",
+        "follower-appends",
+        "controller-applies-alter-partition",
+        "leader-learns-change-applied",
+    }
+
+
+def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
+    settings = [
+        "--set",
+        "clean_stops=1",
+        "--set",
+        "elections=1",
+        "--set",
+        "max_records=2",
+        "--set",
+        "max_leader_epoch=4",
+    ]
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "40", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"] for item in found["actions"]}
+    assert executed >= {
+        "broker-crashes",
+        "broker-registers",
+        "controller-begins-shutdown",
+        "controller-elects-preferred",
+    }
+
+
+def test_operators_of_kafka_move_replicas_as_the_model_says() -> None:
+    settings = [f"--set={item}" for item in (*MOVES, "fences=1", "max_leader_epoch=5")]
+    made = fencepost("conform", "replication", "--kafka", KAFKA, "--walks", "30", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"] for item in found["actions"]}
+    assert executed >= {"operator-reassigns-replicas", "operator-cancels-reassignment", "follower-appends"}
+
+
+def test_kafkas_builder_makes_the_same_of_every_change_on_every_image() -> None:
+    machine = protocol("replication").machine
+    base = machine.set_constants(dict(machine.version("kafka-4.1").values))
+    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    assert found.verdict == "conforms", found.data()["changes"][0]["departures"]
+    (compared,) = found.compared
+    assert (compared.images, compared.changes) == (52, 402)
+    assert compared.idle == 66
+
+
+def test_a_rule_that_is_another_one_differs_on_some_image() -> None:
+    machine = protocol("replication").machine
+    base = machine.set_constants({**dict(machine.version("kafka-4.1").values), "elr_within_replicas": 1})
+    found = conform_changes(release(KAFKA), machine, base, lambda _: None, IMAGES)
+    assert found.verdict == "differs"
+    first = found.compared[0].departures[0]
+    assert first.model is not None
+    assert first.kafka is not None
+    assert first.kafka.elr & ~first.kafka.replicas, "Kafka keeps a replica that was removed"
+
+
+def test_a_replica_that_was_removed_is_elected_on_kafkas_classes() -> None:
+    trace = ARCHIVE / "replication-hyp-10-cancelled.trace"
+    found = data_of(fencepost("conform", "replication", "--kafka", KAFKA, "--trace", str(trace), "--json"))
+    assert found["differences"] == []
+    assert found["finding"].endswith(" is violated at the end")
+
+
+def test_hyp_1_loses_a_record_on_kafkas_classes() -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-1-loss.trace"), "--json"
+    )
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["finding"].endswith(" is violated at the end")
+
+
+def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-b09-kip-903.trace")
+    )
+    assert made.exit_code == 2
+    assert "the model refuses with Kafka's own rules" in made.stderr
+
+
+def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver) -> None:
+    with Driver(driver.release) as found:
+        folder, process = Path(found._folder.name), found._process
+        found.ask("reset 2 1 1 0 0 3 0")
+        assert any(folder.iterdir())
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 0
+        assert not folder.exists()
+
+
+def test_hyp_3_happens_on_kafkas_classes() -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--trace", str(ARCHIVE / "replication-hyp-3-kafka-4.1.trace")
+    )
+    assert made.exit_code == 0
+    assert "conforms" in made.stdout
+
+
+def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driver: Driver, tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    from fencepost.kafka.conform import histories as conform
+    from fencepost.kafka.conform.run import Outcome
+
+    found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
+    execution = Brokers(driver, found)
+    initial = found.initial_states()[0]
+    difference = execution.run(initial, [])
+    assert difference is not None
+    assert difference.rows == (("replica[0].recent", "{}", "{1}"),)
+    short = shortened(execution, initial, difference)
+    outcome = Outcome(differences={short.kind: short})
+    outcome.times[short.kind] += 1
+    report = Report(REPLICATION, release(KAFKA), found.constants, outcome)
+    assert report.verdict == "differs"
+    conform.write_differences(report, tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert replay(path).trace.finding == f"Kafka {KAFKA} departs from the model"
+    assert replace(replay(path).trace, steps=()).steps == short.steps
+
+
+def test_a_cluster_that_is_set_up_again_is_as_a_new_process(driver: Driver) -> None:
+    plain = interpreter()
+    initial = plain.initial_states()[0]
+    steps = []
+    at = initial
+    for name in ("leader_appends", "broker_crashes", "controller_fences_broker"):
+        taken = next(item for item in plain.transitions(at) if item.step.action.name == name)
+        steps.append(taken.step)
+        at = taken.after
+    history = transitions(plain, initial, steps)
+    assert history is not None
+
+    def dumps(where: Driver) -> list[object]:
+        execution, found = Brokers(where, plain), []
+        assert execution.begin(initial) is None
+        for place, item in enumerate(history):
+            assert execution.step(steps[:place], item) is None
+            found.append(execution.seen.state)
+        return found
+
+    used = dumps(driver)
+    assert dumps(driver) == used
+    with Driver(driver.release) as fresh:
+        assert dumps(fresh) == used

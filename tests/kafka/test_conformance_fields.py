@@ -1,0 +1,138 @@
+"""What lies beside the comparison of states: hidden fields of Kafka, lines of its classes, memory, and findings by release."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.conform.settled import Verdict, settled
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.lines import counted
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import RELEASES, release
+from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.hidden import NAMED, Hidden, Watched
+from fencepost.kafka.replication.mapping import SMALL
+from fencepost.model.language.interpreter import Interpreter, Transition
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import ARCHIVE
+from tests.kafka.kafkas import KAFKA, on_kafka
+
+MACHINE = protocol("replication").machine
+
+
+def interpreter(model: str = "kafka-4.1", **settings: int) -> Interpreter:
+    values = {**dict(MACHINE.version(model).values), **SMALL, **settings}
+    return Interpreter(MACHINE, MACHINE.set_constants(values))
+
+
+def covering(plain: Interpreter) -> list[list[Transition]]:
+    graph = state_graph(plain, 50_000)
+    assert graph is not None
+    return list(Cover(graph).walks())
+
+
+def hidden_fields(driver: Driver, plain: Interpreter, histories: list[list[Transition]]) -> Hidden:
+    hidden = Hidden()
+    watched = Watched(driver, plain, hidden)
+    for history in histories:
+        assert watched.run(plain.initial_states()[0], history) is None
+    return hidden
+
+
+def test_fields_that_differ_in_one_state_are_named_once_for_all_brokers() -> None:
+    hidden = Hidden()
+    state = (1, 2)
+    hidden.compare(state, {"broker[0].lag": "1", "broker[1].lag": "1", "broker[0].end": "3"})
+    hidden.compare((3,), {"broker[0].lag": "7"})
+    hidden.compare(state, {"broker[0].lag": "2", "broker[1].lag": "2", "broker[0].end": "3", "broker[0].more": "x"})
+    assert hidden.fields == {"broker.lag": 1, "broker.more": 1}
+    assert hidden.examples["broker.more"] == ("absent", "x")
+    assert hidden.again == 1
+
+
+def test_lines_of_inner_classes_count_for_the_class_around_them() -> None:
+    report = """<report name="x"><package name="kafka/cluster">
+      <class name="kafka/cluster/Partition"><counter type="INSTRUCTION" missed="9" covered="9"/><counter type="LINE" missed="2" covered="5"/></class>
+      <class name="kafka/cluster/Partition$"><counter type="LINE" missed="1" covered="1"/></class>
+      <class name="kafka/cluster/PartitionState"><counter type="LINE" missed="7" covered="0"/></class>
+    </package></report>"""
+    (found,) = counted(report)
+    assert (found.name, found.executed, found.lines) == ("Partition", 6, 9)
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_hidden_fields_of_kafka_are_those_that_are_named() -> None:
+    plain = interpreter(crashes=0, shrinks=0)
+    with Driver(release(KAFKA)) as driver:
+        hidden = hidden_fields(driver, plain, covering(plain))
+    assert hidden.again > 300
+    assert set(hidden.fields) <= set(NAMED)
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_a_reset_leaves_kafka_as_a_new_process_has_it_whatever_was_done_before() -> None:
+    plain = interpreter(shrinks=0)
+    initial = plain.initial_states()[0]
+    histories = [list(walk) for walk in walks(plain, 12, 15, 3)]
+    random.Random(4).shuffle(histories)  # noqa: S311 (no secret)
+
+    def dumps(driver: Driver, history: list[Transition]) -> list[dict[str, str]]:
+        found = []
+        execution = Brokers(driver, plain)
+        assert execution.begin(initial) is None
+        for place, item in enumerate(history):
+            assert execution.step([taken.step for taken in history[:place]], item) is None
+            found.append(driver.tell("dump"))
+        return found
+
+    with Driver(release(KAFKA)) as driver:
+        used = [dumps(driver, history) for history in histories]
+    for place in (0, len(histories) - 1):
+        with Driver(release(KAFKA)) as fresh:
+            assert dumps(fresh, histories[place]) == used[place]
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_findings_are_confirmed_refuted_or_not_driven_with_a_reason() -> None:
+    with Driver(release(KAFKA)) as driver:
+        found = {
+            name: settled(driver, read(ARCHIVE / f"replication-{name}.trace").trace)
+            for name in ("hyp-1-loss", "hyp-2", "b09-kip-903", "hyp-8-loss", "q37-disk-swap", "b18-kafka-13858")
+        }
+    assert found["hyp-1-loss"].verdict is Verdict.CONFIRMED
+    assert (found["hyp-2"].verdict, found["hyp-2"].why) == (Verdict.REFUTED, "isr-members-are-current holds")
+    assert found["b09-kip-903"].why == "step 7, controller-applies-alter-partition: INELIGIBLE_REPLICA"
+    assert found["hyp-8-loss"].verdict is Verdict.CONFIRMED
+    assert found["q37-disk-swap"].verdict is Verdict.NOT_DRIVEN
+    assert found["q37-disk-swap"].why.startswith("disk_swaps is set: files that vanish")
+    assert found["b18-kafka-13858"].why == "its property is about whole behaviours"
+
+
+@pytest.mark.long
+@on_kafka
+def test_lines_of_kafkas_classes_are_counted() -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", KAFKA, "--set", "crashes=0", "--set", "shrinks=0", "--lines", "--json"
+    )
+    found = {item["class"]: item for item in data_of(made)["lines"]}
+    assert made.exit_code == 0
+    assert found["Partition"]["lines_in_all"] > found["Partition"]["executed_lines"] > 300
+    assert found["ReplicationControlManager"]["executed_lines"] > 300
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("version", RELEASES)
+def test_hidden_fields_of_every_release_are_those_that_are_named(version: str) -> None:
+    plain = interpreter(RELEASES[version], fences=0)
+    with Driver(release(version)) as driver:
+        hidden = hidden_fields(driver, plain, covering(plain))
+    assert set(hidden.fields) <= set(NAMED)

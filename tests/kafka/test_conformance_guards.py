@@ -1,0 +1,192 @@
+"""Does the comparison with Kafka see? Kafka's checks taken out of the models, and what they refuse, on one release."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.program.removal import Guard, guards
+from fencepost.kafka.conform.binding import QUORUM, REPLICATION, Binding
+from fencepost.kafka.conform.noticed import Noticed
+from fencepost.kafka.conform.refusals import try_refusals
+from fencepost.kafka.conform.seeing import Seeing, Sight, rows_of
+from fencepost.kafka.driver.ablation import Whose
+from fencepost.kafka.driver.releases import RELEASES, Release, release
+from fencepost.kafka.quorum import guards as quorum
+from fencepost.kafka.quorum.mapping import RELEASES as QUORUM_RELEASES
+from fencepost.kafka.replication import guards as replication
+from fencepost.kafka.replication.guards import GROUNDS
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.kafka.kafkas import KAFKA, on_kafka
+
+if TYPE_CHECKING:
+    from fencepost.model.language.constants import Constants
+
+MACHINE = REPLICATION.machine
+BASE = MACHINE.set_constants(dict(MACHINE.version("kafka-4.1").values))
+NODES = QUORUM.as_built("kafka-4.1", QUORUM.machine.set_constants({}))
+SOME = Release(KAFKA, "kafka-4.1", Path(), Path())
+both = pytest.mark.parametrize("bound", [REPLICATION, QUORUM], ids=lambda bound: bound.protocol)
+
+
+def base_of(version: str) -> Constants:
+    return REPLICATION.as_built(version, MACHINE.set_constants(dict(MACHINE.version(version).values)))
+
+
+def every(bound: Binding) -> list[Guard]:
+    return [guard for guard in guards(bound.machine) if not guard.part]
+
+
+@both
+def test_every_guard_is_a_check_of_kafka_physical_or_a_bound(bound: Binding) -> None:
+    found = {guard.name: bound.ablation.whose(guard) for guard in every(bound)}
+    assert set(found.values()) == set(Whose)
+    undriven = [guard for guard in every(bound) if guard.action.replace("-", "_") in bound.not_driven]
+    assert undriven
+    assert all(found[guard.name] is Whose.BOUND for guard in undriven)
+
+
+@both
+def test_no_guard_is_classified_that_does_not_exist(bound: Binding) -> None:
+    known = {(guard.action, guard.condition) for guard in every(bound)}
+    kafkas, physical, bounds = bound.ablation.kafkas, bound.ablation.physical, bound.ablation.bounds
+    assert {*kafkas, *physical, *bounds} <= known
+    assert len({*kafkas, *physical, *bounds}) == len(kafkas) + len(physical) + len(bounds)
+    assert not {action.replace("-", "_") for action, _ in kafkas} & bound.not_driven.keys()
+
+
+@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
+def test_no_check_is_in_the_shadow_of_others_that_does_not_exist(version: str) -> None:
+    assert set(REPLICATION.ablation.shadowed(base_of(version))) <= set(replication.KAFKAS)
+    if version in QUORUM_RELEASES.values():
+        base = QUORUM.as_built(version, QUORUM.machine.set_constants({}))
+        assert set(QUORUM.ablation.shadowed(base)) <= set(quorum.KAFKAS)
+
+
+@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
+def test_a_leader_from_the_elr_is_refused_where_there_is_an_elr(version: str) -> None:
+    base = base_of(version)
+    why = {row.variant.name: row.why for row in rows_of(REPLICATION, base)}
+    assert ("which this version has off" in why["operator-reassigns-replicas 5"]) is not bool(base.values["elr"])
+
+
+def test_a_guard_that_nobody_has_classified_is_named() -> None:
+    changed = replace(every(REPLICATION)[0], condition="s.moon == FULL")
+    with pytest.raises(UsageError, match=r"the guard `broker-crashes 1` .* is not classified"):
+        REPLICATION.ablation.whose(changed)
+
+
+@pytest.mark.parametrize(
+    ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)]
+)
+def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: dict[str, str]) -> None:
+    names = {row.variant.name for row in rows_of(bound, base)}
+    for name in unseen:
+        assert any(item == name or item.startswith(f"{name}=") for item in names), name
+
+
+def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:
+    row = next(item for item in rows_of(REPLICATION, BASE) if not item.why)
+    hidden = next(item for item in rows_of(REPLICATION, BASE) if item.why)
+    assert row.sight is hidden.sight is Sight.NOWHERE
+    assert Noticed(REPLICATION, SOME, [hidden]).verdict == "conforms"
+    assert Noticed(REPLICATION, SOME, [hidden, row]).verdict == "differs"
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_checks_that_are_taken_out_of_the_model_are_noticed() -> None:
+    names = (
+        "controller-applies-alter-partition 6",
+        "leader-requests-shrink",
+        "leader-learns-change-applied",
+        "maximal_isr",
+        "epochless",
+    )
+    rows = Seeing(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:2])
+    assert {row.variant.name: str(row.sight) for row in rows} == {
+        "controller-applies-alter-partition 6": "noticed",
+        "leader-requests-shrink 5": "noticed",
+        "leader-requests-shrink 6": "noticed",
+        "leader-learns-change-applied 2": "noticed",
+        "maximal_isr=off": "noticed",
+        "epochless_fetches=ineligible": "noticed",
+        "epochless_fetches=refused": "noticed",
+    }
+    assert rows[0].shown is not None
+    assert rows[0].shown.why == "INVALID_UPDATE_VERSION"
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
+    found = try_refusals(REPLICATION, release(KAFKA), BASE, 120, 1, grounds=GROUNDS[:1])
+    assert found.forbidden == []
+    assert found.tries > 60
+    answers = {answer for _, answer in found.answers}
+    assert answers >= {
+        "INVALID_UPDATE_VERSION",
+        "FENCED_LEADER_EPOCH",
+        "UNKNOWN_LEADER_EPOCH",
+        "NOT_LEADER_OR_FOLLOWER",
+        "no effect",
+    }
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_a_comparison_that_sees_nothing_is_caught() -> None:
+    """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is noticed."""
+    seeing = Seeing(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
+        ["maximal_isr"]
+    )
+    (row,) = seeing.look(GROUNDS[:1])
+    assert row.variant.name == "maximal_isr=on"
+    assert row.sight in (Sight.UNNOTICED, Sight.DEPARTS)
+    assert not row.is_well
+
+
+def test_tries_choose_their_own_constants() -> None:
+    found = fencepost("conform", "replication", "--kafka", KAFKA, "--ablate", "--set", "brokers=2")
+    assert found.exit_code == 2
+    assert "leave out" in found.stderr
+
+
+def test_changes_choose_their_own_constants() -> None:
+    found = fencepost("conform", "replication", "--kafka", KAFKA, "--changes", "--walks", "3")
+    assert found.exit_code == 2
+    assert "--changes chooses its images" in found.stderr
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed() -> None:
+    names = ("quorum-elects", "leader-appends 1", "compares_high_watermarks")
+    rows = Seeing(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look([quorum.SMALL])
+    seen = {row.variant.name: (row.sight, row.shown.why if row.shown else "") for row in rows}
+    assert seen == {
+        "quorum-elects 3": (Sight.NOWHERE, ""),  # there is no observer
+        "quorum-elects 4": (Sight.NOTICED, "it is not elected"),
+        "quorum-elects 6": (Sight.NOTICED, "it is not elected"),
+        "quorum-elects 7": (Sight.NOTICED, "it is not elected"),
+        "leader-appends 1": (Sight.NOTICED, "NOT_LEADER"),
+        "compares_high_watermarks=off": (Sight.NOTICED, ""),
+    }
+
+
+RUNS = [("replication", version) for version in RELEASES] + [("quorum", version) for version in QUORUM_RELEASES]
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize(("protocol", "version"), RUNS)
+def test_every_check_and_rule_that_is_driven_is_noticed_on_every_release(protocol: str, version: str) -> None:
+    made = fencepost("conform", protocol, "--kafka", version, "--ablate", "--refusals", "1000", "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, [item for item in found["ablated"] if item["seen"] != "noticed"]
+    assert found["noticed"] >= 0.95 * found["drivable"]
+    assert found["refusals"]["forbidden"] == []

@@ -1,0 +1,108 @@
+"""Every release that the driver knows, compared with the model; and how its text is made to fit a release."""
+
+from __future__ import annotations
+
+import pytest
+from fencepost.kafka.driver.moved import adapted, lines_for
+from fencepost.kafka.driver.releases import RELEASES
+
+from tests.helpers.commands import data_of, fencepost
+from tests.kafka.kafkas import on_kafka
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_release_takes_every_transition_of_a_small_state_graph_as_the_model_does(release: str) -> None:
+    made = fencepost("conform", "replication", "--kafka", release, "--set", "crashes=0", "--set", "shrinks=0", "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["kafka"] == release
+    assert found["executed"] == found["transitions"] == 362
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(release: str) -> None:
+    settings = [
+        "--set",
+        "clean_stops=1",
+        "--set",
+        "elections=1",
+        "--set",
+        "max_records=2",
+        "--set",
+        "max_leader_epoch=4",
+    ]
+    made = fencepost("conform", "replication", "--kafka", release, "--walks", "60", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["compared"] > found["steps"] > 1000
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
+def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(release: str) -> None:
+    sizes = {
+        "early_starts": 2,
+        "crashes": 2,
+        "clean_stops": 1,
+        "lags": 1,
+        "max_records": 2,
+        "min_isr": 2,
+        "metadata_lag": 6,
+    }
+    settings = [f"--set={name}={value}" for name, value in {**sizes, "max_leader_epoch": 4}.items()]
+    made = fencepost(
+        "conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json"
+    )
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["broker-starts"] > 50
+    assert executed["leader-handles-late-fetch"] > 20
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_operators_of_every_release_move_replicas_as_the_model_says(release: str) -> None:
+    """With four brokers of which two have no replica at first, so that one reassignment replaces another in all ways."""
+    sizes = {"brokers": 4, "movable": 4, "spare": 2, "reassignments": 3, "cancels": 2, "min_isr": 2, "metadata_lag": 8}
+    settings = [f"--set={name}={value}" for name, value in {**sizes, "shrinks": 0, "max_leader_epoch": 6}.items()]
+    made = fencepost("conform", "replication", "--kafka", release, "--walks", "100", *settings, "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["operator-reassigns-replicas"] > 200
+    assert executed["operator-cancels-reassignment"] > 100
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_builder_of_every_release_makes_the_same_of_every_change_on_every_image(release: str) -> None:
+    made = fencepost("conform", "replication", "--kafka", release, "--changes", "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["changes"]
+    assert sum(item["compared"] for item in found["changes"]) > 12_000
+
+
+def test_lines_are_kept_for_the_releases_that_they_are_marked_for() -> None:
+    text = "one\ntwo,  // until 4.1\nthree,  // since 4.3\n"
+    assert lines_for(text, "4.1.2") == "one\ntwo,  // until 4.1\n"
+    assert lines_for(text, "4.2.1") == "one\n"
+    assert lines_for(text, "4.3.0-SNAPSHOT") == lines_for(text, "trunk") == "one\nthree,  // since 4.3\n"
+
+
+def test_a_class_that_has_moved_is_named_where_it_is() -> None:
+    text = "import org.apache.kafka.common.record.MemoryRecords; kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    classes = {
+        "MemoryRecords": {"org.apache.kafka.common.record.internal"},
+        "BlockingSend": {"kafka.server", "org.apache.kafka.server"},
+        "Lost": {"one", "other"},
+    }
+    expected = "import org.apache.kafka.common.record.internal.MemoryRecords; kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    assert adapted(text, classes) == expected

@@ -1,0 +1,189 @@
+"""`fencepost show TRACE --format kafka-test`: a test for Kafka's committers that fails on a release and passes with the repair."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from fencepost.counterexamples.replay import replay
+from fencepost.explorers.cache_folder import cache_folder
+from fencepost.kafka.clusters.kit import Kit, kit
+from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
+from fencepost.kafka.driver.moved import adapted, classes_in
+from fencepost.kafka.driver.releases import brought, tool
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import ARCHIVE
+from tests.kafka.kafkas import on_kafka
+
+UPSTREAM = Path(__file__).parent / "upstream"
+JUNIT = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>fencepost</groupId>
+  <artifactId>junit</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.junit.platform</groupId>
+      <artifactId>junit-platform-console-standalone</artifactId>
+      <version>1.13.4</version>
+    </dependency>
+    <dependency>
+      <groupId>org.mockito</groupId>
+      <artifactId>mockito-core</artifactId>
+      <version>5.20.0</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+FINDINGS = {
+    "replication-hyp-1-loss": ("hyp-1", "high watermark ==> expected: <0> but was: <1>"),
+    "replication-hyp-3": ("hyp-3", "expected: <[0, 1]> but was: <[0]>"),
+    "replication-hyp-3-loss": ("hyp-3", "high watermark ==> expected: <0> but was: <1>"),
+}
+"""Archived traces with the repair that their tests pass with, and what they say without it."""
+
+
+def written(name: str) -> str:
+    found = fencepost("show", str(ARCHIVE / f"{name}.trace"), "--format", "kafka-test")
+    assert found.exit_code == 0, found.stderr
+    return found.stdout
+
+
+def test_the_leaders_steps_are_calls_and_the_others_comments() -> None:
+    body = written("replication-hyp-1")
+    calls = [line.strip() for line in body.partition("@Test")[2].partition("/** The leader applies")[0].splitlines()]
+    assert [line for line in calls if line.startswith(("append", "fetch", "apply", "answer", "assert"))] == [
+        "applyMetadata(1, 0, 0, List.of(0, 1, 2));",
+        'append("record-1");',
+        "fetch(2, 100L, 0L, 0, -1);",
+        "fetch(2, 100L, 1L, 0, 0);",
+        "applyMetadata(1, 2, 2, List.of(1, 2));",
+        'assertEquals(0L, log.highWatermark(), "high watermark");',
+        "assertEquals(Set.of(1, 2), maximalIsr());",
+    ]
+    assert "// controller-elects-preferred broker=0" in calls
+    assert "testALeaderThatIsElectedAgainCommitsOnALogEndFromBefore()" in body
+
+
+def test_metadata_with_an_equal_partition_epoch_keeps_that_epoch() -> None:
+    body = written("replication-hyp-3")
+    assert "answer(0, 1, List.of(0));" in body
+    assert "applyMetadata(0, 0, 1, List.of(0));\n        assertEquals(0L" in body
+    assert "assertEquals(Set.of(0, 1), maximalIsr());" in body
+
+
+def test_nothing_of_the_template_is_left_open_and_lines_of_other_releases_are_gone() -> None:
+    body = written("replication-hyp-1")
+    assert not re.search(r"@[A-Z_]+@", body)
+    assert "// until" not in body
+    assert "// since" not in body
+    assert body.count("{") == body.count("}")
+    assert "LeaderAndIsrRequest" not in body
+    assert "LeaderAndIsrRequest" in TEMPLATE.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("kip320-first-try-weak-isr", "is of protocol"),
+        ("replication-hyp-9", "no repair that is known changes what a leader does in this history"),
+        ("replication-hyp-2", "no repair that is known changes what a leader does in this history"),
+    ],
+)
+def test_a_trace_that_no_test_can_be_made_of_is_refused(name: str, said: str) -> None:
+    found = fencepost("show", str(next(iter(ARCHIVE.glob(f"{name}*.trace")))), "--format", "kafka-test")
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+def test_the_class_is_called_like_the_file_that_it_is_written_to(tmp_path: Path) -> None:
+    target = tmp_path / "ReElectedLeaderTest.java"
+    found = fencepost(
+        "show", str(ARCHIVE / "replication-hyp-1.trace"), "--format", "kafka-test", "--output", str(target)
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "public class ReElectedLeaderTest {" in target.read_text()
+
+
+def test_an_option_for_releases_is_for_this_format_only() -> None:
+    found = fencepost("show", str(ARCHIVE / "replication-hyp-1.trace"), "--kafka", "4.1.2")
+    assert found.exit_code == 2
+    assert "--kafka is for --format kafka-test" in found.stderr
+
+
+def run_on(release: Kit, text: str, folder: Path) -> str:
+    """Compile a test against a release, run it, and return what JUnit says."""
+    junit = brought(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
+    package, name = (
+        re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)")
+    )
+    folder.mkdir()
+    source = folder / f"{name}.java"
+    source.write_text(text)
+    jars = [str(release.jars / "*"), str(junit / "*")]
+    command = [tool("javac"), "-nowarn", "-Xlint:none", "-cp", os.pathsep.join(jars), "-d", str(folder), str(source)]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert compiled.returncode == 0, compiled.stderr
+    first = [str(release.first)] if release.first else []
+    path = os.pathsep.join([*first, str(folder), *jars])
+    words = ["org.junit.platform.console.ConsoleLauncher", "execute", "--select-class", f"{package}.{name}"]
+    command = [
+        tool("java"),
+        "-XX:TieredStopAtLevel=1",
+        "-Xmx256m",
+        "-cp",
+        path,
+        *words,
+        "--disable-banner",
+        "--details",
+        "tree",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("version", ["4.1.2", "4.2.1", "4.3.1", "4.4.0"])
+@pytest.mark.parametrize("name", FINDINGS)
+def test_it_fails_on_the_release_and_passes_with_the_repair(name: str, version: str, tmp_path: Path) -> None:
+    release, (repair, said) = kit(version), FINDINGS[name]
+    text = kafka_test(replay(ARCHIVE / f"{name}.trace").trace, "PartitionTraceTest", (version, release.jars))
+    failed = run_on(release, text, tmp_path / "plain")
+    assert "1 tests failed" in failed, failed
+    assert said in failed.replace("[1, 0]", "[0, 1]"), failed  # Java's sets are in another order in each process
+    passed = run_on(release.repaired(repair, tmp_path / "first"), text, tmp_path / "repaired")
+    assert "1 tests successful" in passed, passed
+
+
+IN_REPORTS = {
+    "hyp-10": ("RemovedReplicaElrTest", 2, ("expected: <[]> but was: <[3]>", "expected: <[2]> but was: <[1, 2]>")),
+    "hyp-13": (
+        "ClearedElrIndexTest",
+        3,
+        ("expected: <false> but was: <true>", "existed in isrMembers, but not in the topics map"),
+    ),
+    "hyp-11": ("MinIsrBeforeIsrTest", 1, ("Verification in order failure",)),
+    "hyp-16": ("LostDiskElrTest", 2, ("expected: <[]> but was: <[2]>", "expected: <false> but was: <true>")),
+}
+"""Reports with a test: its class, how many methods it has, and what they say on a release."""
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("version", ["4.3.1", "4.4.0"])
+@pytest.mark.parametrize("finding", IN_REPORTS)
+def test_the_test_in_a_report_fails_on_the_release_and_passes_with_the_repair(
+    finding: str, version: str, tmp_path: Path
+) -> None:
+    release, (name, methods, said) = kit(version), IN_REPORTS[finding]
+    text = adapted((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
+    failed = run_on(release, text, tmp_path / "plain")
+    assert f"{methods} tests failed" in failed, failed
+    assert all(words in failed for words in said), failed
+    passed = run_on(release.repaired(finding, tmp_path / "first"), text, tmp_path / "repaired")
+    assert f"{methods} tests successful" in passed, passed

@@ -1,0 +1,97 @@
+"""Long work that is killed at random points, again and again, and ends with the answer of work that was left alone.
+
+Each process is killed at once or later: between two rounds, while it saves, while it reads what the one before it has saved.
+`python -m tests.soak.kills` runs it for long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from fencepost.invariants.figures.store import load, save
+
+from tests.soak import long_work
+
+
+def killed(kind: str, draw: random.Random, folder: Path, longest: float) -> tuple[int, Any]:
+    """Work in processes that are killed until one ends by itself; return how many were killed, and the answer."""
+    out, count = folder / "answer.json", 0
+    while True:
+        child = long_work.begun(kind, folder / "kept", out)
+        time.sleep(draw.random() * longest)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        long_work.ended(child)
+        if os.WIFSIGNALED(status):
+            count, longest = count + 1, longest * 1.2  # so that it ends, however slow the machine is
+            continue
+        return count, json.loads(out.read_text())
+
+
+def run(seed: int, kills: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
+    """Kill so many processes, and return what happened."""
+    draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
+    found, counts, wanted, took = Counter[str](), Counter[str](), {}, {}
+    while sum(counts.values()) < kills and time.monotonic() - began < seconds:
+        kind = kinds[found["works"] % len(kinds)]
+        if kind not in wanted:
+            start = time.monotonic()
+            wanted[kind] = answered(kind, folder)
+            took[kind] = time.monotonic() - start
+        folder.mkdir()
+        count, answer = killed(kind, draw, folder, took[kind] * draw.choice((0.3, 1, 2)))
+        shutil.rmtree(folder)
+        counts[kind] += count
+        found["works"] += 1
+        found["differ"] += answer != wanted[kind]
+    return {"kills": sum(counts.values()), "works": found["works"], "differ": found["differ"], "by kind": dict(counts)}
+
+
+def answered(kind: str, folder: Path) -> Any:
+    """Return the answer of work that is left alone."""
+    folder.mkdir()
+    child = long_work.begun(kind, folder / "kept", folder / "answer.json")
+    os.waitpid(child, 0)
+    found = json.loads((folder / "answer.json").read_text())
+    shutil.rmtree(folder)
+    assert "answer" in found, found
+    return found
+
+
+def main() -> int:
+    """Run; return 1 if an answer is another one."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak.kills", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument(
+        "--more", type=int, default=20, help="of them, kills of work that needs Java: Spark, Kafka's classes"
+    )
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(given.seed, given.count - given.more, given.seconds, Path(folder) / "killed", list(long_work.KINDS))
+        if given.more:
+            more = run(given.seed, given.more, given.seconds, Path(folder) / "killed", list(long_work.MORE))
+            found = {name: found[name] + more[name] for name in ("kills", "works", "differ")} | {
+                "by kind": found["by kind"] | more["by kind"]
+            }
+    print(json.dumps(found))  # noqa: T201 (what it is for)
+    if given.write:
+        others = [run for run in load("trust")["kills"] if run["seed"] != given.seed]
+        save("trust", {**load("trust"), "kills": [*others, {"seed": given.seed, **found}]})
+    return 1 if found["differ"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

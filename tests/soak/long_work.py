@@ -1,0 +1,246 @@
+"""Long work of each kind, on a small scale: it keeps what it has in a folder, and goes on from there when it is asked again.
+
+It runs in a process of its own, which may be killed, or in which something is wrong.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import time
+import traceback
+from argparse import Namespace
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Any
+
+import llvmlite.binding  # noqa: F401 (all work needs it, and it takes long)
+import numpy as np  # noqa: F401 (likewise)
+import z3  # noqa: F401 (likewise)
+from fencepost import api
+from fencepost.api.calls import ablate as ablating  # noqa: F401 (likewise)
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit
+from fencepost.explorers.evidence import ablation, faults  # noqa: F401 (likewise)
+from fencepost.explorers.native import masked, search  # noqa: F401 (likewise)
+from fencepost.explorers.symbolic import cache  # noqa: F401 (likewise)
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.errors import UsageError
+
+from benchmarks.figures import conformance as measuring
+from benchmarks.figures import matrices
+from tests.helpers.audits import unpack
+from tests.helpers.commands import VARIABLE, fencepost
+from tests.machines import grid, lamps, vault
+from tests.random_machines.run import run as look_at_machines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SIZES = {"width": 60, "starts": 4, "resting": 1}
+SLICE = 0.1
+"""Seconds after which a search is saved."""
+KAFKA = "4.1.2"
+OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second", "walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
+"""What may differ from run to run."""
+
+
+def searched(**options: Any) -> Callable[[Path], Any]:
+    """Return a search that is saved every few rounds."""
+
+    def work(folder: Path) -> Any:
+        while True:
+            kept = {"checkpoint": folder, "resume": (folder / "manifest.json").exists(), "budget": SLICE}
+            found = api.check(grid.MACHINE, grid.PROPERTIES, constants=SIZES, deadlock=True, **kept, **options)
+            if found.complete:
+                return fixed(found.to_dict())
+
+    return work
+
+
+def catalogue(folder: Path) -> Any:
+    """Do runs of the catalogue, some of them in several parts."""
+    command = [
+        "check",
+        "kip101",
+        "kip279",
+        "--profile",
+        "ci",
+        "--checkpoint",
+        str(folder),
+        "--workers",
+        "1",
+        "--budget",
+    ]
+    while True:
+        there = ["--resume"] if any(folder.rglob("*.json")) else []
+        found = said(*command, f"{5 * SLICE}s", *there)
+        if found["as_expected"]:
+            return found
+
+
+def matrix(folder: Path) -> Any:
+    """Search a machine without each of its guards."""
+    kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
+    found = api.ablate(Protocol(grid.MACHINE, grid.PROPERTIES), constants=SIZES, workers=1, **kept)
+    return fixed(found.to_dict())
+
+
+def fault_table(folder: Path) -> Any:
+    """Find the fewest faults in several settings."""
+    kept = {"checkpoint": folder, "resume": any(folder.glob("*.json"))}
+    grid_of = {"copies": (1, 2, 3), "floods": (0, 1, 2)}
+    of_vault = Protocol(vault.MACHINE, vault.PROPERTIES)
+    found = api.faults(of_vault, prop=vault.a_copy_is_left.name, grid=grid_of, workers=1, **kept)
+    return fixed(found.to_dict())
+
+
+def proof(folder: Path) -> Any:
+    """Prove properties, or find the proof in the cache."""
+    os.environ["FENCEPOST_CACHE"] = str(folder)
+    folder.chmod(0o700)
+    return fixed(api.prove(Protocol(lamps.MACHINE, lamps.PROPERTIES), depth=2, workers=1).to_dict())
+
+
+def walks(folder: Path) -> Any:
+    """Walk at random, and write the trace of what is violated over the one that is there."""
+    file = folder / "a.trace"
+    if file.exists():
+        said("replay", str(file), plain=True)  # it is whole
+    found = said("simulate", "kip101", "--walks", "3000", "--trace", str(file), "--workers", "1")
+    return {**found, "trace": file.read_text()}
+
+
+def machines(folder: Path) -> Any:
+    """Compare random machines on every engine."""
+    rows = look_at_machines(1, 4, 600, folder / "machines.jsonl")
+    return sorted((fixed(row) for row in rows), key=lambda row: row["seed"])
+
+
+def measured_matrix(folder: Path) -> Any:
+    """Measure a matrix as the figures are measured."""
+    return fixed(matrices._base(protocol("kip320"), "2/2/2/1", str(folder), 1))
+
+
+def searched_on_spark(folder: Path) -> Any:
+    """Search on Spark, level by level."""
+    there = ["--resume"] if (folder / "spark.json").exists() else []
+    where = ["--engine", "spark", "--master", "local[2]", "--handover", "50", "--partitions", "4"]
+    return said("check", "kip320", "--set", "replicas=2", *where, "--checkpoint", str(folder), *there)
+
+
+def sweep(folder: Path) -> Any:
+    """Take walks on Spark."""
+    there = ["--resume"] if (folder / "walks").exists() and any((folder / "walks").iterdir()) else []
+    return said("sweep", "kip320", "--set", "replicas=2", "--walks", "3000", "--output", str(folder / "walks"), *there)
+
+
+def audit(folder: Path) -> Any:
+    """Audit the log of a cluster on Spark."""
+    log = folder / "log"
+    if not (folder / "unpacked").exists():
+        unpack("hyp-10-4.1.2", log)
+        (folder / "unpacked").touch()
+    there = ["--resume"] if (folder / "audit").exists() and any((folder / "audit").iterdir()) else []
+    return said("audit", str(log / "hyp-10-4.1.2"), "--output", str(folder / "audit"), *there)
+
+
+def conformance(_: Path) -> Any:
+    """Walk on Kafka's classes; nothing is kept of it but what it says in the end."""
+    return said("conform", "replication", "--kafka", KAFKA, "--walks", "20", "--depth", "20", "--workers", "1")
+
+
+def measured_walks(folder: Path) -> Any:
+    """Walk on Kafka's classes in batches, as the figures are measured."""
+    measuring.BATCH = 20
+    return measuring._walked(KAFKA, folder, Namespace(steps=2500, batches=100, workers=1))
+
+
+def said(*command: str, plain: bool = False) -> Any:
+    """Return what a command prints as JSON; raise UsageError with its message where it refuses, or has no result."""
+    done = fencepost(*command, *(() if plain else ("--json", "--quiet")))
+    without = done.exit_code == Exit.BAD_INPUT or (done.exit_code == Exit.UNDETERMINED and not done.stdout)
+    if without and done.stderr.count("\n") == 1:
+        raise UsageError(done.stderr)
+    assert done.exit_code in (Exit.AS_EXPECTED, Exit.FAILED, Exit.UNDETERMINED), done.stderr
+    return None if plain else fixed(json.loads(done.stdout))
+
+
+def fixed(data: Any) -> Any:
+    """Return data without what differs from run to run."""
+    if isinstance(data, dict):
+        return {name: fixed(item) for name, item in data.items() if name not in OVER}
+    return [fixed(item) for item in data] if isinstance(data, list | tuple) else data
+
+
+KINDS: dict[str, Callable[[Path], Any]] = {
+    "search": searched(workers=1),
+    "search by two workers": searched(workers=2),
+    "compact search": searched(workers=1, compact=True),
+    "catalogue": catalogue,
+    "matrix of guards": matrix,
+    "table of faults": fault_table,
+    "proof": proof,
+    "random walks": walks,
+    "random machines": machines,
+    "matrix for the figures": measured_matrix,
+}
+"""Work that every machine can do."""
+MORE: dict[str, Callable[[Path], Any]] = {
+    "search on Spark": searched_on_spark,
+    "sweep on Spark": sweep,
+    "audit": audit,
+    "conformance": conformance,
+    "conformance for the figures": measured_walks,
+}
+"""Work that needs Java, and Maven or a network."""
+
+
+def begun(kind: str, folder: Path, out: Path, wrong: Callable[[], None] | None = None) -> int:
+    """Start work in a process of its own group, in which something may be wrong; its answer is written to a file."""
+    child = os.fork()
+    if child:
+        return child
+    with suppress(BaseException):
+        os.setsid()
+        silent = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(silent, number)
+        write = os.write
+        made = done(kind, folder, wrong)
+        for limit in (resource.RLIMIT_FSIZE, resource.RLIMIT_AS):
+            most = resource.getrlimit(limit)[1]
+            resource.setrlimit(limit, (most, most))
+        write(os.open(out, os.O_WRONLY | os.O_CREAT), json.dumps(made).encode())
+    os._exit(0)
+
+
+def done(kind: str, folder: Path, wrong: Callable[[], None] | None) -> dict[str, Any]:
+    """Work; return the answer, or the one message that the command line would end with, or how it broke."""
+    folder.mkdir(exist_ok=True)
+    with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
+        try:
+            if wrong is not None:
+                wrong()
+            return {"answer": json.loads(json.dumps((KINDS | MORE)[kind](folder)))}
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (what is looked at)
+            status, message = explain(error)
+            return {"broke": traceback.format_exc()[-900:]} if status is Exit.WRONG else {"refused": message}
+
+
+def ended(child: int) -> None:
+    """See that nobody is left of a process that has ended, whoever it had started."""
+    for _ in range(200):
+        try:
+            os.killpg(child, 0)
+        except ProcessLookupError:
+            return
+        except PermissionError:
+            pass
+        time.sleep(0.1)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    raise AssertionError("somebody works on for a process that was killed")

@@ -1,0 +1,171 @@
+"""Mutants of the engines, and who notices them: `tox -e mutants` runs it.
+
+Each mutant meets a few random machines, then the tests of the suite that run the changed line, the quickest first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.figures.store import load, save
+
+from tests.random_machines.run import added_to, sources
+from tests.random_machines.run import rows_in as kept_rows
+from tests.soak.mutants.changes import FILES, Mutant, drawn, every, identity
+from tests.soak.mutants.session import Runs, Session, collected, forget_proofs, measured, tests_of, tried
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+TESTS = [
+    f"tests/{folder}/test_{name}.py"
+    for folder, names in {
+        "agreement": (
+            "classics columns comforts differential endless_sets havoc_loops keys names oddities "
+            "planted_in_engines proofs_of_errors random_machines random_proofs reported semantics "
+            "symbolic_agreement tlc_counts typed_program whole_machines"
+        ),
+        "catalogue": "actions replication_folds replication_liveness replication_search",
+        "docs": "own_model",
+        "soak": "groups theorems",
+        "unit/api": "api states_in_hand",
+        "unit/cli": "cli_ablate cli_compiling cli_failures cli_liveness cli_partial cli_simulate first_steps warnings",
+        "unit/counterexamples": "late_faults liveness_traces promises shrink violating_binding",
+        "unit/explorers": (
+            "ablation bounds checkpoint diff edited_models faults kernels liveness_engine liveness_language "
+            "liveness_oracle liveness_traps llvm lowering native_errors native_search prove "
+            "requested_properties search_limits stateful tiers walks"
+        ),
+        "unit/invariants": "suspicions",
+        "unit/model": "numbers plain_errors",
+    }.items()
+    for name in names.split()
+]
+"""Tests that a mutant meets."""
+SURVIVORS = Path(__file__).with_name("survivors.json")
+"""Mutants that nobody notices, each with the reason, and whether it means the same as what it was made from."""
+SEED = 0
+"""Of which mutants are drawn."""
+NAMES = ("file", "function", "column", "what", "text")
+"""What names a mutant, also in a file that has changed elsewhere."""
+
+
+def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the rows of mutants whose functions are as they were, the last of each."""
+    present = {key for name in FILES for key in every(name)}
+    return list({identity(row): row for row in kept_rows(files) if identity(row) in present}.values())
+
+
+def known_survivors() -> dict[tuple[str, ...], dict[str, Any]]:
+    """Return what is known of mutants that nobody notices."""
+    return {names_of(item): item for item in json.loads(SURVIVORS.read_text())}
+
+
+def names_of(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return what names a mutant."""
+    return tuple(row[name] for name in NAMES)
+
+
+def run(given: argparse.Namespace, runs: Runs) -> None:
+    """Try mutants until all are tried, or time is up."""
+    kept = {identity(row): row for row in rows_in([given.file, *given.beside])}
+    mutants = drawn(SEED, given.count, kept.values())
+    began = time.monotonic()
+    sound: dict[str, bool] = {}
+    """Tests that noticed something: whether they pass where nothing is changed."""
+
+    def waiting() -> Iterator[Mutant]:
+        first, parts = map(int, given.part.split("/"))
+        same = {name for name, item in known_survivors().items() if item["same"]}
+        for number, mutant in enumerate(mutants):
+            row = kept.get(identity(mutant.row))
+            again = given.again and row is not None and not row["noticed"] and names_of(row) not in same
+            if number // len(FILES) % parts == first and (row is None or again):
+                yield mutant
+
+    def noticed(mutant: Mutant, session: Session) -> str:
+        names = tests_of(mutant, runs, given.most)
+        while True:
+            who = tried(session, mutant, names, sum(runs[name]["seconds"] for name in names))
+            forget_proofs()
+            if who in names and who not in sound:
+                sound[who] = not tried(session, None, [who], runs[who]["seconds"])
+            if sound.get(who, True):
+                return who
+            names.remove(who)
+
+    def work(session: Session) -> None:
+        with added_to(given.file) as out:
+            for mutant in waiting():
+                if time.monotonic() - began > given.seconds:
+                    break
+                start = time.monotonic()
+                row = {"sources": sources(), **mutant.row, "noticed": noticed(mutant, session)}
+                out.write(json.dumps({**row, "seconds": round(time.monotonic() - start, 1)}) + "\n")
+                out.flush()
+
+    collected(sorted({name.partition("::")[0] for name in runs if "::" in name}), work)
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many are noticed, by pass and by whom, and the survivors with what is known of them."""
+    known = known_survivors()
+    unknown = {"why": "", "same": False}
+    survivors = [
+        {name: row[name] for name in ("pass", *NAMES)}
+        | {name: known.get(names_of(row), unknown)[name] for name in ("why", "same")}
+        for row in rows
+        if not row["noticed"]
+    ]
+    found, made = Counter(row["pass"] for row in rows if row["noticed"]), Counter(row["pass"] for row in rows)
+    same = sum(item["same"] for item in survivors)
+    return {
+        "sources": sources(),
+        "tried": len(rows),
+        "noticed": found.total(),
+        "noticed by random machines": sum(row["noticed"].startswith("machine ") for row in rows),
+        "per cent": round(100 * found.total() / len(rows), 1),
+        "mean the same": same,
+        "per cent of the others": round(100 * found.total() / (len(rows) - same), 1),
+        "passes": {name: [found[name], made[name]] for name in made},
+        "survivors": survivors,
+    }
+
+
+def main() -> int:
+    """Run; return 1 if too many survive."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak.mutants", description=__doc__)
+    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--seconds", type=float, default=7200)
+    parser.add_argument("--part", default="0/1", help="the part of the mutants that this process tries")
+    parser.add_argument("--most", type=float, default=30, help="seconds that the tests of one mutant may take together")
+    parser.add_argument(
+        "--again", action="store_true", help="let survivors that do not mean the same meet the tests again"
+    )
+    parser.add_argument("--write", action="store_true", help="write what is known to invariants/figures/trust.json")
+    parser.add_argument(
+        "--file", type=Path, default=Path("mutants.jsonl"), help="a row for each mutant; a run goes on after the last"
+    )
+    parser.add_argument("--beside", type=Path, nargs="*", default=[], help="files of other processes, which are read")
+    parser.add_argument(
+        "--runs", type=Path, default=Path("runs.json"), help="which lines each test runs: measured if it is not there"
+    )
+    given = parser.parse_args()
+    if not given.runs.exists():
+        measured(TESTS, given.runs)
+    run(given, json.loads(given.runs.read_text()))
+    found = summary(rows_in([given.file, *given.beside]))
+    print("\n".join(f"{name}: {value}" for name, value in found.items() if name != "survivors"))  # noqa: T201 (what it is for)
+    if given.write:
+        save("trust", {**load("trust"), "mutants": found})
+    return 1 if found["per cent of the others"] < 85 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

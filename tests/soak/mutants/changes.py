@@ -1,0 +1,187 @@
+"""What is changed: mutants are drawn by seed, the same number from every pass, and put into the functions that were imported."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import gc
+import hashlib
+import importlib
+import random
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any
+
+from fencepost.model.language.trees import module_of
+
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FILES = {
+    "passes": [f"explorers/program/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions", "statements", "lifted", "views")],
+    "packing": [f"explorers/native/{name}.py" for name in ("layout", "spots", "memory_layout", "lower/rows")],
+    "order of bags": ["explorers/native/lower/bags.py"],
+    "code": [f"explorers/native/lower/{name}.py" for name in ("actions", "expressions", "code", "loops", "choosing", "plain")],
+    "columns": [f"explorers/native/lower/{name}.py" for name in ("columns", "lanes", "sieve")],
+    "masks": ["explorers/native/masks.py", "explorers/native/masked.py"],
+    "search": [f"explorers/native/{name}.py" for name in ("search", "expansion", "store")],
+    "walks": [f"explorers/walk/{name}.py" for name in ("sample", "walker", "measures")],
+    "symbolic": [f"explorers/symbolic/{name}.py" for name in ("terms", "places", "expressions", "bags", "loops", "walk", "folds")],
+    "liveness": [f"explorers/liveness/{name}.py" for name in ("behaviours", "engine", "graph", "transition_ids", "generated")],
+}  # fmt: skip
+"""By pass: its files."""
+ORDERS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn,
+    ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+SUMS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
+}  # fmt: skip
+
+
+def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
+    """Yield what can be changed in the bodies of functions, and how; what only types and messages are made of is left out."""
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        waiting: list[ast.AST] = list(function.body)
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.Raise | ast.Assert | ast.JoinedStr):
+                continue
+            if isinstance(node, ast.AnnAssign):
+                waiting += [node.value] if node.value else []
+                continue
+            waiting += ast.iter_child_nodes(node)
+            match node:
+                case ast.Compare(ops=[operator]) if type(operator) in ORDERS:
+                    yield node, "comparison"
+                case ast.BinOp() if type(node.op) in SUMS:
+                    yield node, "operator"
+                case ast.Constant(value=bool()):
+                    yield node, "flag"
+                case ast.Constant(value=int()):
+                    yield node, "constant"
+                case ast.If() | ast.IfExp():
+                    yield node, "branches"
+                case ast.BoolOp():
+                    yield node, "and, or"
+                case ast.Expr(value=ast.Call()) | ast.AugAssign():
+                    yield node, "statement"
+
+
+def change(node: Any, how: str) -> None:
+    """Change a node."""
+    match how:
+        case "comparison":
+            node.ops = [ORDERS[type(node.ops[0])]()]
+        case "operator":
+            node.op = SUMS[type(node.op)]()
+        case "flag":
+            node.value = not node.value
+        case "constant":
+            node.value += 1
+        case "branches":
+            node.test = ast.UnaryOp(ast.Not(), node.test)
+        case "and, or":
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        case _:  # what is never run still says which names a function has
+            kept = copy.copy(node)
+            node.__class__, node.__dict__ = (
+                ast.If,
+                {**vars(kept), "test": ast.Constant(0), "body": [kept], "orelse": []},
+            )
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the pass, the file, the place's number among those of the file, and what names it wherever its function stands."""
+
+    name: str
+    file: str
+    place: int
+    function: str
+    digest: str
+    """Of the function's text."""
+    line: int
+    column: int
+    what: str
+    text: str
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """Say what is changed."""
+        return {
+            "pass": self.name,
+            **{name: getattr(self, name) for name in ("file", "function", "digest", "line", "column", "what", "text")},
+        }
+
+
+def identity(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what names a mutant as long as its function is as it was, wherever that stands."""
+    return tuple(row[name] for name in ("file", "function", "digest", "column", "what", "text"))
+
+
+def tree_of(file: str) -> ast.Module:
+    """Return a file of ours."""
+    return module_of((ROOT / file).read_text())
+
+
+def every(name: str) -> dict[tuple[Any, ...], Mutant]:
+    """Return the mutants of a pass by what names them."""
+    found = {}
+    for file in FILES[name]:
+        tree = tree_of(file)
+        functions = [item for item in ast.walk(tree) if isinstance(item, ast.FunctionDef)]
+        for place, (node, what) in enumerate(places(tree)):
+            line: int = getattr(node, "lineno", 0)
+            around = [item for item in functions if line in range(item.lineno, (item.end_lineno or 0) + 1)][-1]
+            digest = hashlib.sha256(ast.unparse(around).encode()).hexdigest()[:12]
+            text = ast.unparse(node.test if isinstance(node, ast.If) else node)
+            made = Mutant(name, file, place, around.name, digest, line, getattr(node, "col_offset", 0), what, text)
+            found[identity(made.row)] = made
+    return found
+
+
+def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]:
+    """Return mutants, as many from each pass: those that were tried count, as long as their functions are as they were."""
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    known = {identity(row) for row in kept}
+    rows = []
+    for name in FILES:
+        found = every(name)
+        tried = [found[key] for key in found if key in known]
+        fresh = [found[key] for key in found if key not in known]
+        more = max(0, -(-count // len(FILES)) - len(tried))
+        rows.append([*tried, *draw.sample(fresh, min(len(fresh), more))])
+    return [row[at] for at in range(max(map(len, rows))) for row in rows if at < len(row)]
+
+
+def put(mutant: Mutant) -> int:
+    """Change the functions of this process; return how many are others now."""
+    tree = tree_of(mutant.file)
+    change(*list(places(tree))[mutant.place])
+    path = importlib.import_module(f"fencepost.{mutant.file.removesuffix('.py').replace('/', '.')}").__file__
+    known = {
+        (code.co_qualname, code.co_firstlineno): code
+        for code in _codes(compile(ast.fix_missing_locations(tree), str(path), "exec"))
+    }
+    changed = 0
+    for function in [
+        item for item in gc.get_objects() if isinstance(item, FunctionType) and item.__code__.co_filename == path
+    ]:
+        code = known.get((function.__code__.co_qualname, function.__code__.co_firstlineno))
+        if code is not None and code != function.__code__:
+            function.__code__ = code
+            changed += 1
+    return changed
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for item in code.co_consts:
+        if isinstance(item, CodeType):
+            yield item
+            yield from _codes(item)

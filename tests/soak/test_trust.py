@@ -1,0 +1,384 @@
+"""What is trusted and what is not, as docs/trust.md says: nothing that others may have written is run, and none of it ends in a traceback."""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.api import files
+from fencepost.explorers import sealed
+from fencepost.explorers.cache_folder import content
+from fencepost.explorers.native.llvm import libraries
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.trees import module_of
+
+from tests.helpers.commands import KIP320, data_of, fencepost
+from tests.helpers.places import MACHINES, ROOT
+from tests.random_machines import run as machines
+from tests.soak import hostile, kills, long_work, troubles
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VAULT = str(MACHINES / "vault.py")
+ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"].values()
+RUNS = {
+    "loads",
+    "load",
+    "exec",
+    "eval",
+    "exec_module",
+    "import_module",
+    "spec_from_file_location",
+    "__import__",
+    "add_object_file",
+}
+KNOWN = {
+    "api/__init__.py": "a module of ours, by one of a few names",
+    "model/language/acting.py": "what stands behind a parameter of the user's model",
+    "cli/main.py": "a module of ours, by one of a few names",
+    "api/asking/targets.py": "a model file that the user names",
+    "counterexamples/violating_binding.py": "the text of a property, which is a model's",
+    "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
+    "counterexamples/browser/page.py": "a package of ours, by one of a few names",
+    "counterexamples/browser/refusals.py": "the text of a guard, which is a model's",
+    "counterexamples/browser/serving.py": "a package of ours, by one of a few names",
+    "explorers/native/llvm/aside.py": "what our own process sends",
+    "explorers/native/llvm/libraries.py": "an object of the cache",
+    "explorers/spark/explore.py": "what our own tasks send",
+    "explorers/spark/machines.py": "a model file, sent along",
+    "explorers/spark/work.py": "what our own tasks send",
+    "explorers/symbolic/cache.py": "a proof of the cache",
+    "explorers/symbolic/templates.py": "text that was just written",
+    "model/language/records.py": "text that was just written, of names that are identifiers",
+    "explorers/program/removal.py": "the text of an action, which is a model's",
+    "model/language/trees.py": "a tree of a text that a model has",
+}
+"""Every module that runs, unpickles or imports what it read, and what that is."""
+
+
+def running(text: str) -> Iterator[str]:
+    for node in ast.walk(module_of(text)):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            owner = ast.unparse(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            data = owner in ("json", "tomllib", "yaml", "np") or (
+                called in ("load", "eval") and owner not in ("pickle", "marshal", "")
+            )
+            if called in RUNS and not data:
+                yield called
+
+
+def test_whatever_runs_or_unpickles_what_it_read_is_known() -> None:
+    found = {
+        str(path.relative_to(ROOT))
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+        if set(running(path.read_text(encoding="utf-8"))) - {"load"}
+    }
+    assert found <= set(KNOWN), "say what it runs, and see that nobody else can write it"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
+def test_a_cache_that_somebody_else_prepared_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir(0o755)
+    (folder / "objects").mkdir()
+    os.chown(folder, 54321, -1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_CACHE", str(folder))
+        result = fencepost(*KIP320)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "theirs belongs to another user (54321)" in result.stderr
+    assert [path.name for path in folder.rglob("*")] == ["objects"]
+
+
+def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "object"
+    path.write_bytes(b"code")
+    assert content(path) == b"code"
+    for mode in (0o606, 0o660):
+        path.chmod(mode)
+        with pytest.raises(OSError, match="not this user's alone"):
+            content(path)
+    path.chmod(0o600)
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(OSError, match="link"):
+        content(tmp_path / "link")
+    (tmp_path / "elsewhere").symlink_to(tmp_path)
+    with pytest.raises(OSError, match="link"):
+        content(tmp_path / "elsewhere/object")
+    os.truncate(path, 1 << 40)
+    with pytest.raises(OSError, match="MiB"):
+        content(path)
+    if os.getuid() == 0:
+        os.chown(path, 54321, -1)
+        with pytest.raises(OSError, match="not this user's alone"):
+            content(path)
+
+
+@pytest.mark.parametrize("kind", ["no end", "a pipe", "10 GB"])
+def test_a_file_that_has_no_end_is_refused_at_once(kind: str, tmp_path: Path) -> None:
+    """In little memory; a pipe to which nobody writes is empty."""
+    file = tmp_path / "file"
+    if kind == "no end":
+        file = Path("/dev/zero")
+    elif kind == "a pipe":
+        os.mkfifo(file)
+    else:
+        file.touch()
+        os.truncate(file, 10 << 30)
+        file.rename(tmp_path / "file.py")
+        file = tmp_path / "file.py"
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name in ("manifest.json", "row.json"):
+        (kept / name).symlink_to(file) if kind == "no end" else os.link(file, kept / name)
+    client = ["advise", "--bootstrap-server", "h:1", "--topic", "t", "--client-config", str(file)]
+    history = ["conform", "leader-discovery", "--client", "own", "--trace", str(file)]
+    resumed = [[*command, "--checkpoint", str(kept), "--resume"] for command in (KIP320, ["ablate", "kip320"])]
+    began, before = time.monotonic(), hostile.peak()
+    for command in (["replay", str(file)], ["show", str(file)], ["check", str(file)], client, history, *resumed):
+        done = fencepost(*command)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (command, done.output)
+    assert time.monotonic() - began < 10
+    assert hostile.peak() - before < 1 << 29
+
+
+def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> None:
+    path = libraries.file_of(tmp_path, "ab" * 32)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"[" * 3000 + b"\n")
+    assert libraries.read(tmp_path, "ab" * 32) is None
+
+
+def test_hostile_input_is_taken_or_refused() -> None:
+    """In a process of its own, whose memory is that of the readers alone."""
+    command = [sys.executable, "-m", "tests.soak.hostile", "--count", "70", "--seconds", "20"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["inputs"] == 70
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["ablate", str(MACHINES / "planted.py"), "--workers", "1"],
+        ["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"],
+        ["check", "kip101", "--profile", "quick"],
+    ],
+)
+def test_finished_rows_that_say_what_no_search_does_are_refused(command: list[str], tmp_path: Path) -> None:
+    """With a checksum that fits: whoever knows how it is made can write it."""
+    asked = [*command, "--quiet", "--checkpoint", str(tmp_path)]
+    usual = fencepost(*asked).exit_code
+    draw = random.Random(0)  # noqa: S311 (no secret)
+    statuses = set()
+    for _ in range(25):
+        path = draw.choice(sorted(tmp_path.glob("*.json")))
+        whole = path.read_bytes()
+        path.write_bytes(hostile.sealed_anew(hostile.otherwise(draw, sealed.unsealed(sealed.object_in(whole)))))
+        done = fencepost(*asked, "--resume", *draw.choice(([], ["--json"])))
+        statuses.add(done.exit_code)
+        assert done.exit_code != 4, done.stderr
+        path.write_bytes(whole)
+    assert {2, usual} <= statuses
+
+
+def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_path: Path) -> None:
+    found = kills.run(0, 1, 60, tmp_path / "killed", ["search"])
+    assert found["kills"] > 0
+    assert found["differ"] == 0
+
+
+def test_a_search_in_trouble_ends_in_its_answer_or_in_one_message_and_goes_on(tmp_path: Path) -> None:
+    """The disk is full, the clock jumps, memory runs out, another process works in the same folder."""
+    found = troubles.run(0, len(troubles.TROUBLES), 60, tmp_path / "trouble", ["search"])
+    assert found["failures"] == []
+    assert found["tried"] == len(troubles.TROUBLES) + 1
+
+
+def test_a_run_of_random_machines_that_was_killed_while_it_wrote_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "machines.jsonl"
+    file.write_text('{"seed": 1, "refused": true}\n{"seed": 2, "states": 0, "differs": {}')
+    assert [row["seed"] for row in machines.rows_in([file])] == [1]
+    assert [row["seed"] for row in machines.run(1, 2, 60, file)] == [1, 2]
+    with machines.added_to(file), pytest.raises(UsageError, match="in use"):
+        machines.run(1, 2, 60, file)
+    assert len(file.read_text().splitlines()) == 2
+
+
+def test_figures_are_measured_on_from_where_it_ended(tmp_path: Path) -> None:
+    first = long_work.done("matrix for the figures", tmp_path / "kept", None)
+    assert "answer" in first, first
+    min((tmp_path / "kept").iterdir()).unlink()
+    assert long_work.done("matrix for the figures", tmp_path / "kept", None) == first
+
+
+def test_two_processes_keep_no_checkpoint_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PATIENCE", 0.0)
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    for command in (["check", *KIP320[1:]], ["ablate", "kip320"], ["faults", VAULT, "--property", "a-copy-is-left"]):
+        done = fencepost(*command, "--checkpoint", str(tmp_path))
+        assert done.exit_code == 2
+        assert f"{tmp_path} is in use: another process keeps its checkpoint there." in done.stderr
+    os.close(descriptor)
+    with files.alone_in(tmp_path / "new"), files.alone_in(tmp_path / "new"):
+        assert (tmp_path / "new").is_dir()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    text = (ROOT / "counterexamples/archive/kip101-weak-isr.trace").read_text()
+    for name in (str(tmp_path / "evil.py"), "evil", "./evil.py", "evil.py"):
+        (tmp_path / "a.trace").write_text(text.replace("protocol: kip101", f"protocol: {name}"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            assert fencepost("replay", "a.trace").exit_code == 2
+    assert not (tmp_path / "ran").exists()
+
+
+PAYLOADS = [
+    *(
+        "-1",
+        "none",
+        "{0,1,2}",
+        "{",
+        "}",
+        "{99}",
+        "[]",
+        "=",
+        "==",
+        "----",
+        "loop:",
+        "yes",
+        "1_000",
+        "+1",
+        "0x10",
+        "007",
+        "1e9",
+    ),
+    *(
+        "\x00",
+        "\x1b[31m",
+        "\u2028",
+        "\u0663",
+        "²",
+        "①",
+        "\r",
+        "\x85",
+        "\x0c",
+        "9" * 5000,
+        "-" + "9" * 5000,
+        "{" * 3000,
+        "x" * 100_000,
+    ),
+]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_trace_that_was_written_by_anyone_replays_or_is_refused(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    archive = sorted((ROOT / "counterexamples/archive").glob("*.trace"))
+    small = [path for path in archive if path.stat().st_size < 3000]
+    for _ in range(40):
+        lines = draw.choice(small).read_text().split("\n")
+        for _ in range(draw.randint(1, 3)):
+            one, other, payload = draw.randrange(len(lines)), draw.randrange(len(lines)), draw.choice(PAYLOADS)
+            kind = draw.randrange(4)
+            if kind == 0:
+                lines[one], lines[other] = lines[other], lines[one]
+            elif kind == 1:
+                lines.insert(one, lines[other])
+            elif kind == 2:
+                lines[one] = re.sub(r"(?<==)\S+", lambda _, payload=payload: payload, lines[one], count=1)  # type: ignore[misc]
+            else:
+                place = draw.randint(0, len(lines[one]))
+                lines[one] = lines[one][:place] + payload + lines[one][place:]
+        (tmp_path / "a.trace").write_text("\n".join(lines), encoding="utf-8", newline="")
+        for command in (["replay"], ["show", "--format", draw.choice(["text", "mermaid", "pytest", "itf"])]):
+            result = fencepost(*command, str(tmp_path / "a.trace"))
+            assert result.exit_code in (0, 2), result.stderr
+            assert "Traceback" not in result.stderr
+            assert "\x1b" not in result.stderr
+
+
+def test_a_proof_that_is_damaged_is_made_again_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("z3")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    command = ["prove", str(MACHINES / "lamps.py"), "--depth", "2", "--json"]
+    first = fencepost(*command)
+    (file,) = (tmp_path / "cache/proofs").iterdir()
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-1], whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], b"cos\nsystem\n(S'false'\ntR."):
+        file.write_bytes(damaged)
+        again = fencepost(*command)
+        assert again.exit_code == first.exit_code
+        assert again.stderr.count(f"note: {file} was damaged: the proof is made again.") == 1
+        assert len(file.read_bytes()) == len(whole)
+
+
+SAME_LINE = '''from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    top = bound(2, low=0, high=3, meaning="top")
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+
+@action(v=Range(0, 3), w=Range(0, 3))
+def go(s: State, c: C, v: int, w: int) -> None:
+    """Go."""
+    é = 1; require(v > é); require(s.x < c.top); require(w >
+        s.x); require(v != w)
+    require(v < 3); s.x += 1
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    """Fine."""
+    return s.x < 3
+
+
+MACHINE = Machine("one-line", "Guards on one line.", State, C, initial, (go,))
+PROPERTIES = (fine,)
+'''
+
+
+def test_guards_on_one_line_are_counted_apart_on_every_engine(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(SAME_LINE, encoding="utf-8")
+    found = [
+        data_of(fencepost("check", str(tmp_path / "model.py"), "--engine", name, "--json"))
+        for name in ("plain", "native")
+    ]
+    assert found[0]["guards"] == found[1]["guards"]
+    assert {item["condition"]: item["refused"] for item in found[0]["guards"]} == {
+        "v > é": 24,
+        "s.x < c.top": 8,
+        "w > s.x": 6,
+        "v != w": 4,
+        "v < 3": 3,
+    }

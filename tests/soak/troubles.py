@@ -1,0 +1,210 @@
+"""Long work in which something is wrong: the disk is full, the clock jumps, memory runs out, somebody works in the same folder.
+
+It must end in the right answer or in one message; and, once nothing is wrong, go on to the right answer.
+`python -m tests.soak.troubles` runs it for long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import errno
+import inspect
+import io
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import stat
+import tempfile
+import time
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.invariants.figures.store import load, save
+
+from tests.soak import long_work
+from tests.soak.kills import answered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def full_disk(draw: random.Random) -> Callable[[], None]:
+    """Let no file grow over a few bytes, as on a disk that has only so much room."""
+    most = draw.choice((0, 1, 100, 1_000, 5_000, 20_000))
+
+    def wrong() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    return wrong
+
+
+def jumping_clock(draw: random.Random) -> Callable[[], None]:
+    """Let the clock of the day jump, by up to some years."""
+    true, jumps = time.time, random.Random(draw.random())  # noqa: S311 (no secret)
+    most = draw.choice((2.0, 5e3, 1e8))
+
+    def wrong() -> None:
+        time.time = lambda: true() + jumps.uniform(-most, most)
+
+    return wrong
+
+
+def little_memory(draw: random.Random) -> Callable[[], None]:
+    """Leave a process few bytes more than it has.
+
+    CPython 3.11 fails itself where a frame finds no memory: deep calls alone make it raise a SystemError without a reason, or read
+    where nothing is, in its own library. Nothing can be told then, and nothing may be lost: the work must go on as after a kill.
+    """
+    more = draw.choice((1, 4, 16, 64, 256)) << 20
+
+    def wrong() -> None:
+        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (has + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+    return wrong
+
+
+def no_room(draw: random.Random) -> Callable[[], None]:
+    """Let one write find no room, whichever it is, and sometimes all that come after it."""
+    number, always = int(10 ** draw.uniform(0, 2.5)), draw.random() < 0.5
+    true = {name: getattr(os, name) for name in ("write", "fsync", "replace", "rename", "mkdir")}
+    opened, left, signature = io.open, count(number, -1), inspect.signature(io.open)
+
+    def spend() -> None:
+        now = next(left)
+        if now == 1 or (now < 1 and always):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    class Counted(io.FileIO):
+        def write(self, content: Any, /) -> int:
+            if stat.S_ISREG(os.fstat(self.fileno()).st_mode):
+                spend()
+            return super().write(content)
+
+    def counting(name: str) -> Callable[..., Any]:
+        def call(*given: Any, **named: Any) -> Any:
+            spend()
+            return true[name](*given, **named)
+
+        return call
+
+    def opened_counting(*given: Any, **named: Any) -> Any:
+        asked = signature.bind(*given, **named)
+        asked.apply_defaults()
+        file, mode, buffering, *text, closed, opener = asked.arguments.values()
+        if not set(mode) & set("wax+"):
+            return opened(*given, **named)
+        raw = Counted(file, mode.replace("b", "").replace("t", ""), closed, opener)
+        if buffering == 0:
+            return raw
+        held = io.BufferedRandom(raw) if "+" in mode else io.BufferedWriter(raw)
+        return held if "b" in mode else io.TextIOWrapper(held, *text)
+
+    def wrong() -> None:
+        for name in true:
+            setattr(os, name, counting(name))
+        builtins.open = io.open = opened_counting
+
+    return wrong
+
+
+def nothing(_: random.Random) -> None:
+    """Nothing is wrong; but two work in one folder."""
+
+
+CRASHED = {"broke": f"no answer, status {int(signal.SIGSEGV)}"}
+"""What is seen of a process that read where nothing is."""
+TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
+    "full disk": full_disk,
+    "no room for one write": no_room,
+    "jumping clock": jumping_clock,
+    "little memory": little_memory,
+    "two in one folder": nothing,
+}
+
+
+def tried(kind: str, trouble: str, draw: random.Random, folder: Path) -> list[dict[str, Any]]:
+    """Work in trouble, then without; return what each process said."""
+    outs = [folder / f"{number}.json" for number in range(2 if trouble == "two in one folder" else 1)]
+    children = [long_work.begun(kind, folder / "kept", out, TROUBLES[trouble](draw)) for out in outs]
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    for child in children:
+        long_work.ended(child)
+    last = folder / "last.json"
+    os.waitpid(long_work.begun(kind, folder / "kept", last), 0)
+    pairs = [*zip(outs, statuses, strict=True), (last, 0)]
+    return [
+        json.loads(out.read_text()) if out.exists() else {"broke": f"no answer, status {status}"}
+        for out, status in pairs
+    ]
+
+
+def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -> dict[str, Any]:
+    """Try so many times, and return what happened."""
+    draw, began = random.Random(seed), time.monotonic()  # noqa: S311 (no secret)
+    wanted: dict[str, Any] = {}
+    seen: dict[str, Counter[str]] = {name: Counter() for name in TROUBLES}
+    failures = []
+    pairs = [(kind, trouble) for kind in kinds for trouble in TROUBLES]
+    for number in range(times):
+        if time.monotonic() - began > seconds:
+            break
+        kind, trouble = pairs[number % len(pairs)]
+        wanted[kind] = wanted.get(kind) or answered(kind, folder)
+        folder.mkdir()
+        *inside, last = tried(kind, trouble, draw, folder)
+        shutil.rmtree(folder)
+        for found in inside:
+            how = "answered" if found == wanted[kind] else "refused" if "refused" in found else "failed"
+            if trouble == "little memory" and found == CRASHED:
+                how = "crashed"
+            seen[trouble][how] += 1
+            if how == "failed":
+                failures.append(f"{kind}, {trouble}, {number}: {found}")
+        if last != wanted[kind]:
+            failures.append(f"{kind}, after {trouble}, {number}: {last}")
+    return {
+        "tried": sum(map(Counter.total, seen.values())),
+        "troubles": {name: dict(item) for name, item in seen.items()},
+        "failures": failures,
+    }
+
+
+def main() -> int:
+    """Run; return 1 if something failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak.troubles", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=480)
+    parser.add_argument("--seconds", type=float, default=1200)
+    parser.add_argument(
+        "--more", type=int, default=30, help="of them, tries of work that needs Java: Spark, Kafka's classes"
+    )
+    parser.add_argument("--write", action="store_true", help="write what was seen to invariants/figures/trust.json")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = run(
+            given.seed, given.count - given.more, given.seconds, Path(folder) / "trouble", list(long_work.KINDS)
+        )
+        if given.more:
+            more = run(given.seed, given.more, given.seconds, Path(folder) / "trouble", list(long_work.MORE))
+            both = {
+                name: dict(Counter(item) + Counter(more["troubles"][name])) for name, item in found["troubles"].items()
+            }
+            found = {name: found[name] + more[name] for name in ("tried", "failures")} | {"troubles": both}
+    print("\n".join(found["failures"]))  # noqa: T201 (what it is for)
+    found["failures"] = len(found["failures"])
+    print(json.dumps(found))  # noqa: T201 (what it is for)
+    if given.write:
+        save("trust", {**load("trust"), "troubles": found})
+    return 1 if found["failures"] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,224 @@
+"""`fencepost ablate --master`: the rows of a matrix on real executors are those that one process makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from fencepost.api.kept import Kept
+from fencepost.cli.commands import ablate as ablating
+from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.spark import tasks
+from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.spark.tasks import run_tasks
+from fencepost.model.language.errors import UnkeptError, UsageError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+from tests.spark.sparks import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark import SparkContext
+
+pytestmark = marks("spark-sweep")
+PLANTED = str(MACHINES / "planted.py")
+KIP320 = ("kip320", "--set", "replicas=2", "--set", "max_leader_epoch=1")
+
+
+def matrix(*asked: str) -> dict[str, Any]:
+    """Return a matrix as data, but for what differs from run to run."""
+    found = data_of(fencepost("ablate", *asked, "--json", "--quiet"))
+    return {**found, "seconds": 0, "rows": [{**row, "seconds": 0} for row in found["rows"]]}
+
+
+@pytest.mark.parametrize("asked", [KIP320, (PLANTED, "--also", "seats=1")], ids=["kip320", "a user's own file"])
+def test_rows_on_executors_are_those_of_one_process(asked: tuple[str, ...]) -> None:
+    here, there = matrix(*asked, "--workers", "1"), matrix(*asked, "--master", "local[2]")
+    assert there == here
+    assert len(here["rows"]) > 10
+    assert any("trace" in cell for row in there["rows"] for cell in row["cells"].values())
+
+
+def test_properties_and_limits_reach_the_executors() -> None:
+    asked = (PLANTED, "--property", "guests-have-seats", "--max-states", "5", "--guard", "sell 1", "--guard", "enter 4")
+    here, there = matrix(*asked, "--workers", "1"), matrix(*asked, "--master", "local[2]")
+    assert there == here
+    assert there["asked"] == ["guests-have-seats"]
+    assert "the limit of 5 states was reached" in {row["why"] for row in there["rows"]}
+
+
+def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = matrix(PLANTED, "--workers", "1", "--checkpoint", str(tmp_path))
+    for file in list(tmp_path.glob("enter-*")):
+        file.unlink()
+    seen: list[str] = []
+    from fencepost.api import remote_rows
+
+    explore_on = remote_rows.explore_on
+
+    def watched(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        seen.extend(row.name for row in rows)
+        return explore_on(cluster, plan, rows, done, display)
+
+    monkeypatch.setattr(remote_rows, "explore_on", watched)
+    again = matrix(PLANTED, "--master", "local[2]", "--checkpoint", str(tmp_path), "--resume")
+    assert again == whole
+    assert seen
+    assert all(name.startswith("enter ") for name in seen)
+
+
+def test_rows_are_not_compared_with_a_whole_that_an_executor_had_no_memory_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fencepost.api import remote_rows
+
+    plan_of = remote_rows.plan_of
+    monkeypatch.setattr(remote_rows, "plan_of", lambda *given: replace(plan_of(*given), memory=1000))
+    found = fencepost("ablate", PLANTED, "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
+    assert found.exit_code == 2
+    assert "the whole of 'planted' could not be searched: the memory limit of 0 MiB was reached." in found.stderr
+    assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--conf", "spark.executor.memory=1g"], "--conf was given without Spark: add --master"),
+        (["--master", "local[2]", "--workers", "2"], "--workers does not go with --master"),
+        (["--master", "local[2]", "--conf", "memory=1g"], "write a setting of Spark"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("ablate", PLANTED, *arguments)
+    assert found.exit_code == 2
+    assert says in found.stderr
+
+
+def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fencepost.api import remote_rows
+
+    def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        del cluster, display
+        done(rows[0], remote_rows.row_there(plan, rows[0]))
+        return BY_KEYBOARD
+
+    asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(remote_rows, "explore_on", cut)
+        found = fencepost(*asked)
+    assert found.exit_code == 3
+    data = data_of(found)
+    assert (len(data["rows"]), data["why_stopped"]) == (1, "SIGINT was received")
+    assert len(data["not_run"]) > 10
+    assert len(list(tmp_path.glob("*.json"))) == 1
+    assert ablating.exit_of_matrix(data_of(fencepost(*asked, "--resume"))) == 0
+
+
+def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.api import remote_rows
+
+    def broken(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        del cluster, display
+        for row in rows[:ended]:
+            done(row, remote_rows.row_there(plan, row))
+        raise UsageError("a Spark job failed: an executor has no room.")
+
+    monkeypatch.setattr(remote_rows, "explore_on", broken)
+    asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]")
+    ended = 2
+    found = fencepost(*asked)
+    data = data_of(found)
+    assert (found.exit_code, len(data["rows"])) == (3, 2)
+    assert data["why_stopped"] == "a Spark job failed: an executor has no room"
+    ended = 0
+    found = fencepost(*asked)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "a Spark job failed: an executor has no room." in found.stderr
+
+
+def test_a_row_that_cannot_be_kept_ends_a_matrix_on_spark_as_it_does_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fencepost.api import remote_rows
+
+    def full(*_: Any) -> None:
+        raise UnkeptError("the row cannot be written: there is no room.")
+
+    def in_order(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
+        del cluster, display
+        for row in rows:
+            done(row, remote_rows.row_there(plan, row))
+        return ""
+
+    monkeypatch.setattr(remote_rows, "explore_on", in_order)
+    monkeypatch.setattr(Kept, "keep", full)
+    asked = ("ablate", PLANTED, "--json", "--quiet", "--checkpoint", str(tmp_path))
+    here, there = fencepost(*asked, "--workers", "1"), fencepost(*asked, "--master", "local[2]")
+    for found in (here, there):
+        assert (found.exit_code, len(data_of(found)["rows"])) == (2, 1)
+        assert "there is no room." in found.stderr
+
+
+# -- tasks
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[SparkContext]:
+    with spark(Cluster("local[2]")) as started:
+        yield started
+
+
+def doubled(item: int) -> int:
+    return 2 * item
+
+
+def broken_at(bad: int, item: int) -> int:
+    if item == bad:
+        raise ValueError("this one is broken")
+    return item
+
+
+def test_every_task_is_done_once(context: SparkContext) -> None:
+    found: dict[int, int] = {}
+    assert run_tasks(context, doubled, range(7), found.__setitem__) == ""
+    assert found == {item: 2 * item for item in range(7)}
+    assert run_tasks(context, doubled, (), found.__setitem__) == ""
+
+
+def test_a_task_that_fails_is_told_and_what_was_done_before_is_kept(context: SparkContext) -> None:
+    found: dict[int, int] = {}
+    with pytest.raises(UsageError, match=r"a Spark job failed: .*this one is broken"):
+        run_tasks(context, partial(broken_at, 3), range(50), found.__setitem__)
+    assert {0, 1} <= set(found) < set(range(50))
+    assert 3 not in found
+
+
+def test_after_a_signal_no_further_task_is_begun(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    asks: list[Any] = []
+
+    class Caught(tasks.Signals):
+        def __enter__(self) -> None:
+            asks.append(self.ask)
+
+    monkeypatch.setattr(tasks, "Signals", Caught)
+    found: dict[int, int] = {}
+
+    def done(item: int, made: int) -> None:
+        found[item] = made
+        if len(found) == 2:
+            assert asks[0](BY_KEYBOARD)
+
+    assert run_tasks(context, doubled, range(40), done) == "SIGINT was received"
+    assert 2 <= len(found) <= 4

@@ -1,0 +1,175 @@
+"""The audit on Spark: the same rows on any cluster, and after it was killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e audit")
+
+from fencepost.api import Cluster, audit
+from fencepost.kafka.audit.pipeline import HISTORIES, JUDGED
+from fencepost.kafka.audit.reading import MANIFEST
+
+from benchmarks.metadata_log import write
+from tests.helpers.audits import unpack
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import DOCS
+from tests.kafka.kafkas import on_kafka
+from tests.spark.sparks import marks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [*marks("audit-spark"), on_kafka, pytest.mark.long]
+EXAMPLES = DOCS / "examples"
+VARIABLE = ("seconds", "reading_seconds", "output", "read_now")
+
+
+def fixed(data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name not in VARIABLE}
+
+
+def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
+    log = unpack("hyp-10-4.1.2", tmp_path)
+    kept = tmp_path / "kept"
+    one = audit(log, output=kept, cluster=Cluster("local[2]"))
+    again = audit(log, output=kept, resume=True, cluster=Cluster("local[1]"))
+    elsewhere = audit(log, cluster=Cluster("local-cluster[2,1,1024]"))
+    assert again.data["read_now"] == 0
+    assert fixed(dict(one.data)) == fixed(dict(again.data)) == fixed(dict(elsewhere.data))
+    assert [(item["sort"], item["offset"]) for item in one.findings[:2]] == [
+        ("removed-replica-elected", 140),
+        ("elr-without-replica", 118),
+    ]
+    assert one.to_frame().shape[0] == len(one.findings)
+
+
+def test_a_name_that_the_system_refuses_is_bad_input() -> None:
+    result = fencepost("audit", "a/" * 3000)
+    assert result.exit_code == 2
+    assert "File name too long. Name another file or folder." in result.stderr
+
+
+def killed_once(log: Path, kept: Path, there: str) -> None:
+    """Audit a log in a process of its own, and end it and all that it started by SIGKILL as soon as a file is there."""
+    words = [
+        sys.executable,
+        "-m",
+        "fencepost.cli",
+        "audit",
+        str(log),
+        "--output",
+        str(kept),
+        "--resume",
+        "--master",
+        "local[2]",
+    ]
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        end = time.monotonic() + 120
+        while not any(kept.glob(there)) and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        assert process.poll() is None, "it ended before it could be killed"
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_run_that_is_killed_at_any_stage_and_resumed_gives_the_same_report(tmp_path: Path) -> None:
+    log, kept = tmp_path / "log", tmp_path / "kept"
+    write(log, records=60_000, seed=1)
+    whole = audit(log, output=tmp_path / "whole", cluster=Cluster("local[2]"))
+    killed_once(log, kept, "records")
+    assert not (kept / MANIFEST).exists()
+    killed_once(log, kept, f"{HISTORIES}/**/*.parquet")
+    assert (kept / MANIFEST).exists()
+    assert not (kept / JUDGED).exists()
+    resumed = audit(log, output=kept, resume=True, cluster=Cluster("local[2]"))
+    assert resumed.data["read_now"] == 0
+    assert fixed(dict(resumed.data)) == fixed(dict(whole.data))
+
+
+def test_a_history_becomes_a_trace_by_the_command(tmp_path: Path) -> None:
+    log, file = unpack("hyp-10-4.1.2", tmp_path), tmp_path / "t.trace"
+    words = ("audit", str(log), "--master", "local[1]", "--json", "--quiet", "--partition", "t-0", "--trace", str(file))
+    made = fencepost(*words)
+    assert made.exit_code == 1
+    trace = data_of(made)["trace"]
+    assert (trace["partition"], trace["next"], trace["version"], trace["brokers"]) == (
+        "t-0",
+        None,
+        "kafka-4.1",
+        [1, 2, 3, 4],
+    )
+    assert "leader-has-acknowledged" in [item["property"] for item in trace["broken"]]
+    assert fencepost("replay", str(file)).exit_code == 0
+    worst = fencepost(
+        *words, "--until", "118", "--severity", "critical"
+    )  # the violation is of a lower one: the verdict has it all the same
+    assert (worst.exit_code, data_of(worst)["verdict"], data_of(worst)["milder"] > 0) == (1, "violated", True)
+    page = fencepost("show", str(file), "--format", "html")
+    assert "what its controller did is recorded (t-0, offsets 53 to 118), the rest supposed" in page.stdout
+    assert fencepost(*words[:-4], "--partition", "t-7", "--trace", str(file)).exit_code == 2
+
+
+def test_the_command_ends_with_the_status_of_the_contract(tmp_path: Path) -> None:
+    quiet = unpack("rolling-4.1.2", tmp_path)
+    sarif = tmp_path / "found.sarif"
+    fine = fencepost("audit", str(quiet), "--master", "local[1]", "--json", "--quiet", "--sarif", str(sarif))
+    assert (fine.exit_code, data_of(fine)["verdict"]) == (0, "nothing-found")
+    assert json.loads(sarif.read_text())["runs"][0]["results"] == []
+    segment = quiet / "00000000000000000000.log"
+    segment.write_bytes(segment.read_bytes()[:-9])
+    cut = fencepost("audit", str(quiet), "--master", "local[1]", "--quiet")
+    assert cut.exit_code == 3
+    assert "are no whole batch" in cut.stdout
+
+
+def test_two_controllers_that_agree_say_what_one_says(tmp_path: Path) -> None:
+    one = unpack("unclean-4.4.0", tmp_path)
+    shutil.copytree(one, tmp_path / "two")
+    alone = audit(one, cluster=Cluster("local[2]"))
+    both = audit(one, tmp_path / "two", cluster=Cluster("local[2]"))
+    assert both.data["disagreements"] == {"count": 0, "offset": -1}
+    assert both.findings == alone.findings
+    assert both.data["changes"] == alone.data["changes"]
+
+
+def test_a_manifest_that_was_edited_is_refused(tmp_path: Path) -> None:
+    log = unpack("rolling-4.1.2", tmp_path)
+    kept = tmp_path / "kept"
+    audit(log, output=kept, cluster=Cluster("local[1]"))
+    text = (kept / MANIFEST).read_text()
+    (kept / MANIFEST).write_text(text.replace('"records": ', '"records": 1'))
+    found = fencepost("audit", str(log), "--output", str(kept), "--resume")
+    assert found.exit_code == 2
+    assert "has no readable records.json" in found.stderr
+
+
+def test_the_notebook_shows_what_it_showed() -> None:
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient")
+    committed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
+    executed = nbformat.read(EXAMPLES / "audit.ipynb", as_version=4)
+    client.NotebookClient(
+        executed, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}
+    ).execute()
+    assert shown(executed) == shown(committed) != []
+
+
+def shown(notebook: Any) -> list[str]:
+    """Return what cells show as text."""
+    found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [
+        output.get("data", {}).get("text/plain") or output.get("text", "")
+        for output in found
+        if output.get("name") != "stderr"
+    ]

@@ -1,0 +1,435 @@
+"""Exhaustive search on Spark: the native counts on every kind of cluster, whoever dies on the way."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import shutil
+import signal
+import time
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+from fencepost.explorers import sealed
+from fencepost.explorers.search import search
+from fencepost.explorers.spark.explore import Explore
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.verdict import LEFT, Options
+from fencepost.invariants.catalogue import runs_of
+from fencepost.invariants.protocols import LINEAGE, protocol
+from fencepost.model.language.errors import DomainError, UsageError
+
+from tests.helpers.commands import start
+from tests.machines import comforts
+from tests.reported import CASES, outcome_of, written
+from tests.reported import found as reported
+from tests.spark.sparks import marks
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fencepost.explorers.verdict import Result
+    from pyspark import SparkContext
+
+pytestmark = marks("spark")
+SMALL = {run.name: run for run in runs_of(*LINEAGE) if run.name.endswith(" 2/2/2/1") or run.name == "kip320 3/2/2/1"}
+"""`tox -e spark-long` takes every size."""
+assert len(SMALL) == len(LINEAGE) + 1
+
+
+@pytest.fixture(scope="module")
+def context() -> Iterator[SparkContext]:
+    with spark(Cluster("local[2]")) as found:
+        yield found
+
+
+def explored(
+    context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 2, handover: int = 40, **options: Any
+) -> Result:
+    return explored_from(
+        context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options
+    )
+
+
+def explored_from(context: SparkContext, origin: Origin, partitions: int, handover: int, **options: Any) -> Result:
+    found, constants = origin.protocol(), origin.constants()
+    question = Explore(
+        found.machine,
+        constants,
+        found.select(origin.properties),
+        Options(workers=1, **options),
+        origin,
+        origin.kernels(),
+        partitions,
+        handover,
+    )
+    return question.run(lambda: nullcontext(context))
+
+
+def alike(one: Result, other: Result) -> None:
+    """Assert that two engines found the same, up to which of several shortest traces."""
+    for name in ("distinct", "generated", "depth", "levels", "deadlocks", "fired", "guards", "bounds", "complete"):
+        assert getattr(one, name) == getattr(other, name), name
+    assert lengths(one) == lengths(other)
+
+
+def lengths(found: Result) -> list[tuple[Any, ...]]:
+    """Return for each property its verdict, and the length of its trace."""
+    return [(item.name, item.verdict, item.path and item.path.length) for item in found.properties]
+
+
+@pytest.mark.parametrize("name", sorted(SMALL))
+def test_spark_finds_what_the_native_engine_finds(context: SparkContext, name: str) -> None:
+    run = SMALL[name]
+    found = protocol(run.protocol)
+    native = search(found.machine, found.machine.set_constants(run.constants), found.properties, Options(workers=1))
+    handover = max(40, max(native.levels) // 2)
+    alike(explored(context, run.protocol, dict(run.constants), handover=handover), native)
+
+
+@pytest.mark.parametrize(("claim", "outcome", "text"), CASES, ids=[claim for claim, _, _ in CASES])
+def test_spark_finds_what_the_plain_engine_finds(
+    context: SparkContext, claim: str, outcome: str, text: str, tmp_path: Path
+) -> None:
+    file = written(text, tmp_path)
+    wanted = reported(file, engine="plain")
+    assert wanted[0] == outcome, claim
+    origin = Origin("reported", file.read_text(), (), (), normalize=True)
+    assert outcome_of(lambda: explored_from(context, origin, 2, 1)) == wanted
+
+
+GOES_WRONG = """
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"One more, and in the end one too many.\"\"\"
+    s.pc += 1
+
+
+@action()
+def turn(s: State, c: C) -> None:
+    \"\"\"The other sign.\"\"\"
+    s.x = 1 - s.x
+
+
+@always
+def is_early(s: State, c: C) -> bool:
+    \"\"\"Violated before the model goes wrong.\"\"\"
+    return s.pc < 2
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    \"\"\"Not decided when the model goes wrong.\"\"\"
+    return s.x < 2
+"""
+
+
+@pytest.mark.parametrize("handover", [1, 2])
+def test_a_violation_is_told_where_the_model_goes_wrong_later(
+    context: SparkContext, handover: int, tmp_path: Path
+) -> None:
+    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), (), normalize=True)
+    machine, properties = origin.machine(), origin.protocol().properties
+    with pytest.raises(DomainError) as native:
+        search(machine, origin.constants(), properties, Options(workers=1), kernels=origin.kernels())
+    kept = str(tmp_path / "kept")
+    with pytest.raises(DomainError) as first:
+        explored_from(context, origin, 2, handover, checkpoint=kept)
+    with pytest.raises(DomainError) as resumed:
+        explored_from(context, origin, 2, handover, checkpoint=kept, resume=True)
+    for error in (first.value, resumed.value):
+        assert str(error) == str(native.value)
+        assert error.found is not None
+        assert error.found.why_stopped == LEFT
+        assert [str(item.verdict) for item in error.found.properties] == ["violated", "undetermined"]
+        for name in ("distinct", "depth", "levels", "complete"):
+            assert getattr(error.found, name) == getattr(native.value.found, name), name
+        assert lengths(error.found) == lengths(native.value.found)
+
+
+def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path: Path) -> None:
+    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), ("is-small",), normalize=True)
+    with pytest.raises(DomainError) as found:
+        explored_from(context, origin, 2, 1)
+    assert found.value.found is None
+
+
+def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:
+    text = inspect.getsource(comforts)
+    native = search(comforts.MACHINE, comforts.C(servers=1), comforts.PROPERTIES, Options(workers=1))
+    origin = Origin("comforts", text, (("servers", 1),), (), normalize=True)
+    alike(explored_from(context, origin, 4, 40), native)
+
+
+def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:
+    values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    one, seven = (explored(context, "kip320", values, partitions=number, handover=12) for number in (1, 7))
+    alike(one, seven)
+
+
+def test_a_search_that_spark_begins_at_the_first_level_finds_the_same(context: SparkContext) -> None:
+    values = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    alike(
+        explored(context, "kip320", values, partitions=4, handover=1), explored(context, "kip320", values, handover=20)
+    )
+
+
+def test_a_limit_leaves_what_is_not_decided_undetermined(context: SparkContext) -> None:
+    found = explored(context, "kip320", {"replicas": 2}, max_depth=12)
+    assert not found.complete
+    assert found.depth == 12
+    assert found.verdict == "undetermined"
+
+
+def test_a_search_that_ends_before_spark_begins_says_that_nothing_is_kept(
+    context: SparkContext, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    found = explored(context, "kip320", {"replicas": 2}, max_states=1, checkpoint=str(kept))
+    assert not found.complete
+    assert not found.kept
+    assert found.notes[-1].endswith("it ran on the driver alone, and no checkpoint was written")
+    assert not kept.exists()
+    assert explored(context, "kip320", {"replicas": 2}, max_depth=12, checkpoint=str(kept)).kept
+
+
+COMMAND = ["check", "kip320", "--set", "replicas=2", "--engine", "spark", "--json"]
+APART = pytest.mark.xdist_group("spark-processes")
+"""Tests that start Spark in processes of their own need not wait for those of this one."""
+CLUSTER = ["--master", "local-cluster[2,1,1024]", "--handover", "200"]
+EXPECTED = {"distinct": 5973, "generated": 11733, "depth": 18, "complete": True, "verdict": "holds"}
+
+
+def told(text: str) -> dict[str, Any]:
+    found = json.loads(text)
+    return {name: found[name] for name in EXPECTED}
+
+
+@contextmanager
+def started(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a search in a process of its own, and leave nothing of it behind."""
+    with start(*COMMAND, *CLUSTER, "--checkpoint", str(folder), *options) as process:
+        try:
+            yield process
+        finally:
+            for child in psutil.Process(process.pid).children(recursive=True) if process.poll() is None else ():
+                child.kill()
+            process.kill()
+
+
+def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> None:
+    """Wait until a search has finished a level on Spark."""
+    until = time.monotonic() + 900
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            if json.loads((folder / "spark.json").read_text())["manifest"]["level"] >= level:
+                return
+        except (OSError, ValueError):
+            pass
+        time.sleep(0.02)
+    pytest.fail(
+        f"level {level} was never reached: {process.stderr.read() if process.stderr and process.poll() is not None else ''}"
+    )
+
+
+def is_executor(process: psutil.Process) -> bool:
+    """Say whether a process is an executor of Spark; one that is ending is none."""
+    try:
+        return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+@APART
+def test_real_executors_find_the_same_and_one_that_dies_costs_no_state(tmp_path: Path) -> None:
+    with started(tmp_path / "kept") as process:
+        wait_for_level(tmp_path / "kept", 9, process)
+        executors = [child for child in psutil.Process(process.pid).children(recursive=True) if is_executor(child)]
+        assert len(executors) >= 2
+        executors[0].kill()
+        out, err = process.communicate(timeout=400)
+        assert process.returncode == 0, err
+    assert told(out) == EXPECTED
+
+
+@APART
+def test_a_driver_that_was_killed_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    with started(folder) as process:
+        wait_for_level(folder, 9, process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with start(*COMMAND, "--master", "local[2]", "--checkpoint", str(folder), "--resume") as again:
+        out, err = again.communicate(timeout=400)
+    assert again.returncode == 0, err
+    assert told(out) == EXPECTED
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, context: SparkContext) -> Path:
+    """A checkpoint of a search that was stopped at level 10."""
+    folder = tmp_path_factory.mktemp("spark") / "kept"
+    explored(context, "kip320", {"replicas": 2}, partitions=4, max_depth=10, checkpoint=str(folder))
+    return folder
+
+
+def resumed(context: SparkContext, folder: Path, **values: int) -> Result:
+    return explored(context, "kip320", {"replicas": 2, **values}, checkpoint=str(folder), resume=True)
+
+
+def test_a_search_goes_on_where_a_limit_stopped_it(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    found = resumed(context, tmp_path / "kept")
+    assert (found.distinct, found.generated, found.depth) == (5973, 11733, 18)
+
+
+def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    for times in range(1, 10):
+        found = explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, budget=0)
+        if found.complete:
+            break
+        assert (found.depth, found.kept) == (10 + times, True)
+    assert (found.complete, found.distinct, found.generated, found.depth) == (True, 5973, 11733, 18)
+
+
+def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.explorers.spark.exchange import Exchange
+
+    run = Exchange.run
+
+    def failing(exchange: Exchange, send: Any, receive: Any) -> list[bytes]:
+        if send.args[0].level == last:
+            raise RuntimeError("an executor has no room.")
+        return run(exchange, send, receive)
+
+    monkeypatch.setattr(Exchange, "run", failing)
+    last = 13
+    found = explored(context, "kip101", {"replicas": 2})
+    assert (found.complete, found.depth, str(found.verdict)) == (False, 13, "violated")
+    assert found.why_stopped.startswith("a Spark job failed at level 13: ")
+    assert found.why_stopped.endswith("With --checkpoint DIR what was searched before it would be kept")
+    last = 10
+    with pytest.raises(UsageError, match=r"a Spark job failed at level 10: .*With --checkpoint DIR what was searched"):
+        explored(context, "kip101", {"replicas": 2})
+
+
+@pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])
+def test_a_damaged_block_is_refused_by_its_name(
+    context: SparkContext, stopped: Path, tmp_path: Path, name: str
+) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    path = tmp_path / "kept" / name
+    text = bytearray(path.read_bytes())
+    text[-20] ^= 1
+    path.write_bytes(text)
+    with pytest.raises(
+        ValueError, match=name.replace(".", r"\.") + r": this block of the checkpoint is damaged\. Start afresh"
+    ):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_missing_block_is_refused_by_its_name(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "level-0010" / "00002.block").unlink()
+    with pytest.raises(ValueError, match=r"level-0010/00002\.block: this file of the checkpoint is missing"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_damaged_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "spark.json").write_text('{"format": 2, "question"')
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_manifest_of_another_format_is_refused_by_name(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    (tmp_path / "kept" / "spark.json").write_text('{"format": 1, "manifest": {}}')
+    with pytest.raises(ValueError, match="the checkpoint has format 1, and this version of Fencepost reads format 2"):
+        resumed(context, tmp_path / "kept")
+
+
+EDITS = {
+    "no partitions": {"partitions": 0},
+    "another partition": {"partitions": 5},
+    "a level later": {"level": 11},
+    "a base before the first level": {"base": 0},
+    "fewer levels": {"levels": [1, 2]},
+    "levels that are a word": {"levels": "many"},
+    "no actions": {"fired": []},
+    "a negative count": {"deadlocks": -1},
+    "a deadlock nowhere": {"deadlock": [1, 99, 0], "deadlocks": 1},
+    "a finding of no property": {"found": {"nothing": [1, 0, 0]}},
+    "no blocks": {"blocks": []},
+    "seconds that are a word": {"seconds": "soon"},
+    "a part that nobody knows": {"bogus": 1},
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(
+    name: str, context: SparkContext, stopped: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    file = tmp_path / "kept" / "spark.json"
+    manifest = json.loads(file.read_text())
+    manifest["manifest"].update(EDITS[name])
+    file.write_text(json.dumps(manifest))
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+    del manifest["sum"]
+    file.write_bytes(sealed.sealed(manifest))
+    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_a_block_in_the_place_of_another_one_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    shutil.copy(tmp_path / "kept/level-0009/00000.block", tmp_path / "kept/level-0010/00000.block")
+    with pytest.raises(ValueError, match=r"level-0010/00000\.block: this block of the checkpoint is damaged"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_blocks_stay_in_the_folder_of_the_checkpoint(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    shutil.move(tmp_path / "kept/level-0010", tmp_path / "elsewhere")
+    (tmp_path / "kept/level-0010").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="level-0010 is a symbolic link"):
+        resumed(context, tmp_path / "kept")
+
+
+def test_only_blocks_of_the_level_that_was_cut_short_are_removed(
+    context: SparkContext, stopped: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(stopped, tmp_path / "kept")
+    mine = [
+        tmp_path / "kept" / name
+        for name in ("level-0011/notes.txt", "level-0012/00000.block", "level-0011/old/00000.block")
+    ]
+    for file in mine:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("mine")
+    (tmp_path / "kept/level-0011/00000.block").write_text("cut short")
+    explored(context, "kip320", {"replicas": 2}, checkpoint=str(tmp_path / "kept"), resume=True, max_depth=10)
+    assert [file.read_text() for file in mine] == ["mine"] * 3
+    assert not (tmp_path / "kept/level-0011/00000.block").exists()
+
+
+def test_a_checkpoint_serves_no_other_question(context: SparkContext, stopped: Path) -> None:
+    with pytest.raises(ValueError, match="is of another search: "):
+        resumed(context, stopped, log_size=3)
+
+
+def test_a_checkpoint_is_not_overwritten_by_a_new_search(context: SparkContext, stopped: Path) -> None:
+    with pytest.raises(ValueError, match="keeps the checkpoint of a search: write --resume"):
+        explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

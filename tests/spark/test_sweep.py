@@ -1,0 +1,545 @@
+"""Sweeps: the walks of `simulate`, the same on any cluster, kept in Parquet and gone on with."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import tempfile
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
+
+import fencepost.api as f
+from fencepost.api.calls.grids import axes_of, settings_of
+from fencepost.cli.views.sweep_page import maps_of, page
+from fencepost.explorers import sealed
+from fencepost.explorers.spark import session
+from fencepost.explorers.spark import sweep as sweeping
+from fencepost.explorers.spark.frontier import Point, smallest_unsafe
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.spark.session import Cluster, first_cause, kept_aside, look_for_java, spark
+from fencepost.explorers.spark.summary import summarise
+from fencepost.explorers.spark.walking import Sweep, cell_of, walker_of
+from fencepost.explorers.walk.sample import Plan, sample
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.written import HEAD
+from tests.spark.sparks import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fencepost.explorers.walk.sample import Sample
+    from pyspark.sql import SparkSession
+
+pytestmark = marks("spark-sweep")
+DEPTH, WALKS = 60, 2500
+GRID = ("replicas=2,3", "max_leader_epoch=1,2")
+
+
+@pytest.fixture(scope="module")
+def sql() -> Iterator[SparkSession]:
+    with spark(Cluster("local[2]")) as context:
+        from pyspark.sql import SparkSession
+
+        yield SparkSession(context)
+
+
+def plan(**changed: Any) -> Sweep:
+    machine = protocol("kip279").machine
+    origins = [
+        (cell_of(setting.shown), Origin("kip279", "", tuple(setting.values.items()), (), normalize=True))
+        for setting in settings_of(machine, machine.set_constants({}), axes_of(machine, GRID))
+    ]
+    return Sweep(tuple(origins), **{"seed": 3, "depth": DEPTH, "weights": (), **changed})
+
+
+def verdicts(sql: SparkSession, folder: str) -> list[Any]:
+    """Return every row but for its seconds, in order."""
+    rows = sweeping.rows_of(sql, folder)
+    assert rows is not None
+    return sorted(tuple(str(value) for value in row) for row in rows.drop("seconds").collect())
+
+
+def violated(found: Sample) -> dict[str, Any]:
+    """Return what `simulate` tells of each property that is violated: how many walks, the length of the shortest, and its number."""
+    bad = [item for item in found.properties if item.result.verdict == "violated"]
+    return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
+
+
+@pytest.fixture(scope="module")
+def swept(sql: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("sweep") / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    assert sweeping.run(sql, plan(), WALKS, folder).complete
+    return folder
+
+
+def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> None:
+    rows = sweeping.rows_of(sql, swept)
+    assert rows is not None
+    summary = summarise(sql, rows)
+    assert len(summary.cells) == 4
+    for cell, origin in plan().origins:
+        one = sample(walker_of(origin), Plan(seed=3, walks=WALKS, depth=DEPTH, workers=1))
+        found = next(item for item in summary.cells if item.cell == cell)
+        assert (found.walks, found.steps, found.stuck) == (one.walks, one.steps, one.stuck)
+        assert found.fired == tuple(one.fired.values())
+        assert found.distinct == pytest.approx(one.distinct, rel=0.25)
+        told = {item.property: (item.walks, item.length, item.walk) for item in summary.violations_of(cell)}
+        assert told == violated(one)
+
+
+STAIRS = '''"""Stairs that are climbed until somebody rests."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    """How many steps the stairs have."""
+
+    top = bound(3, low=1, high=9, meaning="steps")
+
+
+class State(Record):
+    """How far up one is, and whether one rests."""
+
+    at: Annotated[int, Range(0, C.top)]
+    resting: bool
+
+
+@action()
+def initial(s, c):
+    """One is at the bottom."""
+
+
+@action()
+def climb(s, c):
+    """One climbs a step."""
+    require(not s.resting)
+    require(s.at < c.top)
+    s.at += 1
+
+
+@action()
+def rest(s, c):
+    """One rests for good."""
+    require(not s.resting)
+    s.resting = True
+
+
+@always
+def is_low(s, c):
+    """One stays at the bottom."""
+    return s.at < 1
+
+
+@always
+def is_lower_than_the_top(s, c):
+    """One stays below the top."""
+    return s.at < c.top
+
+
+MACHINE = Machine("stairs", "stairs are climbed", State, C, initial, (climb, rest))
+PROPERTIES = (is_low, is_lower_than_the_top)
+'''
+
+
+def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
+    """Walks that violate one property go on, and some violate the next: `simulate` tells both."""
+    folder, origin = str(tmp_path / "walks"), Origin("stairs", STAIRS, (), (), normalize=True)
+    one = Sweep((("{}", origin),), 3, DEPTH, ())
+    sweeping.prepare(folder, one, resume=False)
+    sweeping.run(sql, one, WALKS, folder)
+    rows = sweeping.rows_of(sql, folder)
+    assert rows is not None
+    several = 0
+    for row in rows.select("verdict", "property", "length", "violations").collect():
+        found = {item["property"]: item["length"] for item in row["violations"]}
+        assert (row["verdict"] == "violated") == bool(found)
+        assert (row["property"], row["length"]) in (found.items() or {("", 0)})
+        assert row["length"] == min(found.values(), default=0)
+        several += len(found) > 1
+    assert several
+    summary = summarise(sql, rows)
+    told = {item.property: (item.walks, item.length, item.walk) for item in summary.violations}
+    assert told == violated(sample(walker_of(origin), Plan(seed=3, walks=WALKS, depth=DEPTH, workers=1)))
+    assert told["is-low"][0] > told["is-lower-than-the-top"][0] > 0
+    assert [item.violated for item in summary.cells] == [rows.where("verdict = 'violated'").count()]
+    for name, (walks, length, walk) in told.items():
+        alike = [item for item in summary.signatures if item.property == name]
+        assert sum(item.walks for item in alike) == walks
+        assert min((item.length, item.walk) for item in alike) == (length, walk)
+
+
+def test_verdict_rows_do_not_depend_on_partitions_or_rounds(
+    sql: SparkSession, swept: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "FIRST_ROUND", 1)
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    sweeping.run(sql, plan(), WALKS, folder)
+    assert verdicts(sql, folder) == verdicts(sql, swept)
+
+
+def test_a_sweep_goes_on_without_walking_twice(sql: SparkSession, swept: str, tmp_path: Path) -> None:
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, plan(), resume=False)
+    early = sweeping.run(sql, plan(), WALKS, folder, budget=0.001)
+    assert not early.complete
+    assert "budget" in early.why_stopped
+    sweeping.prepare(folder, plan(), resume=True)
+    rest = sweeping.run(sql, plan(), WALKS, folder)
+    assert rest.complete
+    assert rest.found_done == early.done > 0
+    assert early.walks + rest.walks == 4 * WALKS
+    assert verdicts(sql, folder) == verdicts(sql, swept)
+
+
+def test_a_sweep_is_resumed_with_more_walks_than_before_and_none_counts_twice(
+    sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks have 50 walks: of 70 walks the second block keeps 20."""
+    monkeypatch.setattr(sweeping, "BLOCK_STEPS", 50 * DEPTH)
+    one, folders = replace(plan(), origins=plan().origins[:1]), [str(tmp_path / name) for name in ("grown", "fresh")]
+    walked = []
+    for walks in (70, 100, 160, 120):
+        sweeping.prepare(folders[0], one, resume=bool(walked))
+        walked.append(sweeping.run(sql, one, walks, folders[0]))
+    assert [item.walks for item in walked] == [70, 30, 60, 0]
+    assert [(item.found_done, item.done, item.complete) for item in walked] == [
+        (0, 2, True),
+        (1, 2, True),
+        (2, 4, True),
+        (3, 3, True),
+    ]
+    sweeping.prepare(folders[1], one, resume=False)
+    sweeping.run(sql, one, 160, folders[1])
+    assert verdicts(sql, folders[0]) == verdicts(sql, folders[1])
+    assert len(verdicts(sql, folders[0])) == 160
+
+
+def test_kept_walks_that_are_missing_or_there_twice_are_told(sql: SparkSession, tmp_path: Path) -> None:
+    one, folder = replace(plan(), origins=plan().origins[:1]), tmp_path / "walks"
+    sweeping.prepare(str(folder), one, resume=False)
+    sweeping.run(sql, one, 20, str(folder))
+    file = next((folder / "walks.parquet").glob("*.parquet"))
+    shutil.copy(file, file.with_name(f"again-{file.name}"))
+    with pytest.raises(UsageError, match=r"are missing in the middle or there twice .*: name another folder"):
+        sweeping.run(sql, one, 30, str(folder))
+
+
+@pytest.mark.parametrize("changed", [{"seed": 4}, {"depth": 61}, {"weights": (("follower-truncates", 2),)}])
+def test_walks_of_another_sweep_are_not_added_to(swept: str, changed: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=rf"has {next(iter(changed))} .* ask for the same, or name another folder"):
+        sweeping.prepare(swept, plan(**changed), resume=True)
+
+
+def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> None:
+    folder = tmp_path / "walks"
+    shutil.copytree(swept, folder)
+    kept = json.loads((folder / "sweep.json").read_text())
+    kept["models"] = dict.fromkeys(kept["models"], "another")
+    (folder / "sweep.json").write_text(json.dumps(kept))
+    with pytest.raises(UsageError, match=r"no readable sweep\.json"):
+        sweeping.prepare(str(folder), plan(), resume=True)
+    del kept["sum"]
+    (folder / "sweep.json").write_bytes(sealed.sealed(kept))
+    with pytest.raises(UsageError, match="are of another model than now"):
+        sweeping.prepare(str(folder), plan(), resume=True)
+
+
+BEGINS = '''"""Counts by two."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    n = bound(1, low=0, high=9, meaning="n")
+
+class State(Record):
+    b: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    """Zero."""
+    s.b = 0
+
+@action()
+def go(s, c):
+    """Count."""
+    require(s.b < 2)
+    s.b += 2
+
+@always
+def one(s, c):
+    """Never one."""
+    return s.b != 1
+
+@always
+def two(s, c):
+    """Never two."""
+    return s.b != 2
+
+PROPERTIES = (one, two)
+MACHINE = Machine("m", "M.", State, C, initial, (go,))
+'''
+
+
+def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
+    sql: SparkSession, tmp_path: Path
+) -> None:
+    def of(text: str, *names: str) -> Sweep:
+        origin = Origin("m", text, (("n", 1),), names, normalize=True)
+        return Sweep(((cell_of({"n": 1}), origin),), 0, 5, ())
+
+    folder = str(tmp_path / "walks")
+    sweeping.prepare(folder, of(BEGINS, "one"), resume=False)
+    sweeping.run(sql, of(BEGINS, "one"), 20, folder)
+    sweeping.prepare(folder, of(BEGINS, "one"), resume=True)
+    for other in (("two",), ("one", "two"), ()):
+        with pytest.raises(
+            UsageError, match=r"has properties \['one'\], and \[.*'two'\] was asked for: ask for the same"
+        ):
+            sweeping.prepare(folder, of(BEGINS, *other), resume=True)
+    with pytest.raises(UsageError, match="are of another model than now"):
+        sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no readable"),
+        ("[" * 100_000, "no readable"),
+        ('{"format": 4, "question": [], "models": 1}', "no readable"),
+        (
+            '{"question": {"format": 1}, "models": {}}',
+            "the sweep in .* has format 1, and this version of Fencepost reads format 4",
+        ),
+        (
+            '{"format": 3, "question": {}, "models": {}}',
+            "the sweep in .* has format 3, and this version of Fencepost reads format 4",
+        ),
+    ],
+)
+def test_a_sweep_that_was_written_by_anyone_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(text)
+    with pytest.raises(UsageError, match=says):
+        sweeping.prepare(str(tmp_path), plan(), resume=True)
+
+
+def test_a_sweep_that_could_not_start_is_begun_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    (tmp_path / "else").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+
+
+def test_a_file_of_the_users_own_is_no_sweep_that_could_not_start(tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text('{"mine": 1}')
+    with pytest.raises(UsageError, match=r"no readable sweep\.json|has format"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    assert (tmp_path / "sweep.json").read_text() == '{"mine": 1}'
+
+
+def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not empty: write --resume"):
+        sweeping.prepare(swept, plan(), resume=False)
+    (tmp_path / "other.txt").write_text("kept")
+    with pytest.raises(UsageError, match=r"no readable sweep\.json of a sweep in it"):
+        sweeping.prepare(str(tmp_path), plan(), resume=False)
+    with pytest.raises(UsageError, match="is a file: name a folder"):
+        sweeping.prepare(str(tmp_path / "other.txt"), plan(), resume=False)
+    with pytest.raises(UsageError, match=r"there is no sweep in .* to continue"):
+        sweeping.prepare(str(tmp_path / "new"), plan(), resume=True)
+
+
+SLOPE = """
+class State(Record):
+    height: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    \"\"\"At the foot.\"\"\"
+
+@action()
+def climb(s, c):
+    \"\"\"One step up.\"\"\"
+    require(s.height < c.n, bound=C.n)
+    s.height += 1
+
+@always
+def is_low(s, c) -> bool:
+    \"\"\"It is not high.\"\"\"
+    return s.height < 3
+
+@always
+def is_there(s, c) -> bool:
+    \"\"\"It is somewhere.\"\"\"
+    return s.height < 9
+
+PROPERTIES = (is_low, is_there)
+MACHINE = Machine("slope", "A slope.", State, C, initial, (climb,))
+"""
+
+
+@pytest.fixture
+def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model that goes wrong above 5, and the session of this module in the place of another one."""
+    monkeypatch.setattr(session, "spark", lambda _: nullcontext(sql.sparkContext))
+    (tmp_path / "slope.py").write_text(HEAD + SLOPE)
+    return str(tmp_path / "slope.py")
+
+
+def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope: str, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "grid": {"n": [2, 4, 7]},
+        "walks": 40,
+        "depth": 9,
+        "output": tmp_path / "walks",
+        "shrinks": False,
+    }
+    for resume in (False, True):
+        found = f.sweep(slope, **asked, resume=resume)
+        assert (str(found.verdict), found.complete) == ("violated", False)
+        assert [(str(cell.verdict), cell.walks, cell.shortest) for cell in found.cells] == [
+            ("not-found", 40, None),
+            ("violated", 40, 4),
+            ("violated", 40, 4),
+        ]
+        assert found.why_stopped.startswith("the model goes wrong: ")
+        assert found.why_stopped.endswith(
+            'State.height: 6 is out of its domain 0..5. This is walk 0 of cell {"n":7,"none":0,"three":3}'
+        )
+        assert "slope.py:" in found.why_stopped
+
+
+def test_walks_that_go_wrong_do_not_hide_why_a_sweep_ended_early(slope: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def early(*given: Any, **more: Any) -> Any:
+        made = run(*given, **more)
+        made.why_stopped = "the budget is used up"
+        return made
+
+    run = sweeping.run
+    monkeypatch.setattr(sweeping, "run", early)
+    found = f.sweep(slope, grid={"n": [2, 7]}, walks=40, depth=9, shrinks=False)
+    assert found.why_stopped.startswith("the budget is used up; the model goes wrong: ")
+
+
+def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(slope: str) -> None:
+    with pytest.raises(f.DomainError, match="6 is out of its domain") as error:
+        f.sweep(slope, grid={"n": [2, 7]}, only="is-there", walks=5, depth=9)
+    assert error.value.__notes__ == ['This is walk 0 of cell {"n":7,"none":0,"three":3}.']
+
+
+def test_a_job_that_fails_leaves_what_was_walked_before(
+    slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked = sweeping._round
+
+    def failing(*given: Any) -> None:
+        if rounds.pop():
+            raise UsageError("a Spark job failed: an executor has no room.")
+        walked(*given)
+
+    monkeypatch.setattr(sweeping, "_round", failing)
+    monkeypatch.setattr(sweeping, "FIRST_ROUND", 1)
+    monkeypatch.setattr(sweeping, "BLOCK_STEPS", 90)
+    rounds = [True, False]
+    found = f.sweep(slope, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
+    assert (str(found.verdict), found.complete) == ("violated", False)
+    assert found.why_stopped == "a Spark job failed: an executor has no room"
+    assert found.cells[0].walks == 20
+    rounds = [True]
+    with pytest.raises(UsageError, match="an executor has no room"):
+        f.sweep(slope, grid={"n": [4]}, walks=50, depth=9, shrinks=False)
+
+
+def test_the_frontier_has_the_unsafe_cells_with_no_unsafe_one_below() -> None:
+    unsafe = {(1, 0), (0, 2), (1, 2), (2, 0)}
+    points = {f"{x}{y}": Point((x, y), (x, y) in unsafe) for x in range(3) for y in range(3)}
+    assert smallest_unsafe(points) == ("02", "10")
+
+
+def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> None:
+    machine = protocol("kip320").machine
+    assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
+    for text, why in (
+        ("replicas", "write NAME=VALUE,VALUE"),
+        ("replicas=2,2", "has a value twice"),
+        ("lag=2", "has no constant 'lag'"),
+        ("replicas=99", "99"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            axes_of(machine, (text,))
+    with pytest.raises(UsageError, match="given replicas twice"):
+        axes_of(machine, ("replicas=2", "replicas=3"))
+
+
+def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
+    violations = [{"property": "strong-isr", "walks": 3, "length": 9, "walk": 1}] if verdict == "violated" else []
+    return {
+        "constants": constants, "verdict": verdict, "walks": 10, "violated": 3 if violations else 0, "distinct": 5,
+        "growth": [1, 5], "smallest_unsafe": smallest, "violations": violations,
+    }  # fmt: skip
+
+
+def test_the_page_has_a_map_with_the_frontier_framed() -> None:
+    data = {
+        "protocol": "kip279", "walks": 30, "depth": 9, "seed": 0, "complete": True, "why_stopped": "", "constants": {"log_size": 2},
+        "axes": {"replicas": [2, 3], "epochs": [1, 2]},
+        "cells": [cell("not-found", smallest=False, replicas=2, epochs=1), cell("not-found", smallest=False, replicas=2, epochs=2), cell("violated", smallest=True, replicas=3, epochs=1)],
+        "refused": [{"constants": {"replicas": 3, "epochs": 2}, "why": "it makes no sense"}],
+        "signatures": [{"property": "strong-isr", "actions": ["a", "b"], "walks": 3, "cells": 1, "length": 9}],
+    }  # fmt: skip
+    (found,) = maps_of(data)
+    kinds = [[square.kind for square in row.cells] for row in found.rows]
+    assert kinds == [["safe", "frontier"], ["safe", "refused"]]
+    text = page(data)
+    assert text.count('class="frontier"') == 1
+    assert "30%" in text
+    assert "it makes no sense" in text
+
+
+def test_the_reason_is_found_in_what_java_says() -> None:
+    said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
+    assert first_cause(said) == "Caused by: java.io.IOException: No space left."
+    assert first_cause("") == "it does not say why."
+
+
+def test_a_full_temporary_folder_is_told_before_java_is_started() -> None:
+    """Java could not say there that it has started: PySpark waits for that without end."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    tempfile.gettempdir()  # which tries to write
+    for most in (0, 100):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+        try:
+            with pytest.raises(UsageError, match=r"Spark needs room for temporary files: .* Make some, or set TMPDIR"):
+                kept_aside()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with kept_aside() as log:
+        assert (log.tell(), log.read()) == (0, "")
+
+
+def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(
+        UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"
+    ):
+        look_for_java()
+    (tmp_path / "bin").mkdir()
+    java = tmp_path / "bin" / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
+    java.chmod(0o755)
+    with pytest.raises(UsageError, match=r"is Java 11: install a newer one or set JAVA_HOME"):
+        look_for_java()

@@ -1,0 +1,216 @@
+"""`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what he began."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import threading
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any
+
+import fencepost.api as f
+import pytest
+from fencepost.api.calls.new import new
+from fencepost.explorers.verdict import Cause
+
+from tests.helpers.commands import data_of, fencepost, fixed
+from tests.helpers.places import MACHINES, ROOT
+from tests.helpers.written import HEAD
+from tests.machines import mailbox
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+MAILBOX = MACHINES / "mailbox.py"
+SMALL = {"clients": 1, "deduplicate": False}
+
+
+def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    new("lock")
+    found = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert found.attempted > 20
+    assert found.failed == 0
+
+
+def test_a_result_is_what_the_command_prints() -> None:
+    printed = data_of(
+        fencepost(
+            "check", str(MAILBOX), "--engine", "plain", "--set", "clients=1", "--without", "deduplicate", "--json"
+        )
+    )
+    returned = json.loads(json.dumps(f.check(MAILBOX, engine="plain", **SMALL).to_dict()))
+    assert fixed(returned) == fixed(printed)
+
+
+def test_a_machine_a_file_and_a_name_are_taken() -> None:
+    own = f.check(mailbox.MACHINE, mailbox.PROPERTIES, engine="plain", **SMALL)
+    assert own.protocol == mailbox.MACHINE.name
+    for file in (MAILBOX, str(MAILBOX)):
+        assert f.check(file, engine="plain", **SMALL).distinct == own.distinct
+    assert "kip320" in f.list_protocols().names
+
+
+def test_a_result_cannot_be_changed() -> None:
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    with pytest.raises(FrozenInstanceError):
+        found.distinct = 0  # type: ignore[misc]
+
+
+def test_a_trace_has_steps_states_and_pictures() -> None:
+    trace = f.check(MAILBOX, engine="plain", **SMALL).trace
+    assert trace is not None
+    assert len(trace.states) == trace.length == len(trace.steps) + 1
+    assert all(step.text.startswith(step.action) for step in trace.steps)
+    assert trace.states[0].fields.keys() == trace.states[-1].fields.keys()
+    assert "<svg" in trace._repr_html_()
+    assert trace.render("mermaid").startswith("sequenceDiagram")
+    assert trace.render("trace").startswith("format: 1\n")
+
+
+def test_what_a_notebook_shows_has_every_property_and_the_diagram() -> None:
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    page = found._repr_html_()
+    assert all(item.name in page for item in found.properties)
+    assert "<svg" in page
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_caller_that_cancels_gets_a_partial_result(engine: str) -> None:
+    found = f.check("kip320", replicas=2, engine=engine, cancel=lambda: True)
+    assert (found.verdict, found.complete, found.cause) == ("undetermined", False, Cause.CANCELLED)
+    assert "it was cancelled" in found.why_stopped
+
+
+def test_a_search_in_another_thread_is_cancelled_too() -> None:
+    enough, found = threading.Event(), []
+
+    def search() -> None:
+        found.append(f.check("kip320", engine="plain", progress=lambda _: enough.set(), cancel=enough.is_set))
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    thread.join(60)
+    assert [item.cause for item in found] == [Cause.CANCELLED]
+
+
+def test_rows_are_frames() -> None:
+    pytest.importorskip("pandas")
+    found = f.check(MAILBOX, engine="plain", **SMALL)
+    assert list(found.to_frame().index) == [item.name for item in found.properties]
+    assert found.trace is not None
+    assert len(found.trace.to_frame()) == found.trace.length
+
+
+STEPPED = """
+class State(Record):
+    step: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s, c):
+    \"\"\"Step 0.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"The next step.\"\"\"
+    s.step += 1
+
+@always
+def is_early(s, c) -> bool:
+    \"\"\"It is early.\"\"\"
+    return s.step < 2
+
+PROPERTIES = (is_early,)
+MACHINE = Machine("stepped", "It counts steps.", State, C, initial, (go,))
+"""
+
+
+def test_a_field_called_step_stands_beside_the_steps(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    found = f.check(*load(HEAD + STEPPED, tmp_path), engine="plain", stop_on_violation=True)
+    frame = found.traces["is-early"].to_frame()
+    assert list(frame.columns) == ["step", "step"]
+    assert frame.to_numpy().tolist() == [["", "0"], ["go", "1"], ["go", "2"]]
+
+
+def test_a_frame_may_have_no_rows() -> None:
+    pytest.importorskip("pandas")
+    checked = f.check(mailbox.MACHINE, (), engine="plain", **SMALL)
+    walked = f.simulate(mailbox.MACHINE, (), walks=1, shrinks=False, **SMALL)
+    matrix = f.AblateResult({}, "mailbox", {}, ("answered",), 1, 1, (), (), "it was cancelled", {})  # type: ignore[typeddict-item]
+    frames = [item.to_frame() for item in (checked, walked, matrix, f.FaultsResult({}, "mailbox", "answered", (), ()))]  # type: ignore[typeddict-item]
+    assert [len(item) for item in frames] == [0, 0, 0, 0]
+    assert [list(item.columns) for item in frames] == [
+        ["kind", "verdict", "length"],
+        ["kind", "verdict", "walks", "length"],
+        ["purpose", "condition", "states", "answered"],
+        ["least", "undetermined"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "error"),
+    [
+        ("kip32", {}, f.UsageError),
+        ("kip320", {"replica": 2}, f.UsageError),
+        ("kip320", {"engine": "fast"}, f.UsageError),
+        (mailbox.MACHINE, {}, f.UsageError),
+    ],
+)
+def test_errors_are_of_one_family_and_the_nearest_built_in_one(
+    what: object, given: dict[str, object], error: type
+) -> None:
+    with pytest.raises(error) as caught:
+        f.check(what, **given)  # type: ignore[arg-type]
+    assert isinstance(caught.value, f.FencepostError)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_the_package_is_light_until_something_is_asked() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, fencepost.api; assert not {'numpy', 'pandas', 'rich', 'click'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_everything_that_is_promised_is_there() -> None:
+    assert all(hasattr(f, name) for name in f.__all__)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"budget": "10s"}, "budget was given '10s': write a number of seconds, 0 or more."),
+        ({"grow": "20s"}, "grow was given '20s': write a number of seconds, 0 or more."),
+        ({"memory": "8G"}, "memory was given '8G': write a number of bytes, 0 or more."),
+        ({"workers": "2"}, "workers was given '2': write a whole number, 0 or more."),
+        ({"max_depth": -1}, "max_depth was given -1: write a whole number, 1 or more."),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_by_name(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(f.UsageError) as refused:
+        f.check("kip320", replicas=2, **wrong)
+    assert str(refused.value) == says
+
+
+def test_walks_are_a_number() -> None:
+    with pytest.raises(f.UsageError, match="walks was given '5': write a whole number, 1 or more"):
+        f.simulate("kip320", walks="5")  # type: ignore[arg-type]
+
+
+def test_one_name_of_a_property_needs_no_list() -> None:
+    assert [item.name for item in f.check("kip320", replicas=2, only="weak-isr").properties] == ["weak-isr"]
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda: f.check("kip320", engine="spark"), lambda: f.sweep("kip320", grid={"replicas": [2]})]
+)
+def test_without_spark_it_is_named_with_how_to_install_it(
+    ask: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(f.UsageError, match=r'Spark is not installed: run `pip install "fencepost\[spark\]"`'):
+        ask()

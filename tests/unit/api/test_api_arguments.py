@@ -1,0 +1,239 @@
+"""Arguments of the calls of the API: what cannot be meant is one message, and no name of a constant is taken for something else."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+import fencepost.api as f
+import numpy as np
+import pytest
+from fencepost.api.asking import arguments
+from fencepost.testing import checks
+
+from tests.helpers.written import HEAD
+from tests.machines import mailbox, shelf
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CALLS: tuple[Callable[..., Any], ...] = (
+    f.ablate, f.advise, f.audit, f.check, f.diff, f.faults, f.in_hand, f.list_protocols, f.prove, f.replay, f.replay_text, f.shrink,
+    f.simulate, f.sweep, checks.check,
+)  # fmt: skip
+CONSTANTS = """
+class C(Constants):
+    {name} = bound(2, low=1, high=4, meaning="how often it happens")
+
+class State(Record):
+    happened: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s, c):
+    \"\"\"Nothing has happened.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"It happens.\"\"\"
+    require(s.happened < c.{name}, bound=C.{name})
+    s.happened += 1
+
+@always
+def few(s, c) -> bool:
+    \"\"\"It does not happen for ever.\"\"\"
+    return s.happened < 9
+
+PROPERTIES = (few,)
+MACHINE = Machine("named", "Its constant is called as an argument is.", State, C, initial, (go,))
+"""
+
+
+@pytest.mark.parametrize("item", CALLS, ids=lambda item: item.__name__)
+def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value(item: Callable[..., Any]) -> None:
+    other = {"Any", "Severity", "Search", "Iterable[str] | Mapping[str, int]"}
+    for parameter in inspect.signature(item).parameters.values():
+        kind = str(parameter.annotation).removesuffix(" | None")
+        if kind in ("int", "float"):
+            assert parameter.name in arguments.LEAST
+        elif parameter.name != "what" and kind not in other:
+            assert kind in arguments._KINDS or kind in arguments._LISTS
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "message"),
+    [
+        (f.simulate, {"seed": 1.5}, "seed was given 1.5: write a whole number, 0 or more."),
+        (f.simulate, {"seed": True}, "seed was given True: write a whole number."),
+        (f.simulate, {"walks": 0}, "walks was given 0: write a whole number, 1 or more."),
+        (f.simulate, {"depth": 0}, "depth was given 0: write a whole number, 1 or more."),
+        (f.simulate, {"walks": None}, "walks was given None: write a whole number."),
+        (f.simulate, {"weights": {"put": 1.5}}, "weights was given {'put': 1.5}: write a dictionary of whole numbers by name."),
+        (f.check, {"constants": 3}, "constants was given 3: write a dictionary of constants by name."),
+        (f.check, {"constants": {3: 3}}, "constants was given {3: 3}: write a dictionary of constants by name."),
+        (f.check, {"only": 3}, "only was given 3: write a list of names."),
+        (f.check, {"only": [3]}, "only was given [3]: write a list of names."),
+        (f.check, {"properties": [3]}, "properties was given [3]: write a tuple of what @always, @step(...) and @sometimes return."),
+        (f.check, {"budget": "3"}, "budget was given '3': write a number of seconds, 0 or more."),
+        (f.check, {"budget": float("nan")}, "budget was given nan: write a number of seconds, 0 or more."),
+        (f.prove, {"timeout": float("inf")}, "timeout was given inf: write a number that is not infinite."),
+        (f.check, {"memory": float("inf")}, "memory was given inf: write a number that is not infinite."),
+        (f.check, {"compact": "no"}, "compact was given 'no': write True or False."),
+        (f.check, {"checkpoint": 3}, "checkpoint was given 3: write a path."),
+        (f.check, {"progress": 3}, "progress was given 3: write a function that takes events."),
+        (f.check, {"cancel": 3}, "cancel was given 3: write a function that returns true once it is enough."),
+        (f.check, {"cluster": 3}, "cluster was given 3: write Cluster(...), which fencepost.api has."),
+        (f.ablate, {"also": {"books": 3}}, "also was given {'books': 3}: write a dictionary of lists of values, by the name"),
+        (f.faults, {"prop": "x", "grid": {"books": "12"}}, "grid was given {'books': '12'}: write a dictionary of lists"),
+        (f.faults, {"prop": 3}, "prop was given 3: write text."),
+        (f.diff, {"a": 3}, "a was given 3: write text."),
+    ],
+)  # fmt: skip
+def test_an_argument_of_another_type_is_one_message(
+    call: Callable[..., Any], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(f.UsageError) as error:
+        call(shelf.MACHINE, **{"properties": shelf.PROPERTIES, **given})
+    assert str(error.value).startswith(message)
+
+
+def test_calls_without_a_machine_say_it_as_well() -> None:
+    with pytest.raises(f.UsageError, match="elr was given 1: write True or False"):
+        f.advise(3, elr=1)  # type: ignore[arg-type]
+    with pytest.raises(f.UsageError, match="within was given inf: write a number that is not infinite"):
+        f.audit("log", within=float("inf"))
+    with pytest.raises(f.UsageError, match="paths was given 3: write a path"):
+        f.audit(3)  # type: ignore[arg-type]
+    with pytest.raises(f.UsageError, match=r"shrink\(\) was given 3: write a counterexample"):
+        f.shrink(3)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    given = {"walks": 20, "seed": 3, "depth": 9, "budget": 60.0}
+    usual = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": 2}, **given)  # type: ignore[arg-type]
+    theirs = {name: np.float32(value) if isinstance(value, float) else np.int64(value) for name, value in given.items()}
+    found = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": np.int64(2)}, **theirs)
+    assert (found.fired, found.walks, found.steps) == (usual.fired, 20, usual.steps)
+    assert json.dumps(found.to_dict())
+
+
+def test_a_text_of_a_model_and_a_format_that_is_none_are_refused() -> None:
+    with pytest.raises(f.UsageError, match="this is 2 lines of text: write them to a file first"):
+        f.check("a\nb")
+    trace = f.check("kip101", replicas=2).trace
+    assert trace is not None
+    with pytest.raises(f.UsageError, match="there is no format 'jsn'"):
+        trace.render("jsn")
+
+
+def test_a_text_is_a_list_of_one_name_and_a_generator_is_a_list() -> None:
+    found = f.check(shelf.MACHINE, (item for item in shelf.PROPERTIES), only="visitors-see-books", engine="plain")
+    assert [item.name for item in found.properties] == ["visitors-see-books"]
+
+
+@pytest.mark.parametrize("name", ["workers", "budget", "memory", "compact", "version", "only", "cancel"])
+def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str, tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CONSTANTS.format(name=name), tmp_path)
+    value = {"compact": True, "version": "", "only": "few", "cancel": lambda: False, "memory": 1 << 40}.get(name, 3)
+    with pytest.raises(f.UsageError) as error:
+        f.check(machine, properties, engine="plain", **{name: value})  # type: ignore[arg-type]
+    assert str(error.value) == (
+        f"check() was given {name}=, an argument of its own, and protocol 'named' has a constant {name!r}: "
+        f"write constants={{{name!r}: VALUE}} for the constant, beside {name}= if that is meant too."
+    )
+    assert f.check(machine, properties, engine="plain", constants={name: 3}).distinct == 4
+    assert f.check(machine, properties, engine="plain", constants={name: 3}, **{name: value}).distinct == 4  # type: ignore[arg-type]
+    assert f.check(machine, properties, engine="plain").distinct == 3
+
+
+@pytest.mark.parametrize("call", [f.ablate, f.diff, f.prove, f.simulate], ids=lambda item: item.__name__)
+def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any], tmp_path: Path) -> None:
+    if call is f.prove:
+        pytest.importorskip("z3")
+    machine, properties = load(HEAD + CONSTANTS.format(name="workers"), tmp_path)
+    with pytest.raises(f.UsageError, match=f"{call.__name__}\\(\\) was given workers=, an argument of its own"):
+        call(machine, properties, workers=3)
+    with pytest.raises(f.UsageError, match="an argument of its own"):
+        f.faults(machine, properties, prop="few", workers=3)
+    assert f.in_hand(machine, properties, workers=3).plain.constants.values["workers"] == 3
+
+
+def test_constants_are_given_once() -> None:
+    all_of_them = shelf.MACHINE.set_constants({"books": 1})
+    assert f.check(shelf.MACHINE, shelf.PROPERTIES, engine="plain", constants=all_of_them).constants["books"] == 1
+    with pytest.raises(f.UsageError, match="constants= was given all constants, and books= beside them"):
+        f.check(shelf.MACHINE, shelf.PROPERTIES, constants=all_of_them, books=2)
+    with pytest.raises(
+        f.UsageError, match="constant 'books' was given 1 in constants= and 2 by name: write one of them"
+    ):
+        f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
+    with pytest.raises(
+        f.UsageError, match="constants= was given a record of C, which is not that of protocol 'mailbox'"
+    ):
+        f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
+
+
+def test_what_a_call_inside_of_another_is_given_is_its_own(tmp_path: Path) -> None:
+    machine, properties = load(HEAD + CONSTANTS.format(name="budget"), tmp_path)
+    seen = []
+
+    def look(_: f.Event) -> None:
+        seen.append(f.check(machine, properties, engine="plain").distinct)
+
+    f.check("kip320", engine="plain", replicas=2, max_leader_epoch=1, budget=60, progress=look)
+    assert set(seen) == {3}
+
+
+NAMED_PROPERTIES = """
+class State(Record):
+    lit: bool
+
+@action()
+def initial(s, c):
+    \"\"\"It is dark.\"\"\"
+
+@action()
+def light(s, c):
+    \"\"\"A light goes on.\"\"\"
+    require(not s.lit)
+    s.lit = True
+
+@always
+def states(s, c) -> bool:
+    \"\"\"It stays dark.\"\"\"
+    return not s.lit
+
+@always
+def purpose(s, c) -> bool:
+    \"\"\"It is lit or dark.\"\"\"
+    return s.lit or not s.lit
+
+@always
+def row(s, c) -> bool:
+    \"\"\"It is lit or dark.\"\"\"
+    return s.lit or not s.lit
+
+PROPERTIES = (states, purpose, row)
+MACHINE = Machine("named", "Its properties are called as columns are.", State, C, initial, (light,))
+"""
+
+
+def test_a_property_or_a_constant_that_is_called_as_a_column_has_its_own(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = f.ablate(*load(HEAD + NAMED_PROPERTIES, tmp_path)).to_frame()
+    assert list(frame.columns) == ["purpose", "condition", "states", "states", "purpose", "row"]
+    assert (frame.index.name, list(frame.index)) == ("row", ["light 1"])
+    assert frame.iloc[0].tolist() == ["same-states", "not s.lit", 2, 2, pandas.NA, pandas.NA]
+    setting = f.FaultsResult.of(
+        {
+            "protocol": "x",
+            "property": {"name": "y"},
+            "not_run": [],
+            "grid": [{"setting": {"least": 7}, "least": 1, "undetermined": False, "front": []}],
+        }
+    )  # type: ignore[typeddict-item, typeddict-unknown-key]
+    frame = setting.to_frame()
+    assert list(frame.columns) == ["least", "least", "undetermined"]
+    assert frame.iloc[0].tolist() == [7, 1, False]

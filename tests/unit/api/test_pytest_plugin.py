@@ -1,0 +1,278 @@
+"""The pytest plugin, in suites of its users."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+import pytest
+from _pytest.config import _iter_rewritable_modules
+from fencepost.counterexamples.replay import write
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
+from fencepost.testing import checks as testing
+from fencepost.testing.checks import Search, check
+from junitparser import JUnitXml
+
+from tests.helpers.traces import KIP101, lamps_trace
+from tests.machines import lamps, mailbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAIN = Search(engine="plain")
+SUITE = """
+import pytest
+from machines import mailbox
+
+def test_mailbox(fencepost):
+    result = fencepost.check(mailbox.MACHINE, mailbox.PROPERTIES, clients=1)
+    assert result.distinct == 50
+
+def test_careless(fencepost):
+    fencepost.check(mailbox.MACHINE, mailbox.PROPERTIES, clients=1, deduplicate=False)
+
+def test_careless_as_expected(fencepost):
+    fencepost.check("machines/mailbox.py", version="careless", clients=1, violated={"requests-run-once": 5})
+"""
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let suites inside be ordinary ones: not workers of this run."""
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a project with a machine and three tests."""
+    folder = pytester.mkdir("machines")
+    (folder / "__init__.py").touch()
+    (folder / "mailbox.py").write_text(inspect.getsource(mailbox))
+    pytester.makepyfile(test_it=SUITE)
+    pytester.syspathinsert()
+    return pytester
+
+
+def test_the_plugin_is_registered() -> None:
+    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost_pytest"]
+
+
+def test_pytest_takes_nothing_but_the_plugin_for_what_it_may_rewrite() -> None:
+    [found] = entry_points(group="pytest11", name="fencepost")
+    files = ["fencepost/__main__.py", "fencepost/api/__init__.py", f"{found.value}.py"]
+    assert list(_iter_rewritable_modules(files)) == [found.value]
+    assert list(_iter_rewritable_modules(files[:2])) == ["__main__", "api"]  # about which it would warn
+
+
+def test_loading_the_plugin_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import fencepost.testing.plugin; "
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.plugin"]
+
+
+def test_the_plugin_leaves_the_hook_for_exceptions_alone() -> None:
+    code = "import sys, fencepost.testing.plugin; print(sys.excepthook is sys.__excepthook__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_inprocess("--fencepost-engine", "plain", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*requests-run-once: violated where holds is expected",
+            "*  1  send client=0",
+            "requests-run-once is violated for client=0: 5 states",
+            "*= fencepost =*",
+            "test_it.py::test_careless: mailbox clients=1 *deduplicate=false: violated; * distinct states, depth * (plain, *)",
+            "test_it.py::test_careless_as_expected: mailbox clients=1 *: violated, as expected; *",
+            "test_it.py::test_mailbox: mailbox clients=1 *deduplicate=true: holds; * distinct states, depth *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
+
+
+def test_the_summary_and_the_reports_are_the_same_under_xdist(suite: pytest.Pytester) -> None:
+    file = suite.path / "report.xml"
+    result = suite.runpytest_subprocess("--fencepost-engine", "plain", "-n", "2", "--junitxml", str(file))
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*= fencepost =*", "test_it.py::test_careless: *", "test_it.py::test_mailbox: *"])
+    found = JUnitXml.fromfile(str(file))
+    assert (found.tests or sum(item.tests for item in found)) == 3
+    cases = {case.name: case for suites in found for case in suites}
+    told = {
+        name: {item.get("name"): item.get("value") for item in case._elem.iter("property")}
+        for name, case in cases.items()
+    }
+    assert told["test_mailbox"]["fencepost"].startswith("mailbox clients=1")
+    [failure] = cases["test_careless"].result
+    assert "requests-run-once is violated" in failure.text
+    assert cases["test_mailbox"].result == []
+
+
+def test_a_search_that_does_not_finish_fails_and_says_why(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_inprocess("--fencepost-engine", "plain", "--fencepost-budget", "0.0001ms", "-k", "mailbox")
+    result.assert_outcomes(failed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*requests-run-once is undetermined: the time budget of *"])
+
+
+def test_violations_are_written_into_a_folder_and_collected_from_there(suite: pytest.Pytester) -> None:
+    options = ("--fencepost-engine", "plain", "-p", "no:cacheprovider")
+    suite.runpytest_inprocess(*options, "--fencepost-trace-dir", "found").assert_outcomes(passed=2, failed=1)
+    [file] = (suite.path / "found").iterdir()
+    assert file.name == "test_it.py-test_careless.trace"
+    model = ("--fencepost-model", "machines/mailbox.py")
+    for how in (("found", "--fencepost-traces"), (str(file),)):
+        result = suite.runpytest_inprocess(*how, *model, "-v", "-p", "no:cacheprovider")
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(
+            ["found/test_it.py-test_careless.trace::replay PASSED*", "*a trace of 5 states, as it says"]
+        )
+    suite.runpytest_inprocess("found", "-p", "no:cacheprovider").assert_outcomes()
+    lacking = suite.runpytest_inprocess(str(file), "-p", "no:cacheprovider")
+    lacking.assert_outcomes(failed=1)
+    lacking.stdout.fnmatch_lines(["*A protocol of your own is found with --fencepost-model FILE.py."])
+
+
+def test_a_trace_file_that_does_not_replay_fails_with_its_line(pytester: pytest.Pytester) -> None:
+    (pytester.path / "bad.trace").write_text(KIP101.replace("leader-write leader=0\n", "leader-write leader=1\n", 1))
+    result = pytester.runpytest_inprocess("bad.trace")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*bad.trace:*: step 4, `leader-write leader=1`, cannot happen: the guard *"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_the_fixture_replays_files(pytester: pytest.Pytester) -> None:
+    (pytester.path / "good.trace").write_text(KIP101)
+    pytester.makepyfile(
+        """
+        def test_good(fencepost):
+            assert fencepost.replay("good.trace").path.length == 12
+
+        def test_missing(fencepost):
+            fencepost.replay("missing.trace")
+        """
+    )
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*missing.trace: there is no such file.*"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--fencepost-engine", "nativ"), "*there is no engine 'nativ'. Did you mean 'native'?*"),
+        (("--fencepost-budget", "soon"), "*--fencepost-budget was given 'soon', which is not a length of time*"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused_before_any_test(
+    options: tuple[str, ...], message: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile("def test_nothing():\n    pass\n")
+    result = pytester.runpytest_inprocess(*options)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_suites_without_checks_have_no_summary(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_nothing():\n    pass\n")
+    result = pytester.runpytest_inprocess()
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*= fencepost =*")
+
+
+def test_the_native_engine_finds_the_same(suite: pytest.Pytester) -> None:
+    result = suite.runpytest_subprocess("-k", "expected", "--fencepost-workers", "1")
+    result.assert_outcomes(passed=1, deselected=2)
+    result.stdout.fnmatch_lines(["*(native, *)"])
+
+
+def test_check_needs_no_pytest() -> None:
+    result = check(
+        lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=3
+    )
+    assert result.verdict == "violated"
+    with pytest.raises(
+        ExpectationError, match="some-lamp-is-dark: the shortest trace has 2 states where 3 are expected"
+    ):
+        check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated={"some-lamp-is-dark": 3, "lit-lamps-stay": 3})
+    with pytest.raises(ExpectationError, match="favourite-is-lit: holds where unreached is expected"):
+        check(
+            lamps.MACHINE,
+            lamps.PROPERTIES,
+            search=PLAIN,
+            violated=("some-lamp-is-dark", "lit-lamps-stay"),
+            unreached=("favourite-is-lit",),
+        )
+    with pytest.raises(UndeterminedError, match="favourite-is-lit is undetermined: "):
+        check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=Search("plain", max_states=5))
+
+
+def test_constants_are_numbers_booleans_and_words_and_protocols_have_names() -> None:
+    result = check("kip320", search=PLAIN, replicas=2, constants={"max_leader_epoch": 1})
+    assert (result.distinct, result.complete) == (957, True)
+    assert check(protocol("kip320"), search=PLAIN, replicas=2, max_leader_epoch=1).distinct == 957
+    with pytest.raises(UndeterminedError, match=r"truncation=kip-101 .*unclean_shutdown=never"):
+        check(
+            "replication",
+            search=Search("plain", max_states=3),
+            truncation="kip-101",
+            elr=False,
+            unclean_shutdown="never",
+        )
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "message"),
+    [
+        ((lamps.MACHINE,), {}, "check() was given machine 'lamps' alone: write check(MACHINE, PROPERTIES)."),
+        (("kip320", lamps.PROPERTIES), {}, "check() was given properties without a machine"),
+        ((3,), {}, "check() was given the int 3: write a machine, the name of a protocol, or the path of its file."),
+        (("kip320",), {"replicas": 9}, "constant 'replicas' was given 9, which is out of range"),
+        (("kip320",), {"replica": 2}, "protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'?"),
+        (
+            ("kip320",),
+            {"violated": ("weak-is",)},
+            "protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'?",
+        ),
+        (("kip320",), {"search": Search("fast")}, "there is no engine 'fast'."),
+        (("none.py",), {}, "there is no file none.py"),
+    ],
+)
+def test_what_does_not_exist_is_refused(what: tuple[object, ...], given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check(*what, **given)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("given", [{"violated": ("some-lamp-is-dark",)}, {"unreached": ("some-lamp-is-dark",)}])
+def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> None:
+    with pytest.raises(UsageError) as caught:
+        check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "something is expected of property 'some-lamp-is-dark', which is not asked: name it in only=. Asked are: favourite-is-lit."
+    )
+
+
+def test_an_interrupt_ends_the_run_and_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    def explore(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fencepost.explorers.plain.search", explore)
+    with pytest.raises(KeyboardInterrupt):
+        check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN)
+
+
+def test_a_replay_outside_pytest(tmp_path: Path) -> None:
+    write(tmp_path / "x.trace", lamps_trace())
+    (tmp_path / "lamps.py").write_text(inspect.getsource(lamps))
+    assert testing.replay(tmp_path / "x.trace", tmp_path / "lamps.py").path.length == 2

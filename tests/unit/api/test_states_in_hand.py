@@ -1,0 +1,159 @@
+"""States in hand: built by name, an action taken, why one is refused, what a property says."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.api import in_hand
+from fencepost.model.first import MACHINE, PROPERTIES, Kind, Phase
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.written import HEAD
+from tests.machines import comforts
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
+
+
+def test_a_state_is_built_by_name_and_reads_as_in_a_trace() -> None:
+    state = LOCK.state(holder=0, session={0: {"phase": "holding"}}, messages=[{"client": 1, "kind": Kind.ASK}])
+    assert (state.holder, state.session[0].phase, len(state.messages)) == (0, Phase.HOLDING, 1)
+    assert repr(state).splitlines() == [
+        "holder 0, messages {client=1,kind=ask}, crashes_left 1",
+        "session[0]: phase holding",
+        "session[1]: phase idle",
+    ]
+    assert state == LOCK.state(state)
+    assert state != LOCK.state(state, holder="none")
+    assert hash(state) == hash(LOCK.state(state))
+
+
+def test_a_state_in_hand_can_be_copied() -> None:
+    [state] = LOCK.initial()
+    for other in (copy.copy(state), copy.deepcopy(state), copy.deepcopy([state])[0]):
+        assert (other == state, repr(other), other is state) == (True, repr(state), False)
+    assert LOCK.take(copy.deepcopy(state), "client_asks", client=1) == LOCK.take(state, "client_asks", client=1)
+
+
+def test_an_action_leads_to_another_state_and_says_what_changed() -> None:
+    [start] = LOCK.initial()
+    asked = LOCK.take(start, "client_asks", client=1)
+    granted = LOCK.take(asked, "server-grants", m={"kind": "ask"})
+    assert start.changes_to(asked) == ["messages + {client=1,kind=ask}", "session[1].phase idle -> waiting"]
+    assert granted.holder == 1
+    assert LOCK.steps(asked) == [
+        "client-asks client=0",
+        "server-grants m={client=1,kind=ask}",
+        "client-crashes client=1",
+    ]
+    assert LOCK.take(asked, "server-grants", m=asked.messages._items[0]) == granted
+
+
+def test_what_refuses_an_action_is_named() -> None:
+    [start] = LOCK.initial()
+    assert (
+        LOCK.why_not(start, "client-releases", client=0)
+        == "`require(s.session[client].phase == Phase.HOLDING)` refuses"
+    )
+    assert LOCK.why_not(start, "client-asks", client=0) == ""
+    with pytest.raises(UsageError) as caught:
+        LOCK.take(start, "client-releases", client=0)
+    assert str(caught.value).startswith("client-releases client=0 cannot be taken here: `require(")
+
+
+def test_a_property_is_asked_about_one_state() -> None:
+    both = LOCK.state(session=[{"phase": "holding"}, {"phase": "holding"}])
+    assert not LOCK.holds(both, "one-holds")
+    assert not LOCK.holds(both, "the_server_knows")
+    assert LOCK.holds(LOCK.initial()[0], "one_holds")
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda _: LOCK.state(holdr=0), "record State has no field 'holdr'. Did you mean 'holder'?"),
+        (
+            lambda _: LOCK.state(session={0: {"phase": "busy"}}),
+            "Session.phase was given 'busy': write a number, or one of: idle",
+        ),
+        (lambda s: LOCK.take(s, "client-asks"), "action 'client-asks' was given no 'client': write client=..."),
+        (
+            lambda s: LOCK.take(s, "client-asks", clinet=0),
+            "action 'client-asks' has no parameter 'clinet'. Did you mean 'client'?",
+        ),
+        (
+            lambda s: LOCK.take(s, "server-grants", m={"kind": "ask"}),
+            "there is no message {'kind': 'ask'} in messages: name fields",
+        ),
+        (
+            lambda s: LOCK.take(s, "client-asks", client=2),
+            "parameter 'client' of action 'client-asks' was given 2, which is out of its domain: write a number from 0 to 1.",
+        ),
+        (
+            lambda s: LOCK.why_not(s, "client-asks", client=-1),
+            "parameter 'client' of action 'client-asks' was given -1",
+        ),
+        (lambda s: LOCK.take(s, "client-asks", client=0.5), "parameter 'client' was given 0.5: write a whole number."),
+        (
+            lambda s: LOCK.take(s, "server-grants", m=1),
+            "parameter 'm' was given 1: write a dictionary of fields of a message in flight.",
+        ),
+        (
+            lambda s: LOCK.take(s, "server-grants", m=s.session[0]),
+            "parameter 'm' was given Session(phase=0): write a dictionary of fields of a message in flight.",
+        ),
+        (
+            lambda s: LOCK.take(LOCK.take(s, "client-asks", client=0), "server-grants", m={"cleint": 0}),
+            "record Message has no field 'cleint'. Did you mean 'client'? Fields are: client, kind.",
+        ),
+        (lambda s: LOCK.take(s, "server-grants", m={0: 0}), "record Message has no field 0. Fields are: client, kind."),
+        (lambda _: LOCK.state(session={"first": {}}), "an index was given 'first': write a whole number."),
+        (lambda _: LOCK.state(holder=None), "State.holder was given None: write a whole number."),
+        (lambda _: LOCK.state(session=1), "an array was given 1: write a list, or a dictionary by index."),
+        (lambda _: LOCK.state(messages=1), "what is in flight was given 1: write a list of messages."),
+        (lambda _: LOCK.state(messages=["ask"]), "record Message was given 'ask': write a dictionary of its fields."),
+        (lambda s: LOCK.holds(s, "one-hold"), "protocol 'lock' has no property 'one-hold'. Did you mean 'one-holds'?"),
+        (lambda s: LOCK.holds(s, "who-waits-gets-it"), "property 'who-waits-gets-it' is about more than one state"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ask(LOCK.initial()[0])  # type: ignore[operator]
+    assert str(caught.value).startswith(says)
+
+
+KEYED = """
+class State(Record):
+    key: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s, c):
+    \"\"\"It has a key.\"\"\"
+    s.key = 2
+
+@action()
+def go(s, c):
+    \"\"\"It has another one.\"\"\"
+    s.key = 3
+
+PROPERTIES = ()
+MACHINE = Machine("keyed", "It has a key.", State, C, initial, (go,))
+"""
+
+
+def test_a_field_has_the_value_of_the_state_whatever_it_is_called(tmp_path: Path) -> None:
+    hand = in_hand(*load(HEAD + KEYED, tmp_path))
+    [start] = hand.initial()
+    assert (start.key, hand.take(start, "go").key) == (2, 3)
+
+
+def test_arrays_of_arrays_and_channels_are_filled_too() -> None:
+    hand = in_hand(comforts.MACHINE, comforts.PROPERTIES)
+    state = hand.state(table=[[0, 1], [2, 0]], channel={1: [{"number": 2, "sender": "none"}]}, ends=[1, 2])
+    assert (state.table[1][0], state.channel[1][0].number, len(state.channel[0])) == (2, 2, 0)
+    assert hand.take(state, "cuts", to=1) == hand.state(state, channel={1: []}, steps=1)

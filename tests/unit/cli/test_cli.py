@@ -1,0 +1,240 @@
+"""`fencepost check`, `replay` and `show`: what they print, in which words, and how they end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost, fixed
+from tests.helpers.places import MACHINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_json_of_a_check_has_the_keys_of_the_contract() -> None:
+    result = fencepost(*KIP320, "--json", "--quiet")
+    found = data_of(result)
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    assert found["format"] == 1
+    assert (found["protocol"], found["engine"], found["verdict"], found["complete"]) == (
+        "kip320",
+        "native",
+        "holds",
+        True,
+    )
+    assert found["constants"] == {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    assert (found["distinct"], found["generated"], found["depth"]) == (957, 1801, 15)
+    assert found["properties"][:2] == [
+        {"name": "weak-isr", "kind": "always", "verdict": "holds"},
+        {"name": "strong-isr", "kind": "always", "verdict": "holds"},
+    ]
+    assert found["actions"][-1]["name"] == "follower-fetch"
+    assert sum(item["fired"] for item in found["actions"]) == found["generated"] - 1
+    assert VARIABLE | {"why_stopped", "guards", "deadlocks", "levels"} < found.keys()
+
+
+@pytest.mark.parametrize("protocol", ["kip320", "kip101"])
+def test_results_are_the_same_with_any_number_of_workers(protocol: str) -> None:
+    found = [
+        data_of(fencepost("check", protocol, "--set", "replicas=2", "--json", "--workers", str(workers)))
+        for workers in (1, 2, 4, 2)
+    ]
+    assert [item["workers"] for item in found] == [1, 2, 4, 2]
+    assert len({json.dumps(fixed(item)) for item in found}) == 1
+
+
+@pytest.mark.parametrize("module", ["fencepost", "fencepost.cli"])
+def test_the_command_is_a_module_too(module: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", module, "chek"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("fencepost: There is no command 'chek'.")
+
+
+def test_engines_agree() -> None:
+    native, plain = (data_of(fencepost(*KIP320, "--json", "--engine", engine)) for engine in ("native", "plain"))
+    for key in ("verdict", "distinct", "generated", "depth", "actions", "guards", "levels", "deadlocks"):
+        assert native[key] == plain[key]
+
+
+def test_a_switch_is_a_bool_in_json() -> None:
+    machine = str(MACHINES / "mailbox.py")
+    found = data_of(
+        fencepost("check", machine, "--without", "deduplicate", "--json", "--engine", "plain", "--max-depth", "2")
+    )
+    assert found["constants"]["deduplicate"] is False
+    assert found["constants"]["resend"] == "always"
+
+
+def test_a_violation_ends_with_status_1_and_its_trace_replays(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    result = fencepost(*KIP101, "--trace", str(file), "--json")
+    weak, strong = data_of(result)["properties"][:2]
+    assert result.exit_code == 1
+    assert (weak["verdict"], weak["length"], weak["trace"]) == ("violated", 12, str(file))
+    assert (strong["verdict"], strong["length"], strong["trace"]) == ("violated", 12, None)
+    assert len(weak["steps"]) == 11
+    assert f"`fencepost replay {file}` replays it" in result.stderr
+    replayed = fencepost("replay", str(file))
+    assert replayed.stdout == f"{file}: kip101: weak-isr is violated: a trace of 12 states, as it says\n"
+    assert replayed.exit_code == 0
+    before = file.read_text()
+    assert fencepost("replay", "--rewrite", str(file)).exit_code == 0
+    assert file.read_text() == before
+    shown = fencepost("show", str(file), "--format", "text")
+    assert " 11  become-follower-and-truncate leader=0 follower=1 epoch=2" in shown.stdout
+    assert shown.exit_code == 0
+
+
+def test_no_trace_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    result = fencepost(*KIP320, "--trace", str(file))
+    assert result.exit_code == 0
+    assert f"nothing is violated: {file} was not written\n" in result.stderr
+    assert not file.exists()
+
+
+def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
+    page = fencepost(*KIP101, "--coverage").stdout
+    assert page.startswith("kip101  violated\nKIP-101: ")
+    for text in (
+        "weak-isr                   always     violated: shortest trace 12 states\n  Whoever presumes to lead",
+        "follower-truncates         sometimes  reached: shortest trace 6 states\n",
+        "always: must be so in every reachable state; sometimes: a witness, which some reachable state or\nstep must show.\n",
+        "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",
+        "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
+        "search          complete: every reachable state was visited\n",
+        "states          9,045 distinct, 21,447 generated, depth 18\n",
+        "  552  controller-elect-leader\n",
+        " 15,736  s.next_leader_epoch <= c.max_leader_epoch\n",
+        "weak-isr is violated: the shortest trace has 12 states\n",
+        "strong-isr is violated for leader=0, member=1, offset=0: by the same steps as weak-isr\n",
+    ):
+        assert text in page
+    assert not [line for line in page.splitlines() if line != line.rstrip()]
+
+
+def test_only_the_shortest_of_several_traces_is_printed_unless_all_are_asked_for(lights: str) -> None:
+    brief = fencepost("check", lights, "--set", "top=4", "--engine", "plain").stdout
+    assert "below-one is violated: the shortest trace has 2 states\n" in brief
+    assert brief.endswith(
+        "below-two is violated: the shortest trace has 3 states: "
+        f"`fencepost check {lights} --set top=4 --engine plain --property below-two` shows it\n"
+        "`--all-traces` prints all of them.\n"
+    )
+    for more in ("--all-traces", "--property below-one --property below-two"):
+        full = fencepost("check", lights, "--engine", "plain", *more.split()).stdout
+        assert "below-two is violated: the shortest trace has 3 states\n" in full
+
+
+def test_fingerprints_never_claim_more_than_they_can() -> None:
+    page = fencepost(*KIP320, "--compact").stdout
+    assert page.startswith("kip320  holds, up to fingerprint collisions (at most 2.5e-14)\n")
+    assert "leader-in-isr-or-none      always     holds, up to fingerprint collisions\n" in page
+    assert "search          complete: no state was left to visit\n" in page
+    assert "every reachable state was visited" not in page
+    compact, exact = (data_of(fencepost(*KIP320, "--json", *more)) for more in (["--compact"], []))
+    assert (compact["verdict"], compact["exact"], exact["exact"]) == ("holds", False, True)
+
+
+def test_what_a_machine_tells_readers_stands_under_the_verdict_and_in_json(lights: str) -> None:
+    page = fencepost("check", lights, "--engine", "plain").stdout
+    assert page.startswith("lights  violated\nit counts\nNote: The number ends at 3.\n")
+    assert data_of(fencepost("check", lights, "--engine", "plain", "--json"))["notes"] == ["The number ends at 3."]
+
+
+def test_an_expectation_that_is_not_met_is_said() -> None:
+    assert "\nExpected violated, found holds.\n" in fencepost(*KIP320, "--expect", "violated").stdout
+    result = fencepost(*KIP320, "--expect", "violated", "--json")
+    assert "kip320: expected violated, found holds\n" in result.stderr
+    assert (data_of(result)["expected"], data_of(result)["as_expected"]) == ({"verdict": "violated"}, False)
+    assert "Expected" not in fencepost(*KIP320, "--expect", "holds").stdout
+
+
+@pytest.fixture
+def lights(tmp_path: Path) -> str:
+    """Return the file of a machine that violates two properties one after the other, and has a note."""
+    file = tmp_path / "lights.py"
+    file.write_text(LIGHTS)
+    return str(file)
+
+
+LIGHTS = '''"""A counter."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    top = bound(3, low=1, high=9, meaning="the last number")
+
+class State(Record):
+    n: Annotated[int, Range(0, C.top)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+@action()
+def count(s: State, c: C) -> None:
+    """Count on."""
+    require(s.n < c.top)
+    s.n += 1
+
+@always
+def below_two(s: State, c: C) -> bool:
+    """The number stays below two."""
+    return s.n < 2
+
+@always
+def below_one(s: State, c: C) -> bool:
+    """The number stays below one."""
+    return s.n < 1
+
+MACHINE = Machine(
+    name="lights", sentence="it counts", state=State, constants=C, initial=initial, actions=(count,),
+    notes=lambda c: (f"The number ends at {c.top}.",),
+)
+PROPERTIES = (below_two, below_one)
+'''
+
+
+def test_dead_actions_are_always_named() -> None:
+    page = fencepost(*KIP320, "--set", "max_records=2", "--max-depth", "1").stdout
+    assert "never fired  controller-elect-leader, " in page
+
+
+def test_a_deadlock_is_shown_if_asked_for() -> None:
+    page = fencepost(*KIP320, "--deadlock").stdout
+    assert "no action is enabled: the shortest trace has " in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        ([*KIP320, "--expect", "holds"], 0),
+        ([*KIP320, "--expect", "violated"], 1),
+        ([*KIP101, "--expect", "violated"], 0),
+        ([*KIP101, "--expect", "holds"], 1),
+        ([*KIP101, "--expect", "holds", "--property", "leader-in-isr-or-none"], 0),
+        ([*KIP320, "--expect", "holds", "--max-depth", "5"], 3),
+        ([*KIP320, "--expect", "undetermined", "--max-depth", "5"], 0),
+        (["check", "kip320", "--set", "replicas=1", "--engine", "plain"], 3),
+        (["check", "kip320", "--set", "replicas=1", "--engine", "plain", "--expect", "unreached"], 0),
+        (["check", "kip101", "kip320", "--set", "replicas=2"], 1),
+    ],
+)
+def test_the_exit_status_says_whether_the_verdict_is_as_expected(arguments: list[str], status: int) -> None:
+    assert fencepost(*arguments).exit_code == status
+
+
+def test_several_protocols_give_a_list_of_runs() -> None:
+    found = data_of(fencepost("check", "kip101", "kip320", "--set", "replicas=2", "--json"))
+    assert [(item["protocol"], item["verdict"]) for item in found["runs"]] == [
+        ("kip101", "violated"),
+        ("kip320", "holds"),
+    ]

@@ -1,0 +1,439 @@
+"""`fencepost ablate` says of every guard what it is for, keeps finished rows, and shows the trace of every cell."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.kept import Kept
+from fencepost.explorers.evidence.ablation import Ablation
+from fencepost.explorers.interrupts import BY_KEYBOARD
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+from tests.helpers.written import HEAD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.rows import Row
+    from fencepost.explorers.verdict import Result
+
+PLANTED = str(MACHINES / "planted.py")
+pytestmark = pytest.mark.xdist_group("planted")
+
+
+def ablated(*more: str) -> dict[str, Any]:
+    return data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1", *more))
+
+
+def test_text_shows_every_row_with_its_purpose() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1")
+    assert found.exit_code == 0
+    assert "planted  15 rows" in found.stdout
+    assert re.search(
+        r"needed  5: .*\n  enter 1 .*s.door and guest <= s.sold\n +guests-have-tickets 2, nobody-walks", found.stdout
+    )
+    assert "Hall.openings: -1 is out of its domain 0..2" in found.stdout
+    assert "sell 2" in found.stdout.partition("not-exercised  1")[2]
+
+
+def test_json_has_a_cell_for_each_row_and_property() -> None:
+    data = ablated()
+    assert data["asked"] == [item["name"] for item in data["properties"] if item["kind"] != "sometimes"]
+    assert all(list(row["cells"]) == data["asked"] for row in data["rows"])
+    cell = next(row for row in data["rows"] if row["row"] == "enter 1a")["cells"]["nobody-walks-through-a-shut-door"]
+    assert (cell["verdict"], cell["length"], cell["steps"]) == ("violated", 3, ["sell", "enter guest=1"])
+
+
+def test_traces_of_all_cells_are_written_and_replay(tmp_path: Path) -> None:
+    data = ablated("--trace", str(tmp_path / "traces"))
+    files = sorted((tmp_path / "traces").iterdir())
+    assert [str(file) for file in files] == sorted(
+        cell["file"] for row in data["rows"] for cell in row["cells"].values() if "file" in cell
+    )
+    done = fencepost("replay", "--model", PLANTED, *map(str, files))
+    assert done.exit_code == 0, done.output
+    assert f"{len(files)} of {len(files)} traces replayed." in done.stdout
+
+
+def test_a_page_holds_every_trace_and_needs_nothing_else(tmp_path: Path) -> None:
+    data = ablated("--html", str(tmp_path / "matrix.html"))
+    text = (tmp_path / "matrix.html").read_text()
+    opened = set(re.findall(r'<td class="cell"><a [^>]*href="#(\S+?)"', text))
+    assert opened == set(re.findall(r'div class="trace" id="(\S+?)"', text))
+    assert len(opened) == sum("length" in cell for row in data["rows"] for cell in row["cells"].values())
+    assert not re.search(r"<link|src=|https?:", text)
+
+
+def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a signal end a matrix after so many rows."""
+    whole, begun = Ablation.explore, []
+
+    def cut(self: Ablation, row: Row) -> Outcome:
+        begun.append(row)
+        if len(begun) > after:
+            self.ask(BY_KEYBOARD)
+        return whole(self, row)
+
+    monkeypatch.setattr(Ablation, "explore", cut)
+
+
+def test_finished_rows_are_taken_from_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ("ablate", PLANTED, "--workers", "1", "--checkpoint", str(tmp_path))
+    with monkeypatch.context() as patch:
+        interrupt(4, patch)
+        fencepost(*asked)
+    kept = len(list(tmp_path.glob("*.json")))
+    again = fencepost(*asked, "--resume")
+    assert again.exit_code == 0
+    assert kept == 4
+    assert f"4 of 15 rows from the checkpoint in {tmp_path}" in again.stderr
+    assert "planted: 11 rows" in again.stderr
+    assert again.stdout == fencepost("ablate", PLANTED).stdout
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace('"purpose": "implied"', '"purpose": "needed"'),
+        lambda text: re.sub(', "sum": "[^"]*"', "", text),
+        lambda text: text[: len(text) // 2],
+        lambda _: "[]",
+    ],
+)
+def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
+    file = next(tmp_path.glob("enter-3*"))
+    file.write_text(change(file.read_text()))
+    again = fencepost(*asked, "--resume")
+    assert again.exit_code == 2
+    assert "the row 'enter 3' of the checkpoint is damaged" in again.stderr
+    assert fencepost(*asked[:-2]).exit_code == 0
+
+
+def test_rows_that_are_all_damaged_are_not_called_absent(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
+    for file in tmp_path.glob("*.json"):
+        file.write_text("{")
+    assert "the row 'enter-3' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+
+
+def test_a_row_in_the_place_of_another_one_is_refused(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
+    fencepost(*asked)
+    (tmp_path / "enter-3.json").replace(tmp_path / "enter-4.json")
+    assert "the row 'enter 4' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+
+
+def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path) -> None:
+    asked = ("ablate", PLANTED, "--guard", "enter 3", "--checkpoint", str(tmp_path))
+    empty = fencepost(*asked, "--resume")
+    assert empty.exit_code == 2
+    assert empty.stderr.startswith(
+        f"fencepost: there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path}, or "
+    )
+    fencepost(*asked)
+    other = fencepost(*asked, "--resume", "--set", "tickets=2")
+    assert other.exit_code == 2
+    assert (
+        f"there is no checkpoint in {tmp_path} for this question; what is there is an answer to another one"
+        in other.stderr
+    )
+    more = fencepost(*asked[:2], "--guard", "enter 4", *asked[4:], "--resume")
+    assert more.exit_code == 0
+    assert "0 of 1 row from the checkpoint" in more.stderr
+
+
+def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -> None:
+    kept = Kept(str(tmp_path), "a question", bool, resume=True)
+    assert kept.recall("a row") is None
+    kept.keep("a row", {"rows": {1: 0.1, 10: 2}})
+    assert kept.recall("a row") == {"rows": {"1": 0.1, "10": 2}}
+    assert Kept(str(tmp_path), "another one", bool, resume=True).recall("a row") is None
+
+
+def test_rows_with_long_names_are_kept_apart(tmp_path: Path) -> None:
+    kept = Kept(str(tmp_path), "a question", bool, resume=True)
+    setting = " ".join(f"n{number}=1" for number in range(100))
+    for value in "12":
+        assert kept.recall(f"{setting} last={value}") is None
+        kept.keep(f"{setting} last={value}", {"value": value})
+    assert [kept.recall(f"{setting} last={value}") for value in "12"] == [{"value": "1"}, {"value": "2"}]
+
+
+def test_single_rows_can_be_asked_for() -> None:
+    data = ablated("--guard", "enter 4", "--guard", "strict=off", "--guard", "seats=1", "--also", "seats=1")
+    assert [(row["row"], row["purpose"]) for row in data["rows"]] == [
+        ("enter 4", "needed"),
+        ("strict=off", "needed"),
+        ("seats=1", "nothing-broke"),
+    ]
+
+
+def test_settings_that_are_asked_for_are_shown_beside_single_guards() -> None:
+    data = ablated("--guard", "enter 4", "--also", "seats=1", "--also", "tickets=2")
+    assert [row["row"] for row in data["rows"]] == ["enter 4", "tickets=2", "seats=1"]
+
+
+def test_a_row_that_is_not_decided_gives_the_status_of_undetermined() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--guard", "sell 1", "--max-states", "5")
+    assert found.exit_code == 3
+    assert "undetermined  1" in found.stdout
+    assert "the limit of 5 states was reached" in found.stdout
+
+
+def test_a_property_that_the_whole_protocol_violates_is_said_to_say_nothing() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--guard", "enter 1b")
+    assert found.exit_code == 1
+    assert "guests-have-seats is violated by the whole protocol" in found.stdout
+    assert "guests-have-tickets 3" in found.stdout
+    assert "needed  1: without it another property is violated" in found.stdout
+
+
+def test_nothing_broke_speaks_of_other_properties_where_the_whole_protocol_violates_one() -> None:
+    row = ("ablate", PLANTED, "--quiet", "--guard", "switch-lamp 1")
+    assert "and no property is violated there" in " ".join(fencepost(*row).stdout.split())
+    assert "and no other property is violated there" in " ".join(fencepost(*row, "--without", "strict").stdout.split())
+
+
+def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--property", "guests-have-seats")
+    assert found.exit_code == 1
+    told = " ".join(found.stdout.split())
+    assert "violates every property that was asked, so there is none left to lose. Not run: 15 of 15 rows." in told
+    assert "undetermined" not in told
+
+
+def test_an_interrupted_matrix_is_undetermined_though_a_property_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt(3, monkeypatch)
+    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "--without", "strict")
+    assert found.exit_code == 3
+    assert "Partial: SIGINT was received. Not run: 12 of 15 rows." in found.stdout
+
+
+def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Ablation.explore_whole
+
+    def cut(self: Ablation) -> Result:
+        self.ask(BY_KEYBOARD)
+        return whole(self)
+
+    monkeypatch.setattr(Ablation, "explore_whole", cut)
+    found = fencepost("ablate", PLANTED, "--quiet")
+    assert found.exit_code == 3
+    told = " ".join(found.stdout.split())
+    assert "Partial: SIGINT was received while the whole protocol was searched. Not run: 15 of 15 rows." in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--resume"], "--resume was given without a checkpoint"),
+        (["--guard", "entre 1"], "has no guard 'entre 1'. Did you mean 'enter 1'?"),
+        (["--also", "seats"], "--also was given 'seats', which has no value"),
+        (["--property", "nothing"], "has no property 'nothing'"),
+        (
+            ["--property", "hall-is-full"],
+            "ablate was asked for 'hall-is-full' (sometimes): a guard is needed for what must hold",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("ablate", PLANTED, *arguments)
+    assert found.exit_code == 2
+    assert found.stderr.startswith("fencepost: ")
+    assert says in found.stderr
+
+
+WANDERER = str(MACHINES / "wanderer.py")
+
+
+def test_a_guard_that_protects_only_what_must_happen_in_the_end_is_told_apart() -> None:
+    found = data_of(fencepost("ablate", WANDERER, "--json", "--quiet", "--liveness"))
+    rows = {row["row"]: row for row in found["rows"]}
+    assert found["liveness"] == {"asked": ["comes-home"], "holding": ["comes-home"], "violated": []}
+    assert (rows["turn-back 1"]["purpose"], rows["turn-back 1"]["liveness"]) == ("liveness", ["comes-home"])
+    assert (rows["wavering=on"]["purpose"], rows["wavering=on"]["liveness"]) == ("liveness", ["comes-home"])
+    assert rows["walk 1"]["purpose"] == "bound"
+    assert "turn-back 1" not in found["suspicions"]["idle"]
+    without = data_of(fencepost("ablate", WANDERER, "--json", "--quiet"))
+    assert "turn-back 1" in without["suspicions"]["idle"]
+    assert next(row for row in without["rows"] if row["row"] == "turn-back 1")["purpose"] == "same-states"
+
+
+def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
+    options = ("--json", "--quiet", "--property", "comes-home")
+    found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
+    assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
+    assert "With --liveness what must happen in the end is asked too." in fencepost("ablate", WANDERER, *options).stderr
+
+
+def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
+    found = fencepost("ablate", PLANTED, "--liveness")
+    assert found.exit_code == 2
+    assert "has no leads-to properties" in found.stderr
+
+
+ALIKE = """
+class State(Record):
+    x: Annotated[int, Range(0, 2)]
+
+@action()
+def initial(s, c):
+    \"\"\"0.\"\"\"
+
+@action()
+def é(s, c):
+    \"\"\"Up.\"\"\"
+    require(s.x < 2)
+    s.x += 1
+
+@action()
+def ü(s, c):
+    \"\"\"Down.\"\"\"
+    require(s.x > 0)
+    s.x -= 1
+
+@action()
+def Up(s, c):
+    \"\"\"Up by 2.\"\"\"
+    require(s.x == 0)
+    s.x = 2
+
+@action()
+def up(s, c):
+    \"\"\"Up again.\"\"\"
+    require(s.x == 1)
+    s.x = 2
+
+@always
+def is_low(s, c) -> bool:
+    \"\"\"It is low.\"\"\"
+    return s.x < 3
+
+PROPERTIES = (is_low,)
+MACHINE = Machine("alike", "Names that are nearly alike.", State, C, initial, (é, ü, Up, up))
+"""
+
+
+def test_rows_whose_names_are_nearly_alike_are_kept_apart(tmp_path: Path) -> None:
+    file, folder = tmp_path / "alike.py", str(tmp_path / "rows")
+    file.write_text(HEAD + ALIKE, encoding="utf-8")
+    asked = ("ablate", str(file), "--json", "--quiet", "--checkpoint", folder)
+    first, again = data_of(fencepost(*asked)), fencepost(*asked, "--resume")
+    assert "4 of 4 rows from the checkpoint" in fencepost(*asked[:2], *asked[4:], "--resume").stderr
+    assert data_of(again)["rows"] == first["rows"]
+    assert [row["row"] for row in first["rows"]] == ["é 1", "ü 1", "Up 1", "up 1"]
+
+
+FAR = """
+class State(Record):
+    x: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    \"\"\"0.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"On to 3.\"\"\"
+    require(s.x < 3)
+    require(s.x < 5)
+    s.x += 1
+
+@always
+def is_in_sight(s, c) -> bool:
+    \"\"\"It is in sight.\"\"\"
+    return s.x < 6
+
+def begins(s, c):
+    return s.x == 0
+
+def arrives(s, c):
+    return 1 << (3 - s.x) == 1
+
+arrives_at_3 = leads_to("arrives-at-3", "It comes to 3.", when=begins, then=arrives, fair=(weak(go),))
+PROPERTIES = (is_in_sight, arrives_at_3)
+MACHINE = Machine("far", "It goes to 3.", State, C, initial, (go,))
+"""
+
+
+def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tmp_path: Path) -> None:
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR)
+    found = data_of(fencepost("ablate", str(file), "--json", "--quiet", "--liveness"))
+    rows = {row["row"]: row for row in found["rows"]}
+    assert list(rows) == ["go 1", "go 2"]
+    assert (rows["go 1"]["purpose"], rows["go 1"]["grown"]) == ("nothing-broke", True)
+    assert rows["go 1"]["why"] == (
+        "what must happen in the end was not judged: property 'arrives-at-3': negative shift count"
+    )
+    assert rows["go 2"]["purpose"] == "not-exercised"
+
+
+def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR.replace(", fair=(weak(go),)", ""))
+    found = fencepost("ablate", str(file), "--liveness")
+    assert found.exit_code == 1
+    assert "arrives-at-3 is violated by the whole protocol, so no row says anything of it." in found.stdout
+    short = fencepost("ablate", str(file), "--liveness", "--json", "--quiet")
+    assert data_of(short)["liveness"] == {"asked": ["arrives-at-3"], "holding": [], "violated": ["arrives-at-3"]}
+
+
+def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Path) -> None:
+    """Rows take hours where the machine is large: what goes wrong without them is told at once."""
+    file = tmp_path / "far.py"
+    file.write_text(HEAD + FAR.replace("3 - s.x", "2 - s.x"))
+    found = fencepost("ablate", str(file), "--liveness")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "property 'arrives-at-3': negative shift count" in found.stderr
+    assert "rows" not in found.stderr
+
+
+CLIMBER = '''"""A climber."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    camp = bound(2, low=1, high=3, meaning="where the climber rests")
+
+class State(Record):
+    height: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """At the foot."""
+
+@action()
+def climb(s: State, c: C) -> None:
+    """Climb on."""
+    require(s.height < c.camp)
+    s.height += 1
+
+@always
+def stays_low(s: State, c: C) -> bool:
+    """The climber stays below the top."""
+    return s.height < 4
+
+MACHINE = Machine("climber", "a climber", State, C, initial, (climb,))
+PROPERTIES = (stays_low,)
+'''
+
+
+def test_steps_that_leave_a_domain_without_a_guard_are_told(tmp_path: Path) -> None:
+    """What they would lead to, such as a height of 4, nobody knows."""
+    file = tmp_path / "climber.py"
+    file.write_text(CLIMBER)
+    told = " ".join(fencepost("ablate", str(file)).stdout.split())
+    assert "nothing-broke 1" in told
+    assert (
+        "4 states; steps that leave a domain go no further: climb: State.height: 4 is out of its domain 0..3; widen it to decide"
+        in told
+    )

@@ -1,0 +1,359 @@
+"""`check --junit`, `--sarif` and `--github`: what a build is told, in its own formats."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET  # what is read here was written here
+
+import pytest
+from fencepost.api.asking.targets import load_protocol
+from fencepost.cli.builds.github import ROOM, summary, workflow_commands
+from fencepost.cli.builds.junit import junit
+from fencepost.cli.builds.outcomes import End, Report, outcomes
+from fencepost.cli.builds.sarif import sarif
+from fencepost.cli.builds.write import Builds
+from fencepost.cli.commands import catalogue
+from fencepost.invariants import lineage
+from fencepost.invariants.catalogue import Profile, runs
+from fencepost.model.language.errors import UsageError
+from junitparser import Error, Failure, JUnitXml
+
+from tests.helpers.commands import KIP101, data_of, fencepost
+from tests.helpers.places import MACHINES
+from tests.helpers.written import HEAD
+
+pytest.importorskip(
+    "fencepost.explorers.native.search"
+)  # now: what is imported beside `pytester` is forgotten after it
+MAILBOX = MACHINES / "mailbox.py"
+LAMPS = MAILBOX.with_name("lamps.py")
+SMALL = ("--engine", "plain", "--quiet", "--set", "clients=1")
+BY_NAME = {item.name: item for item in runs()}
+
+
+def cases(file: Path) -> dict[str, list[Any]]:
+    """Return the results of the test cases in a JUnit file by name, as a standard parser reads them."""
+    found = JUnitXml.fromfile(str(file))
+    assert found.tests == sum(suite.tests for suite in found)
+    assert (found.failures, found.errors) == (
+        sum(suite.failures for suite in found),
+        sum(suite.errors for suite in found),
+    )
+    for suite in found:
+        kinds = [type(result) for case in suite for result in case.result]
+        assert (suite.tests, suite.failures, suite.errors) == (
+            len(list(suite)),
+            kinds.count(Failure),
+            kinds.count(Error),
+        )
+    return {case.name: list(case.result) for suite in found for case in suite}
+
+
+def elements(file: Path) -> dict[tuple[str, str], set[str]]:
+    """Return the attributes of every kind of element in a file, by the element that it stands in and its own name."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for parent in ET.parse(file).iter():  # noqa: S314 (our own file)
+        for child in parent:
+            found.setdefault((parent.tag, child.tag), set()).update(child.attrib)
+    return found
+
+
+def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def broken():
+            raise ValueError
+
+        def test_passes(record_testsuite_property):
+            record_testsuite_property("engine", "none")
+            print("said")
+
+        def test_fails():
+            assert False
+
+        def test_has_an_error(broken):
+            pass
+        """
+    )
+    pytester.runpytest_subprocess("--junitxml=own.xml", "-o", "junit_logging=all", "-p", "no:fencepost")
+    own = elements(pytester.path / "own.xml")
+    for name, args in (("failure", ("--without", "deduplicate")), ("error", ("--max-depth", "2"))):
+        fencepost("check", str(MAILBOX), *SMALL, *args, "--junit", str(tmp_path / f"{name}.xml"))
+        ours = elements(tmp_path / f"{name}.xml")
+        assert ("testcase", name) in ours
+        assert set(ours) <= set(own)
+        assert {place: names - own[place] for place, names in ours.items()} == {
+            place: {"type"} if place == ("testcase", name) else set() for place in ours
+        }
+
+
+def sarif_of(file: Path) -> dict[str, Any]:
+    """Return the one run of a SARIF file."""
+    data = json.loads(file.read_text())
+    assert data["version"] == "2.1.0"
+    [run] = data["runs"]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+    found: dict[str, Any] = run
+    return found
+
+
+def check(folder: Path, *args: str) -> tuple[int, dict[str, list[Any]], dict[str, Any]]:
+    """Run a check with both files; return its status and what they say."""
+    result = fencepost("check", *args, "--junit", str(folder / "j.xml"), "--sarif", str(folder / "s.sarif"))
+    return result.exit_code, cases(folder / "j.xml"), sarif_of(folder / "s.sarif")
+
+
+def test_a_violation_is_a_failure_with_its_steps(tmp_path: Path) -> None:
+    status, found, run = check(tmp_path, str(MAILBOX), *SMALL, "--without", "deduplicate")
+    assert status == 1
+    assert {name for name, result in found.items() if result} == {"requests-run-once"}
+    [failure] = found["requests-run-once"]
+    assert isinstance(failure, Failure)
+    assert (failure.type, failure.message) == (
+        "violated",
+        "requests-run-once is violated for client=0: the shortest trace has 5 states",
+    )
+    assert re.search(r"^1 send client=0\n2 serve .*\n3 send-again client=0$", failure.text, re.MULTILINE)
+    [result] = run["results"]
+    assert (result["ruleId"], result["kind"], result["level"]) == ("mailbox/requests-run-once", "fail", "error")
+    assert run["invocations"] == [{"executionSuccessful": True}]
+
+
+def test_the_location_is_the_line_of_the_property_and_the_flow_has_the_lines_of_the_actions(tmp_path: Path) -> None:
+    _, _, run = check(tmp_path, *KIP101[1:], "--quiet")
+    result = run["results"][0]
+    source = Path(lineage.__file__)
+    where = result["locations"][0]["physicalLocation"]
+    assert where["artifactLocation"]["uri"] in ("invariants/lineage.py", source.as_uri())
+    assert source.read_text().splitlines()[where["region"]["startLine"] - 1] == "def weak_isr(s: State, c: C) -> bool:"
+    [flow] = result["codeFlows"][0]["threadFlows"]
+    texts = [item["location"]["message"]["text"] for item in flow["locations"]]
+    assert texts[0].startswith("initial: ")
+    assert texts[1] == "1 controller-elect-leader leader=0"
+    assert [item["executionOrder"] for item in flow["locations"]] == list(range(1, 13))
+    names = [item["location"]["logicalLocations"][0]["fullyQualifiedName"] for item in flow["locations"]]
+    assert names[1] == "fencepost.model.lineage.base.controller_elect_leader"
+    rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert "LIN-1" in rule["properties"]["tags"]
+    assert "hachikuji/kafka-specification, WeakIsr" in rule["fullDescription"]["text"]
+
+
+def test_what_is_undetermined_is_an_error_and_no_skip(tmp_path: Path) -> None:
+    status, found, run = check(tmp_path, str(MAILBOX), *SMALL, "--max-depth", "2")
+    assert status == 3
+    [error] = found["requests-run-once"]
+    assert isinstance(error, Error)
+    assert error.message == "requests-run-once is undetermined: the depth limit of 2 was reached"
+    assert {result["kind"] for result in run["results"]} == {"open"}
+    assert {result["level"] for result in run["results"]} == {"none"}
+    [invocation] = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert len(invocation["toolExecutionNotifications"]) == len(run["results"])
+
+
+def test_a_witness_that_was_not_reached_is_an_error(tmp_path: Path) -> None:
+    status, found, _ = check(tmp_path, "kip320", "--set", "replicas=1", "--quiet")
+    assert status == 3
+    [error] = found["leader-changes"]
+    assert isinstance(error, Error)
+    assert error.type == "unreached"
+
+
+@pytest.mark.parametrize(("switch", "passes"), [("--without", True), ("--with", False)])
+def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, passes: bool, tmp_path: Path) -> None:
+    status, found, run = check(tmp_path, str(MAILBOX), *SMALL, switch, "deduplicate", "--expect", "violated")
+    assert status == (0 if passes else 1)
+    assert list(found) == ["verdict"]
+    assert bool(found["verdict"]) is not passes
+    assert bool(run["results"]) is not passes
+    if not passes:
+        [failure] = found["verdict"]
+        assert failure.message.startswith("holds where violated is expected")
+
+
+def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
+    """Have a catalogue of these runs."""
+    chosen = tuple(replace(BY_NAME[name], profile=Profile.QUICK, **changed) for name in names)
+    monkeypatch.setattr(catalogue, "runs", lambda: chosen)
+
+
+def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
+    status, found, run = check(tmp_path, "--quiet")
+    assert status == 0
+    assert not any(found.values())
+    assert "figures" in found
+    assert run["results"] == []
+    suites = {suite.name: suite.tests for suite in JUnitXml.fromfile(str(tmp_path / "j.xml"))}
+    assert suites == {"kip101 2/2/2/2": 8, "kip320 2/2/2/2": 8}
+
+
+@pytest.mark.parametrize(
+    ("changed", "case", "message"),
+    [
+        ({"distinct": 1}, "figures", "distinct states: 9,045 where 1 are pinned"),
+        ({"violated": {"weak-isr": 12}}, "strong-isr", "strong-isr: violated where holds is expected"),
+        (
+            {"violated": {"weak-isr": 11, "strong-isr": 12}},
+            "weak-isr",
+            "weak-isr: the shortest trace has 12 states where 11 are pinned",
+        ),
+    ],
+)
+def test_a_run_that_differs_fails_where_it_differs(
+    changed: dict[str, Any], case: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(monkeypatch, "kip101 2/2/2/2", **changed)
+    status, found, run = check(tmp_path, "--quiet")
+    assert status == 1
+    assert {name: [item.message for item in result] for name, result in found.items() if result} == {case: [message]}
+    assert [item["message"]["text"] for item in run["results"]] == [f"kip101 2/2/2/2: {message}."]
+
+
+def test_a_run_that_was_not_begun_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(monkeypatch, "kip101 2/2/2/2", "kip320 2/2/2/2")
+    status, found, run = check(tmp_path, "--quiet", "--budget", "0.000001s")
+    assert status == 3
+    [error] = found["verdict"]
+    assert isinstance(error, Error)
+    assert error.message.startswith("kip320 2/2/2/2 was not run: the time budget of")
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_github_gets_an_annotation_at_the_property_and_a_summary_with_a_diagram(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github")
+    line = next(
+        index for index, text in enumerate(MAILBOX.read_text().splitlines(), 1) if "def requests_run_once" in text
+    )
+    [annotation] = [text for text in result.stdout.splitlines() if text.startswith("::")]
+    where, _, said = annotation.removeprefix("::error ").partition("::")
+    assert f"line={line},title=mailbox%3A requests-run-once is violated" in where
+    assert said.startswith("requests-run-once is violated for client=0: the shortest trace has 5 states%0A")
+    text = (tmp_path / "summary.md").read_text()
+    assert text.startswith("## Fencepost\n\n7 verdicts: 6 passed, 1 failed.\n")
+    assert "```mermaid\nsequenceDiagram\n" in text
+    assert text.count("<details>") == text.count("</details>") == 1
+    assert fencepost("check", str(MAILBOX), *SMALL, "--github").exit_code == 0
+    assert (tmp_path / "summary.md").read_text().count("## Fencepost") == 2
+
+
+def test_annotations_leave_json_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    result = fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--github", "--json")
+    assert data_of(result)["verdict"] == "violated"
+    assert result.stderr.startswith("::error ")
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    for option in ("--junit", "--sarif"):
+        result = fencepost("check", "kip320", option, "/no/such/folder/x")
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "fencepost: /no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.\n"
+        )
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/no/such/folder/summary")
+    assert fencepost("check", str(MAILBOX), *SMALL, "--github").exit_code == 2
+
+
+def report(**changed: Any) -> Report:
+    """Return a report that was made up from one that was found."""
+    found = data_of(fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--json"))
+    return Report(load_protocol(MAILBOX), {**found, **changed})
+
+
+def test_signs_that_formats_cannot_hold_are_written_otherwise() -> None:
+    odd = report(
+        why_stopped="a\x00b | 100%\nnext",
+        properties=[{"name": "requests-run-once", "kind": "always", "verdict": "undetermined"}],
+    )
+    assert "a?b | 100%" in junit([odd])
+    assert "a\x00b | 100%25%0Anext" in workflow_commands([odd])
+    assert "a\x00b \\| 100% next" in summary([odd])
+    assert json.loads(sarif([odd]))["runs"][0]["results"][0]["message"]["text"].startswith(
+        "mailbox: requests-run-once is"
+    )
+
+
+def test_a_summary_stays_below_what_github_takes() -> None:
+    long = replace(report(), diagram=lambda _: "x" * ROOM)
+    text = summary([long])
+    assert len(text.encode()) < ROOM
+    assert text.endswith("More findings do not fit here.\n")
+
+
+def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:
+    ends = {}
+    for verdict in ("holds", "proved", "violated", "unreached", "undetermined", "not-found"):
+        item = {"name": "requests-run-once", "kind": "always", "verdict": verdict, "length": 2}
+        [found] = outcomes(report(properties=[item]))
+        ends[verdict] = found.end
+    assert ends == {
+        "holds": End.PASSED,
+        "proved": End.PASSED,
+        "violated": End.FAILED,
+        "unreached": End.ERROR,
+        "undetermined": End.ERROR,
+        "not-found": End.ERROR,
+    }
+
+
+GOES_WRONG = """
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+
+@action()
+def initial(s, c):
+    \"\"\"0.\"\"\"
+
+@action()
+def go(s, c):
+    \"\"\"Beyond its end.\"\"\"
+    s.x += 1
+
+@always
+def is_there(s, c) -> bool:
+    \"\"\"It is there.\"\"\"
+    return s.x < 4
+
+PROPERTIES = (is_there,)
+MACHINE = Machine("goes-wrong", "It goes beyond its end.", State, C, initial, (go,))
+"""
+
+
+def test_an_error_of_one_model_leaves_what_was_found_of_those_before(tmp_path: Path) -> None:
+    wrong, junit = tmp_path / "wrong.py", tmp_path / "found.xml"
+    wrong.write_text(HEAD + GOES_WRONG)
+    files = (str(LAMPS), str(wrong), str(LAMPS))
+    result = fencepost("check", *files, "--json", "--quiet", "--engine", "plain", "--junit", str(junit))
+    assert result.exit_code == 2
+    assert "go: State.x: 4 is out of its domain 0..3" in result.stderr
+    assert [run["protocol"] for run in json.loads(result.stdout)["runs"]] == ["lamps"]
+    assert "goes-wrong was not run: goes-wrong ended in an error" in junit.read_text()
+    alone = fencepost("check", str(wrong), "--json", "--quiet", "--engine", "plain")
+    assert (alone.exit_code, alone.stdout) == (2, "")
+
+
+def test_an_error_of_a_model_is_told_where_the_report_cannot_be_written_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise UsageError("there is no room.")
+
+    wrong, report = tmp_path / "wrong.py", tmp_path / "found.xml"
+    wrong.write_text(HEAD + GOES_WRONG)
+    monkeypatch.setattr(Builds, "write", full)
+    result = fencepost("check", str(LAMPS), str(wrong), "--quiet", "--engine", "plain", "--junit", str(report))
+    assert (result.exit_code, "go: State.x: 4 is out of its domain 0..3" in result.stderr) == (2, True)

@@ -1,0 +1,290 @@
+"""`fencepost check` without a protocol: the catalogue's runs, compared with what they must find."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.asking.watching import Watch
+from fencepost.api.calls.runs import Runs
+from fencepost.cli.commands import catalogue
+from fencepost.cli.commands.catalogue import choose_runs
+from fencepost.explorers import sealed
+from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.invariants.catalogue import Profile, Run, runs
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language import action, at_most, strong, weak
+
+from tests.helpers.commands import fencepost
+from tests.machines import wanderer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from click.testing import Result
+
+BY_NAME = {item.name: item for item in runs()}
+CHOSEN = (BY_NAME["kip101 2/2/2/2"], BY_NAME["kip320 2/2/2/2"])
+
+
+@pytest.fixture(autouse=True)
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a catalogue of two small runs."""
+    put(monkeypatch, *CHOSEN)
+
+
+def put(monkeypatch: pytest.MonkeyPatch, *chosen: Run) -> None:
+    """Replace the catalogue."""
+    monkeypatch.setattr(catalogue, "runs", lambda: tuple(replace(item, profile=Profile.QUICK) for item in chosen))
+
+
+def check(*args: str) -> Result:
+    """Run the catalogue."""
+    return fencepost("check", *args)
+
+
+def test_runs_that_find_what_they_must_end_with_status_0() -> None:
+    result = check()
+    assert result.exit_code == 0
+    head, names, kip101, traces, kip320, *rest = result.stdout.splitlines()
+    assert head.split() == ["protocol", "constants", "expected", "->", "found", "distinct", "depth", "time"]
+    assert names.split() == ["replicas/log_size/max_records/max_leader_epoch"]
+    assert kip101.split()[:7] == ["kip101", "2/2/2/2", "violated", "->", "violated", "9,045", "18"]
+    assert traces.split(maxsplit=0) == ["weak-isr: shortest trace 12 states; strong-isr: shortest trace 12 states"]
+    assert kip320.split()[:7] == ["kip320", "2/2/2/2", "holds", "->", "holds", "5,973", "18"]
+    assert "2 runs, all as expected: 1 holds, 1 fail as they must." in rest
+
+
+def test_json_has_what_was_found_beside_what_was_expected() -> None:
+    result = check("--json", "--quiet")
+    found = json.loads(result.stdout)
+    assert (found["format"], found["profile"], found["as_expected"], found["not_run"]) == (1, "quick", True, [])
+    first = found["runs"][0]
+    assert (first["protocol"], first["verdict"], first["distinct"], first["differences"]) == (
+        "kip101",
+        "violated",
+        9045,
+        [],
+    )
+    assert first["expected"] == {
+        "verdict": "violated",
+        "distinct": 9045,
+        "depth": 18,
+        "violated": {"weak-isr": 12, "strong-isr": 12},
+        "unreached": [],
+    }
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"distinct": 9044}, "distinct states: 9,045 where 9,044 are pinned"),
+        ({"violated": {"weak-isr": 12}}, "strong-isr: violated where holds is expected"),
+        (
+            {"violated": {"weak-isr": 11, "strong-isr": 12}},
+            "weak-isr: the shortest trace has 12 states where 11 are pinned",
+        ),
+    ],
+)
+def test_a_difference_is_named_and_ends_with_status_1(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], difference: str
+) -> None:
+    put(monkeypatch, replace(CHOSEN[0], **change), CHOSEN[1])
+    result = check()
+    assert difference in result.stdout
+    assert "2 runs: 1 as expected, 1 not as expected." in result.stdout
+    assert result.exit_code == 1
+
+
+def test_an_expected_violation_that_is_not_found_ends_with_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    put(monkeypatch, replace(CHOSEN[1], violated={"weak-isr": 9}))
+    result = check()
+    assert "weak-isr: holds where violated is expected" in result.stdout
+    assert result.exit_code == 1
+
+
+def test_a_run_that_is_cut_short_is_undetermined_and_the_next_is_run() -> None:
+    result = check("--max-depth", "5")
+    assert result.stdout.count("the search did not finish: the depth limit of 5 was reached") == 2
+    assert "2 runs: 0 as expected, 2 cut short." in result.stdout
+    assert "holds ->" in result.stdout
+    assert "-> holds" not in result.stdout
+    assert result.exit_code == 3
+
+
+def test_the_budget_is_for_all_runs_together() -> None:
+    result = check("--budget", "1ms")
+    assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
+    assert "Stopped: the time budget of 0.001 s for all runs ran out." in result.stdout
+    assert result.exit_code == 3
+
+
+def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
+    begun = json.loads(check(*kept, "--max-states", "6000").stdout)
+    assert [item["complete"] for item in begun["runs"]] == [False, True]
+    result = check(*kept, "--resume")
+    assert result.exit_code == 0
+    resumed = json.loads(result.stdout)
+    assert resumed["runs"][1] == begun["runs"][1]
+    assert resumed["runs"][0]["distinct"] == 9045
+    put(monkeypatch, CHOSEN[0], replace(CHOSEN[1], depth=17))
+    again = json.loads(check(*kept, "--resume").stdout)
+    assert again["runs"][1]["differences"] == ["depth: 18 where 17 are pinned"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"properties": [{"name": "weak-isr", "kind": "hearsay", "verdict": "violated", "length": 12}]},
+        {"properties": [{"name": "weak-isr", "kind": "always", "verdict": "violated"}]},
+        {"seconds": 1 << 1030},
+    ],
+    ids=["another kind", "a violation without a length", "a huge number"],
+)
+def test_a_row_that_no_search_writes_is_refused(other: dict[str, Any], tmp_path: Path) -> None:
+    kept = ["--checkpoint", str(tmp_path), "--quiet"]
+    assert check(*kept).exit_code == 0
+    row = tmp_path / "kip101-2-2-2-2.json"
+    said = sealed.unsealed(sealed.object_in(row.read_bytes()))
+    row.write_bytes(sealed.sealed({**said, "found": said["found"] | other}))
+    result = check(*kept, "--resume")
+    assert (result.exit_code, "is damaged: it says what no search does" in result.stderr) == (2, True)
+
+
+def test_a_run_that_is_resumed_spends_of_the_budget_what_it_takes_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.explorers import judge as judging
+
+    def long_ago(*given: Any) -> judging.Judgement:
+        found = judge(*given)
+        return replace(found, result=replace(found.result, seconds=10_000.0))
+
+    judge = judging.judge
+    monkeypatch.setattr(judging, "judge", long_ago)
+    assert check("--budget", "1h").exit_code == 0
+
+
+def test_a_run_that_kept_fingerprints_is_not_taken_for_one_that_kept_states(tmp_path: Path) -> None:
+    kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
+    assert [item["exact"] for item in json.loads(check(*kept, "--compact").stdout)["runs"]] == [False, False]
+    assert [item["exact"] for item in json.loads(check(*kept, "--resume").stdout)["runs"]] == [True, True]
+
+
+def test_compact_leaves_runs_with_properties_of_behaviours_their_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    put(monkeypatch, CHOSEN[0], BY_NAME["watermark-propagation kip-392 in time"])
+    result = check("--compact", "--json")
+    found = json.loads(result.stdout)
+    assert [item["exact"] for item in found["runs"]] == [False, True]
+    assert (found["as_expected"], result.exit_code) == (True, 0)
+
+
+def is_out(s: wanderer.Walk, c: wanderer.C) -> bool:
+    """They have left."""
+    return s.place > 0
+
+
+def cost_of_place(before: wanderer.Walk, after: wanderer.Walk, c: wanderer.C) -> int:
+    """A step costs the more the farther they are."""
+    return after.place
+
+
+def walking_home(**changes: Any) -> Protocol:
+    """Return a protocol with one property of whole behaviours, changed so."""
+    usual = {
+        "costs": {wanderer.walk: 1},
+        "when": None,
+        "then": wanderer.is_home,
+        "bound": 2,
+        "unit": "steps",
+        "fair": (weak(wanderer.walk),),
+    }
+    return Protocol(wanderer.MACHINE, (at_most("comes_home", "They come home soon.", **{**usual, **changes}),))
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "then": {"then": is_out},
+    "when": {"when": is_out},
+    "nothing is fair": {"fair": ()},
+    "strong": {"fair": (strong(wanderer.walk),)},
+    "without": {"without": (wanderer.turn_back,)},
+    "another cost": {"costs": {wanderer.walk: 3}},
+    "the cost of another action": {"costs": {wanderer.turn_back: 1}},
+    "a function": {"costs": cost_of_place},
+    "another bound": {"bound": 1},
+    "no bound": {"bound": None},
+    "unit": {"unit": "metres"},
+}
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+def test_a_finished_run_is_not_taken_for_another_property_of_behaviours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
+    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
+    assert every.check(run).result.complete
+    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
+    assert every.recalled(run) is not None
+    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home(**changes))
+    assert every.recalled(run) is None
+
+
+@action()
+def on_the_way(s: wanderer.Walk, c: wanderer.C) -> None:
+    """One step from the start."""
+    s.place = 1
+
+
+def test_a_finished_run_is_not_taken_for_one_that_begins_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
+    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
+    every.check(run)
+    elsewhere = replace(walking_home(), machine=replace(wanderer.MACHINE, initial=on_the_way))
+    monkeypatch.setitem(PROTOCOLS, "wanderer", elsewhere)
+    assert every.recalled(run) is None
+
+
+def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.explorers import judge as judging
+
+    judge = judging.judge
+
+    def interrupted(item: Run, *rest: Any) -> Any:
+        made = judge(item, *rest)
+        return replace(
+            made,
+            result=replace(made.result, complete=False, why_stopped=BY_KEYBOARD),
+            differences=("the search did not finish",),
+        )
+
+    monkeypatch.setattr(judging, "judge", interrupted)
+    result = check()
+    assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
+    assert "Stopped: SIGINT was received." in result.stdout
+    assert result.exit_code == 3
+
+
+def test_each_profile_includes_the_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "runs", runs)
+    quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
+    assert quick < ci <= full
+    assert len(full) == len(runs())
+
+
+def test_the_quick_profile_shows_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.invariants.protocols import PROTOCOLS
+
+    monkeypatch.setattr(catalogue, "runs", runs)
+    assert {item.protocol for item in choose_runs(Profile.QUICK, ())} == set(PROTOCOLS)
+
+
+def test_a_profile_with_a_protocol_runs_its_part_of_the_catalogue() -> None:
+    found = json.loads(check("kip320", "--profile", "quick", "--json").stdout)
+    assert [item["run"] for item in found["runs"]] == ["kip320 2/2/2/2"]

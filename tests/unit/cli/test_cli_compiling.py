@@ -1,0 +1,85 @@
+"""Compiling as the command line shows it: its stages, its time and memory, and a machine that takes long."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import pytest
+from fencepost.api.asking import watching
+from fencepost.explorers.native.llvm import libraries
+from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.translate import translate
+from fencepost.invariants.protocols import PROTOCOLS
+
+from tests.helpers.commands import KIP320, data_of, fencepost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MACHINE = PROTOCOLS["kip320"].machine
+VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
+
+
+@pytest.fixture
+def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled, nor in memory because another test of this process holds on to it."""
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setattr(libraries, "_loaded", WeakValueDictionary())
+
+
+@pytest.mark.usefixtures("cold")
+def test_every_stage_of_compiling_can_be_printed(tmp_path: Path) -> None:
+    printed = {stage: fencepost(*KIP320, "--dump", stage) for stage in ("ir", "llvm", "asm")}
+    assert all((done.exit_code, done.stderr) == (0, "") for done in printed.values())
+    assert printed["ir"].stdout.rstrip() == text(translate(MACHINE, PROTOCOLS["kip320"].properties)).rstrip()
+    assert "define i64 @expand(" in printed["llvm"].stdout
+    for place, action in enumerate(MACHINE.actions):
+        assert f"@{action.name}.action.{place}(" in printed["llvm"].stdout
+        assert f"\n{action.name}.action.{place}:\n" in printed["asm"].stdout
+    assert not list(tmp_path.rglob("*.o"))
+
+
+def test_a_stage_that_there_is_not_is_refused() -> None:
+    done = fencepost(*KIP320, "--dump", "ams")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "fencepost: there is no stage 'ams'. Did you mean 'asm'? Stages are: ir (the typed program, as docs/ir.md has it); "
+        "llvm (what LLVM gets); asm (the optimized code of this processor).\n"
+    )
+
+
+@pytest.mark.parametrize("option", [["-v"], ["--dump", "ir"]], ids=" ".join)
+def test_compiling_is_shown_of_single_checks_only(option: list[str]) -> None:
+    done = fencepost("check", "--profile", "quick", *option)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "does not apply to runs of the catalogue" in done.stderr
+
+
+@pytest.mark.usefixtures("cold")
+def test_time_and_memory_of_compiling_are_shown_on_request_and_are_in_the_json() -> None:
+    first, second = fencepost(*KIP320, "-v"), fencepost(*KIP320, "--verbose")
+    assert [re.search(VERBOSE, done.stdout) is not None for done in (first, second)] == [True, True]
+    assert "kept from" not in first.stdout
+    assert not re.search("^compiled ", fencepost(*KIP320).stdout, re.MULTILINE)
+    (item,) = data_of(fencepost(*KIP320, "--json"))["compiled"]
+    assert set(item) == {"tier", "kept", "seconds", "peak_memory_bytes"}
+    assert item["tier"] == "cheap"
+    assert data_of(fencepost(*KIP320, "--json", "--engine", "plain"))["compiled"] == []
+
+
+@pytest.mark.usefixtures("cold")
+@pytest.mark.parametrize("tier", ["cheap", "optimized", "swap"])
+def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "LONG", 0.0)
+    monkeypatch.setenv("FENCEPOST_TIER", tier)
+    done = fencepost(*KIP320)
+    assert done.exit_code == 0
+    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s, which is long: its code is kept, and is there at once the next time\n"
+    assert len(re.findall(long, done.stderr)) == (2 if tier == "swap" else 1)
+    assert "which is long" not in fencepost(*KIP320).stderr
+
+
+def test_two_seconds_are_long() -> None:
+    assert watching.LONG == 2

@@ -1,0 +1,515 @@
+"""Whatever a user gets wrong ends as one message on stderr: what was given, why it is refused, what to write."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from fencepost.cli.main import run
+
+from tests.helpers.places import ROOT
+
+ENGINES = (
+    "Engines are: native (exhaustive breadth-first search in compiled code, on all processors); "
+    "plain (the reference search in Python: the definition, and slow); "
+    "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
+)
+PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery."
+PROPERTIES = (
+    "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
+    "leader-changes, isr-grows-back."
+)
+REFUSED = [
+    ("check kip32", f"there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}"),
+    ("list kip32", f"there is no protocol 'kip32'. Did you mean 'kip320'? {PROTOCOLS}"),
+    (
+        "check kip320 --property weak-is",
+        f"protocol 'kip320' has no property 'weak-is'. Did you mean 'weak-isr'? {PROPERTIES}",
+    ),
+    (
+        "check kip320 --set replica=3",
+        (
+            "protocol 'kip320' has no constant 'replica'. Did you mean 'replicas'? "
+            "Constants are: replicas, log_size, max_records, max_leader_epoch."
+        ),
+    ),
+    (
+        "check kip320 --set replicas",
+        "--set was given 'replicas', which has no value: write NAME=VALUE, such as --set replicas=3.",
+    ),
+    (
+        "check kip320 --set replicas=9",
+        "constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).",
+    ),
+    ("check kip320 --set replicas=two", "constant 'replicas' was given 'two': write a whole number from 1 to 5."),
+    (
+        "check kip320 --set replicas=2 --set replicas=3",
+        "constant 'replicas' was given two values, by --set replicas=2 and by --set replicas=3: write one of them.",
+    ),
+    (
+        "check replication --version kafka-4.1 --version kafka-3.5",
+        "--version was given 2 times, and it has one value: write it once. `fencepost --help` lists what there is.",
+    ),
+    (
+        "check replication --set brokers=2 --property follower-rejoins --compact",
+        (
+            "property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, and "
+            "--compact keeps no states: leave it out, or name other properties with --property."
+        ),
+    ),
+    (
+        "check kip320 --with replicas",
+        "--with replicas: constant 'replicas' is not a switch but a number or a choice: write --set replicas=VALUE.",
+    ),
+    ("check kip320 --with elr", "--with elr: protocol 'kip320' has no switch 'elr'. It has none."),
+    ("check replication --with elr=true", "--with elr=true: a switch is given without a value: write --with elr."),
+    ("check replication --with elr=false", "--with elr=false: a switch is given without a value: write --without elr."),
+    (
+        "check replication --set truncation=kip101",
+        "constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279, fetch.",
+    ),
+    ("check kip320 --version 3.5", "protocol 'kip320' has no version '3.5'. It has no named versions."),
+    ("check kip320 --engine spark --compact", "the spark engine does not know --compact: leave it out."),
+    (
+        "check kip320 --engine spark --workers 2",
+        "the spark engine does not know --workers: write --master 'local[N]' for N processors.",
+    ),
+    (
+        "check kip320 --engine spark --master spark://host:7077",
+        (
+            "with --master spark://host:7077 the executors keep what they find in a folder that all of them see: "
+            "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
+        ),
+    ),
+    (
+        "check kip320 --master local[2]",
+        "--master is about Spark, and the engine is native: add --engine spark, or leave it out.",
+    ),
+    (
+        "check kip320 --engine spark --conf memory",
+        "--conf was given 'memory': write a setting of Spark, such as spark.executor.memory=4g.",
+    ),
+    ("check kip320 --engine nativ", f"there is no engine 'nativ'. Did you mean 'native'? {ENGINES}"),
+    (
+        "check kip320 --engine plain --compact",
+        "the plain engine does not know --compact: leave it out, or write --engine native.",
+    ),
+    (
+        "check kip320 --expect hold",
+        (
+            "--expect was given 'hold', which is not a verdict. Did you mean 'holds'? "
+            "Verdicts are: holds, proved, not-found, violated, unreached, undetermined."
+        ),
+    ),
+    (
+        "check kip320 --memory lots",
+        "--memory was given 'lots', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.",
+    ),
+    (
+        "check kip320 --memory 0G",
+        "--memory was given '0G', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.",
+    ),
+    (
+        "check kip320 --budget soon",
+        "--budget was given 'soon', which is not a length of time: write a positive number with s, m or h, such as 10m or 1h30m.",
+    ),
+    (
+        "check kip320 --max-depth 0",
+        "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
+    ),
+    (
+        "check kip320 --resume",
+        "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.",
+    ),
+    (
+        "check kip320 --trace /no/such/folder/x.trace",
+        "/no/such/folder/x.trace cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "check kip320 --checkpoint /no/such/folder/x",
+        "/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "check kip320 kip101 --trace x.trace",
+        "--trace does not apply to several protocols: name one protocol, such as `fencepost check kip320 --trace ...`.",
+    ),
+    (
+        "check --set replicas=2",
+        (
+            "--set does not apply to runs of the catalogue, which have their own constants and expectations: "
+            "name one protocol, such as `fencepost check kip320 --set ...`."
+        ),
+    ),
+    ("check --profile big", "there is no profile 'big'. Profiles are: quick, ci, full."),
+    (
+        "check kip320/none.py",
+        "there is no file kip320/none.py: name a protocol, or a Python file that defines MACHINE and PROPERTIES.",
+    ),
+    ("check /", "/ is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES."),
+    (
+        "diff kip320",
+        (
+            "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
+            "--b VERSION or --b PROTOCOL."
+        ),
+    ),
+    ("chek", "There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is."),
+    (
+        "guarantees --write /no/such/folder/docs",
+        "/no/such/folder/docs cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+    (
+        "guarantees --json --check",
+        "--json and --check were given together, and each is an action of its own: write one of them.",
+    ),
+    (
+        "show x.trace --format txt",
+        "there is no format 'txt'. Did you mean 'text'? Formats are: text, mermaid, itf, pytest, html, kafka-test.",
+    ),
+    (
+        "show x.trace --output /no/such/folder/x",
+        "/no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), REFUSED, ids=[command for command, _ in REFUSED])
+def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str) -> None:
+    result = CliRunner().invoke(run, command.split())
+    assert result.stderr == f"fencepost: {message}\n"
+    assert result.stdout == ""
+    assert result.exit_code == 2
+
+
+def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> None:
+    model = tmp_path / "lock.py"
+    model.write_text("from fencepost.model.lineage.kip320 import MACHINE\n")
+    other = tmp_path / "link.trace"
+    other.symlink_to(model)
+    for output in (model, other):
+        result = CliRunner().invoke(run, ["check", str(model), "--trace", str(output)])
+        assert (
+            result.stderr
+            == f"fencepost: --trace names {output}, a Python file that is there already. Name another file.\n"
+        )
+        assert result.exit_code == 2
+    assert model.read_text().startswith("from")
+
+
+def test_what_show_reads_is_not_replaced(counter: Any, tmp_path: Path) -> None:
+    model, trace = Path(counter("s.n += 1")), tmp_path / "a.trace"
+    model.write_text(model.read_text().replace("return s.n < 10", "return s.n < 2"))
+    assert CliRunner().invoke(run, ["check", str(model), "--trace", str(trace)]).exit_code == 1
+    before = model.read_text(), trace.read_text()
+    shown = ["show", str(trace), "--model", str(model)]
+    for output, form in ((model, "pytest"), (model, "html"), (trace, "mermaid")):
+        result = CliRunner().invoke(run, [*shown, "--format", form, "--output", str(output)])
+        assert (result.exit_code, f"--output names {output}" in result.stderr) == (2, True)
+    assert (model.read_text(), trace.read_text()) == before
+    test = tmp_path / "test_it.py"
+    for _ in range(2):
+        assert CliRunner().invoke(run, [*shown, "--format", "pytest", "--output", str(test)]).exit_code == 0
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    file = str(tmp_path / "out")
+    result = CliRunner().invoke(run, ["check", "kip320", "--trace", file, "--junit", file])
+    assert (
+        result.stderr
+        == f"fencepost: --trace and --junit name the same file, {file}. Name another one for one of them.\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "{file} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES."),
+        (
+            "MACHINE = = 1",
+            "{file}:1: invalid syntax.\n  MACHINE = = 1\n            ^\nInstead, write what Python can read there.",
+        ),
+        (
+            "def f():\n    return (1",
+            "{file}:2: '(' was never closed.\n  return (1\n         ^\nInstead, write what Python can read there.",
+        ),
+        (
+            "import no_such_module",
+            (
+                "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.\n"
+                "  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
+            ),
+        ),
+        (
+            "from fencepost.model.lineage.kip320 import MACHINE",
+            "{file} defines no PROPERTIES: assign to it a tuple of what @always, @step and @sometimes return.",
+        ),
+        (
+            (
+                "from fencepost.model.lineage.kip320 import MACHINE\nfrom fencepost.invariants.lineage import weak_isr\n"
+                "PROPERTIES = (weak_isr, weak_isr)"
+            ),
+            "{file}: PROPERTIES has 'weak-isr' twice: give each property a name of its own.",
+        ),
+    ],
+)
+def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    result = CliRunner().invoke(run, ["check", str(file)])
+    assert result.stderr == f"fencepost: {message.format(file=file)}\n"
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "(count,)",
+            "(count)",
+            (
+                ":26: machine 'counter': `actions` is action 'count', alone, which does not belong there: "
+                "write a tuple, with its comma: (count,)."
+            ),
+        ),
+        (
+            "(count,)",
+            "(count, small)",
+            (
+                ":26: machine 'counter': `actions` has property 'small', which does not belong there: "
+                "write actions only, functions under @action(...)."
+            ),
+        ),
+        (
+            "state=State, constants=C",
+            "state=C, constants=State",
+            (
+                ":26: machine 'counter': `state` is the Constants class C and `constants` is the Record class State: "
+                "swap them: state=State, constants=C."
+            ),
+        ),
+        (
+            "initial=initial",
+            "initial=State",
+            (
+                ":26: machine 'counter': `initial` is the Record class State, which does not belong there: "
+                "write one action, a function under @action(...)."
+            ),
+        ),
+        (
+            "state=State",
+            "state='State'",
+            (
+                ":26: machine 'counter': `state` is the str 'State', which does not belong there: "
+                "write the class of the state, which subclasses Record."
+            ),
+        ),
+        (
+            "low=1",
+            "lo=1",
+            ":6: TypeError: bound() got an unexpected keyword argument 'lo'. Write bound(2, low=0, high=4, meaning=\"...\"), with its ends by name.",
+        ),
+        (
+            "class C",
+            "import sys; sys.exit(1)\nclass C",
+            ":5: SystemExit: 1. The file must run before its model can be read.",
+        ),
+        ("(small,)", "(small)", ":27: PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
+        (
+            "(small,)",
+            "()",
+            (
+                ":27: PROPERTIES is empty, so there is nothing to say of the machine: "
+                "write at least one function under @always, @step(...) or @sometimes."
+            ),
+        ),
+        (
+            "@always\n",
+            "",
+            ":26: PROPERTIES has the function small, which is not a property: put @always, @step(...) or @sometimes above it.",
+        ),
+        (
+            "\nPROPERTIES",
+            "\nMACHINE = 3\nPROPERTIES",
+            ": MACHINE is the int 3, which is not a machine: write MACHINE = Machine(name=..., sentence=..., ...).",
+        ),
+        (
+            "(count,))",
+            "(count,), refuse=lambda c: c.nothing)",
+            (
+                ":26: AttributeError: 'C' object has no attribute 'nothing'. "
+                "The model has to be defined for every state: guard what fails."
+            ),
+        ),
+    ],
+)
+def test_a_slip_in_a_model_file_is_the_users_and_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = COUNTER.replace("EFFECT", "s.n += 1")
+    assert text.count(old) == 1
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(old, new))
+    result = CliRunner().invoke(run, ["check", str(file), "--engine", "plain", "--quiet"])
+    said, *shown = result.stderr.splitlines()
+    assert said == f"fencepost: {file}{message}"
+    assert shown == [] if message.startswith(": ") else re.fullmatch(r"  \S.*\n   *\^+", "\n".join(shown))
+    assert result.exit_code == 2
+
+
+def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
+    file = counter("s.n += 2")
+    result = CliRunner().invoke(run, ["check", file, "--engine", "plain", "--quiet"])
+    assert result.stderr == (
+        f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3. Guard the step with require(...), or give the field a larger "
+        "domain.\n  s.n += 2\n  ^^^\nIn the state\n  n=2\nafter 1 step:\ninitial\n  n=0\n\n1 count\n  n 0 -> 2\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "    require(s.epoch[broker] < 3)\n",
+            "",
+            "advance broker=0: State.epoch[0]: 4 is out of its domain 0..3. Guard the step",
+        ),
+        (
+            "for b in s.epoch)\n",
+            "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
+            "property 'close-together': State.epoch: NONE used as an index: it has 2 elements, numbered from 0. Guard the step",
+        ),
+    ],
+    ids=["step", "property"],
+)
+def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_it(
+    tmp_path: Path, options: list[str], old: str, new: str, said: str
+) -> None:
+    text = (ROOT / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+    assert text.count(old) == 1
+    file = tmp_path / "mine.py"
+    file.write_text(text.replace(old, new))
+    result = CliRunner().invoke(run, ["check", str(file), "--quiet", *options])
+    message, line, caret, way = result.stderr.split("\n", 3)
+    state, steps = re.split(r" steps?:\n", way)
+    taken = re.findall(r"^\d+ advance broker=(\d)$", steps, re.MULTILINE)
+    reached = [taken.count(str(broker)) for broker in range(2)]
+    assert re.match(rf"fencepost: .*mine\.py:\d+: {re.escape(said)}", message)
+    assert set(caret) == {" ", "^"}
+    assert "s.epoch[" in line[caret.find("^") : len(caret)]
+    assert state == f"In the state\n  epoch=[{reached[0]},{reached[1]}]\nafter {len(taken)}"
+    assert reached == ([3, 3] if not new else [0, 1])
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
+def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
+    counter: Any, options: list[str]
+) -> None:
+    file = counter("s.n += 1")
+    text = Path(file).read_text()
+    Path(file).write_text(text.replace("    require(s.n < c.top)\n", "").replace("return s.n < 10", "return s.n < 2"))
+    result = CliRunner().invoke(run, ["check", file, *options, "--json", "--quiet"])
+    data = json.loads(result.stdout)
+    assert (result.exit_code, data["verdict"], data["properties"][0]["length"]) == (1, "violated", 3)
+    assert data["why_stopped"] == "the model went wrong in a step or a property"
+    [note] = (item for item in data["notes"] if "out of its domain" in item)
+    assert note.startswith(f"{file}:18: count: State.n: 4 is out of its domain 0..3. Guard the step")
+    assert note.endswith(
+        "after 3 steps:\ninitial\n  n=0\n\n1 count\n  n 0 -> 1\n\n2 count\n  n 1 -> 2\n\n3 count\n  n 2 -> 3"
+    )
+    page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
+    assert (
+        page.index("small is violated: the shortest")
+        < page.index("Then the model went wrong")
+        < page.index(f"{file}:18: ")
+    )
+
+
+def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None:
+    file = counter("s.m += 1")
+    result = CliRunner().invoke(run, ["check", file, "--quiet"])
+    assert result.stderr == (
+        f"fencepost: {file}:19: record State has no field 'm'.\n      s.m += 1\n      ^^^\nInstead, write 'n', its only field.\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_property_outside_the_language_that_is_not_asked_about_is_refused_before_anything_is_said(
+    counter: Any, engine: str
+) -> None:
+    file = counter("s.n += 1")
+    wrong = '@always\ndef odd(s: State, c: C) -> bool:\n    """Odd."""\n    return sorted([s.n])[0] < 10\n\nMACHINE = '
+    text = Path(file).read_text().replace("MACHINE = ", wrong).replace("(small,)", "(small, odd)")
+    Path(file).write_text(text)
+    result = CliRunner().invoke(run, ["check", file, "--engine", engine, "--property", "small", "--quiet"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'sorted' is not a helper that the language knows" in result.stderr
+
+
+def test_a_violation_that_only_larger_bounds_have_counts(counter: Any) -> None:
+    file = counter("s.n += 1")
+    text = Path(file).read_text().replace("require(s.n < c.top)", "require(s.n < c.top, bound=C.top)")
+    Path(file).write_text(text.replace("return s.n < 10", "return s.n < 5"))
+    asked = ["check", file, "--quiet", "--grow", "20s"]
+    result = CliRunner().invoke(run, asked)
+    assert (result.exit_code, "violated with top=5" in result.stdout) == (1, True)
+    assert CliRunner().invoke(run, [*asked, "--set", "top=2", "--expect", "violated"]).exit_code == 1
+    assert CliRunner().invoke(run, asked[:3]).exit_code == 0
+
+
+def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    asked = ["check", counter("s.n += 1"), "--checkpoint", str(folder), "--max-states", "2"]
+    first, again, on = (CliRunner().invoke(run, [*asked, *more]) for more in ([], [], ["--resume"]))
+    assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
+    assert again.stderr == (
+        f"fencepost: {folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder.\n"
+    )
+
+
+@pytest.fixture
+def counter(tmp_path: Path) -> Any:
+    """Return a function that writes a machine that counts to three, with this effect, and returns its path."""
+
+    def write(effect: str) -> str:
+        file = tmp_path / "mine.py"
+        file.write_text(COUNTER.replace("EFFECT", effect))
+        return str(file)
+
+    return write
+
+
+COUNTER = '''"""A counter."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    top = bound(3, low=1, high=9, meaning="the last number")
+
+class State(Record):
+    n: Annotated[int, Range(0, C.top)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Zero."""
+
+@action()
+def count(s: State, c: C) -> None:
+    """Count on."""
+    require(s.n < c.top)
+    EFFECT
+
+@always
+def small(s: State, c: C) -> bool:
+    """The number stays below ten."""
+    return s.n < 10
+
+MACHINE = Machine(name="counter", sentence="it counts", state=State, constants=C, initial=initial, actions=(count,))
+PROPERTIES = (small,)
+'''

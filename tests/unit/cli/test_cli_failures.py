@@ -1,0 +1,346 @@
+"""What goes wrong in Fencepost itself, or around it, ends as one message too."""
+
+from __future__ import annotations
+
+import errno
+import importlib.util
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from fencepost.api.files import write_text
+from fencepost.cli.commands import check as checking
+from fencepost.cli.main import run
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.model.language.errors import MismatchError, UsageError
+
+from tests.helpers.places import MACHINES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def test_a_contradiction_of_engines_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, MismatchError("native and plain differ."))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr == "fencepost: Fencepost contradicts itself: native and plain differ.\n"
+    assert result.exit_code == 4
+
+
+def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, RuntimeError("odd\nsecond line"))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr == (
+        "fencepost: something unforeseen failed: RuntimeError: odd\n"
+        "This is a defect of Fencepost: please report it with the command that you gave; "
+        "FENCEPOST_DEBUG=1 shows where it happened.\n"
+    )
+    assert result.exit_code == 4
+
+
+def test_a_file_that_the_system_knows_by_number_alone_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, IsADirectoryError(errno.EISDIR, "Is a directory", 3))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith(
+        "fencepost: something unforeseen failed: IsADirectoryError: [Errno 21] Is a directory: 3\n"
+    )
+    assert result.exit_code == 4
+
+
+def test_a_failure_of_the_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.explorers.native.llvm.objects import CompileError
+
+    _fail_with(monkeypatch, CompileError("cannot type this\n\nFile ...\n" + "many lines\n" * 50))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("fencepost: the model could not be compiled: CompileError: ")
+    assert result.stderr.count("\n") == 2
+    assert result.exit_code == 4
+
+
+def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_DEBUG", "1")
+    _fail_with(monkeypatch, RuntimeError("odd"))
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("Traceback (most recent call last):")
+    assert result.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        SystemError("error return without exception set"),
+        SystemError("<function f> returned NULL without setting an exception"),
+    ],
+    ids=repr,
+)
+def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    _fail_with(monkeypatch, error)
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert result.stderr.startswith("fencepost: memory ran out before there was a result.")
+    assert result.exit_code == 3
+
+
+def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unwritable(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "refused")
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr("tempfile._os.open", unwritable)
+    with pytest.raises(FileNotFoundError) as caught:
+        tempfile.gettempdir()
+    monkeypatch.undo()
+    _fail_with(monkeypatch, caught.value)
+    result = CliRunner().invoke(run, ["check", "kip320"])
+    assert (
+        result.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
+    )
+    assert result.exit_code == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+@pytest.mark.parametrize("command", [["list"], ["list", "--json"], ["guarantees"]])
+def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fencepost.cli", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (
+        done.stderr
+        == "fencepost: the output cannot be written: No space left on device. Send it to where there is room.\n"
+    )
+    assert done.returncode == 2
+
+
+VAULT = str(MACHINES / "vault.py")
+TOLD = ["faults", VAULT, "--property", "a-copy-is-left"]
+"""A command that says on stderr what it does."""
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_stream_that_is_closed_changes_no_status(number: int) -> None:
+    assert _ended(TOLD, preexec_fn=lambda: os.close(number)) == (0, "")
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert _ended(TOLD, **{stream: writing}) == (0, "")
+    assert _ended(["check", "kip101", "--profile", "quick"], **{stream: writing}) == (
+        3 if stream == "stdout" else 0,
+        "",
+    )
+    os.close(writing)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_notes_that_cannot_be_written_change_no_status() -> None:
+    with Path("/dev/full").open("w") as full:
+        assert _ended(TOLD, stderr=full) == (0, "")
+
+
+def test_a_name_that_the_system_refuses_is_bad_input() -> None:
+    for command in (["check", "a" * 300], ["check", "a" * 300 + ".py"], ["new", "a" * 300]):
+        result = CliRunner().invoke(run, command)
+        assert (result.exit_code, len(result.stderr) < 300) == (2, True)
+        assert "File name too long. Name another file or folder." in result.stderr
+
+
+@pytest.mark.parametrize("size", ["0", "1000000000", "9" * 5000, "\u00b2", "-1", "wide"])
+def test_a_size_that_no_terminal_has_is_forgotten(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = CliRunner(env={"COLUMNS": None, "LINES": None}).invoke(run, ["list", "kip101"])
+    monkeypatch.setenv("LINES", size)
+    monkeypatch.setenv("COLUMNS", size)
+    assert CliRunner().invoke(run, ["list", "kip101"]).output == usual.output
+
+
+def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model, other = os.fsdecode(b"v\xff.py"), os.fsdecode(b"l\xff.py")
+    shutil.copy(VAULT, model)
+    shutil.copy(VAULT.replace("vault", "lamps"), other)
+    report = tmp_path / "report.sarif"
+    statuses = [
+        CliRunner().invoke(run, [*command, *rest]).exit_code
+        for command, rest in (
+            (["ablate", model], ["--checkpoint", str(tmp_path / "rows")]),
+            (["faults", model], ["--property", "a-copy-is-left", "--json"]),
+        )
+    ]
+    assert statuses == [1, 0]
+    assert _ended(["check", other, "--sarif", str(report)]) == (1, "")
+    assert '"uri": "l%FF.py"' in report.read_text()
+    if importlib.util.find_spec("z3"):
+        assert CliRunner().invoke(run, ["prove", model, "--depth", "1"]).exit_code in (0, 1, 3)
+
+
+def full(most: int) -> Callable[[], None]:
+    """Let no file of a process grow over so many bytes, as on a disk that has only so much room."""
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    return limited
+
+
+@pytest.mark.parametrize("room", [0, 100])
+def test_a_trace_that_has_no_room_to_be_rewritten_stays_as_it_is(room: int, tmp_path: Path) -> None:
+    file = tmp_path / "a.trace"
+    text = (ARCHIVE / "kip101-weak-isr.trace").read_bytes().replace(b"----", b"# mine\n----", 1)
+    file.write_bytes(text)
+    assert _ended(["replay", "--rewrite", str(file)], preexec_fn=full(room)) == (2, "")
+    assert file.read_bytes() == text
+    assert list(tmp_path.iterdir()) == [file]
+    assert _ended(["replay", "--rewrite", str(file)]) == (0, "")
+    assert b"# mine" in file.read_bytes()
+
+
+LAMPS = VAULT.replace("vault", "lamps")
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ["--trace", "a.trace"],
+        ["--junit", "a.xml"],
+        ["--sarif", "a.json"],
+        ["--max-states", "6", "--checkpoint", "kept"],
+    ],
+)
+def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
+    option: list[str], json: list[str], tmp_path: Path
+) -> None:
+    reading, writing = os.pipe()
+    command = ["check", LAMPS, "--quiet", *json, *option]
+    status, _ = _ended(command, preexec_fn=full(10), stdout=writing, cwd=tmp_path)
+    os.close(writing)
+    with os.fdopen(reading) as told:
+        assert "some-lamp-is-dark" in told.read()
+    assert status == 2
+
+
+PLANTED = VAULT.replace("vault", "planted")
+FOUND = {
+    "ablate": (["ablate", PLANTED, "--workers", "1"], "sell 1"),
+    "faults": (["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"], "a-copy-is-left"),
+    "catalogue": (["check", "kip101", "--profile", "quick"], "kip101"),
+    "walks": (["simulate", LAMPS, "--walks", "100"], "some-lamp-is-dark"),
+}
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("work", "option"),
+    [
+        *(("ablate", option) for option in (["--checkpoint", "kept"], ["--html", "a.html"], ["--trace", "traces"])),
+        *(("faults", option) for option in (["--checkpoint", "kept"], ["--trace", "traces"])),
+        *(("catalogue", option) for option in (["--checkpoint", "kept"], ["--junit", "a.xml"])),
+        ("walks", ["--trace", "a.trace"]),
+    ],
+)
+def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
+    work: str, option: list[str], json: list[str], tmp_path: Path
+) -> None:
+    command, word = FOUND[work]
+    file = tmp_path / option[-1]
+    if file.suffix:
+        file.write_text("mine")
+    process = subprocess.run(
+        [sys.executable, "-m", "fencepost.cli", *command, "--quiet", *json, *option],
+        preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    assert word in process.stdout
+    assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
+    assert not file.suffix or file.read_text() == "mine"
+    assert "cannot be written" in process.stderr or "could not be written" in process.stderr
+
+
+def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
+    """Return the status of a command, and what it says of something unforeseen."""
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
+    done = subprocess.run([sys.executable, "-m", "fencepost.cli", *command], text=True, check=False, **streams)
+    said = done.stderr or ""
+    return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
+
+
+def _fail_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(checking, "explored", fail)
+
+
+def test_what_is_no_file_and_what_cannot_be_replaced_is_written_where_it_is(tmp_path: Path) -> None:
+    pipe, real, link = (tmp_path / name for name in ("pipe", "real", "link"))
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_text(pipe, "told")
+    assert os.read(reading, 10) == b"told"
+    os.close(reading)
+    real.write_text("before")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    write_text(link, "told")
+    assert (real.read_text(), real.stat().st_mode & 0o777, link.is_symlink()) == ("told", 0o640, True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", refused)
+        write_text(real, "again")
+    assert real.read_text() == "again"
+    assert sorted(tmp_path.iterdir()) == [link, pipe, real]
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="the system names no open files")
+def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("earlier\n")
+    with out.open("r+") as file:
+        file.seek(0, os.SEEK_END)
+        command = [
+            sys.executable,
+            "-m",
+            "fencepost.cli",
+            "check",
+            "kip101",
+            "--set",
+            "replicas=2",
+            "--trace",
+            "/dev/stdout",
+        ]
+        assert subprocess.run(command, stdout=file, stderr=subprocess.PIPE, check=False).returncode == 1
+        assert os.fstat(file.fileno()).st_ino == out.stat().st_ino
+    assert out.read_text().startswith("earlier\n")
+    assert "is violated" in out.read_text()
+    assert out.read_text().count("format: 1\n") == 1
+
+
+def test_a_file_that_its_owner_may_not_write_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system has it: root may write everything."""
+    file = tmp_path / "a.trace"
+    file.write_text("mine")
+    file.chmod(0o444)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(Path, "write_bytes", refused)
+    with pytest.raises(UsageError, match=r"a\.trace"):
+        write_text(file, "theirs")
+    assert (file.read_text(), list(tmp_path.iterdir())) == ("mine", [file])
+
+
+def refused(*_: object) -> None:
+    raise OSError(errno.EBUSY, "mounted")

@@ -1,0 +1,175 @@
+"""A search that ends early says so, in its verdict, its words and its exit status."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from fencepost.explorers.liveness.engine import Engine, StoppedError
+from fencepost.explorers.verdict import LEFT, out_of_memory
+
+from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, start
+from tests.helpers.places import MACHINES
+
+WANDERER = str(MACHINES / "wanderer.py")
+ENDLESS = ["check", "kip320", "--set", "log_size=4", "--set", "max_records=60"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ("--max-depth 5", "the depth limit of 5 was reached"),
+        ("--max-states 100", "the limit of 100 states was reached"),
+        ("--memory 600K", "the memory limit of 1 MiB was reached"),
+        ("--budget 1ms", "the time budget of 0.001 s ran out"),
+    ],
+)
+def test_a_search_that_was_cut_short_says_so_and_never_that_it_holds(limit: str, why: str) -> None:
+    cut = ["check", "kip320", "--set", "replicas=2", *limit.split()]
+    found, page = fencepost(*cut, "--json"), fencepost(*cut)
+    assert (found.exit_code, page.exit_code) == (3, 3)
+    assert (data_of(found)["verdict"], data_of(found)["complete"]) == ("undetermined", False)
+    assert data_of(found)["why_stopped"] == why
+    assert all(item["verdict"] == "undetermined" for item in data_of(found)["properties"] if item["kind"] == "always")
+    assert f"Partial: {why}. What lies beyond was not visited" in " ".join(page.stdout.split())
+    assert "holds" not in page.stdout
+
+
+def test_a_limit_that_nobody_set_says_where_it_comes_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.api.calls.check.default_memory", lambda: 1000)
+    found = data_of(fencepost(*KIP320, "--json"))
+    assert found["why_stopped"].endswith("was reached (80% of what was available; --memory sets another limit)")
+
+
+def test_stopping_on_a_violation_gives_an_incomplete_result() -> None:
+    found = data_of(fencepost(*KIP101, "--stop-on-violation", "--json"))
+    assert (found["verdict"], found["complete"]) == ("violated", False)
+    assert found["distinct"] < 9045
+
+
+def test_a_checkpoint_is_resumed(tmp_path: Path) -> None:
+    whole = data_of(fencepost(*KIP101, "--json"))
+    checkpoint = ["--checkpoint", str(tmp_path / "kept"), "--json"]
+    begun = data_of(fencepost(*KIP101, *checkpoint, "--max-states", "2000"))
+    assert begun["verdict"] == "undetermined"
+    assert (
+        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume continues from there"
+        in begun["notes"][0]
+    )
+    resumed = data_of(fencepost(*KIP101, *checkpoint, "--resume"))
+    assert resumed.pop("notes") == [
+        "the search went on from a checkpoint: states and time are those of all its parts together."
+    ]
+    assert whole.pop("notes") == []
+    assert fixed(resumed) == fixed(whole)
+
+
+def test_a_search_that_is_over_is_kept_where_its_behaviours_are_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ["check", WANDERER, "--json"]
+    whole = data_of(fencepost(*asked))
+    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+
+    def cut_short(_: Engine) -> None:
+        raise StoppedError(out_of_memory(1))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "prepare", cut_short)
+        begun = data_of(fencepost(*asked, *checkpoint))
+    assert (begun["verdict"], begun["distinct"]) == ("undetermined", whole["distinct"])
+    assert begun["notes"][0].startswith(
+        f"what was searched is kept in {tmp_path / 'kept'}: the same command with --resume"
+    )
+    resumed = data_of(fencepost(*asked, *checkpoint, "--resume"))
+    assert resumed.pop("notes")[0].startswith("the search went on from a checkpoint")
+    assert whole.pop("notes") == []
+    assert fixed(resumed) == fixed(whole)
+
+
+def test_nothing_is_said_to_be_kept_where_the_model_goes_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    text = Path(WANDERER).read_text().replace("    require(s.place < c.far)\n", "", 1)
+    file.write_text(text.replace("0 <= s.place <= c.far", "s.place == 0"))
+    folder = tmp_path / "kept"
+    found = data_of(fencepost("check", str(file), "--checkpoint", str(folder), "--json"))
+    assert (found["verdict"], found["why_stopped"]) == ("violated", LEFT)
+    assert not [note for note in found["notes"] if "kept" in note]
+    assert not (folder / "manifest.json").exists()
+
+
+def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled(tmp_path: Path) -> None:
+    checkpoint = ["--checkpoint", str(tmp_path / "kept")]
+    fencepost(*KIP101, *checkpoint, "--max-states", "2000")
+    result = fencepost("check", "kip101", *checkpoint, "--set", "replicas=4", "--set", "log_size=4", "--resume")
+    assert result.exit_code == 2
+    assert "compil" not in result.stderr
+    assert "is of another search: replicas=2 log_size=2 there, replicas=4 log_size=4 here." in result.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
+    fencepost("check", "kip320", "--max-depth", "1")  # compiles it
+    process = start(*ENDLESS, "--json", "--quiet")
+    time.sleep(3)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert process.returncode == 3
+    assert stderr == ""
+    assert (found["verdict"], found["complete"]) == ("undetermined", False)
+    assert found["why_stopped"] == f"{number.name} was received"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Signals) -> None:
+    process = start(*ENDLESS, "--json", "--engine", "plain")
+    assert process.stderr is not None
+    assert process.stderr.readline() == "kip320: searching with the plain engine\n"
+    time.sleep(2)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert (process.returncode, stderr) == (3, "")
+    assert (found["verdict"], found["complete"], found["why_stopped"]) == (
+        "undetermined",
+        False,
+        f"{number.name} was received",
+    )
+    assert found["distinct"] > 1
+
+
+def test_a_reader_that_has_enough_changes_nothing_about_the_status() -> None:
+    process = start(*KIP101, "--quiet")
+    assert process.stdout is not None
+    process.stdout.close()
+    with process:
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait() == 1
+
+
+def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
+    process = start(
+        *KIP320,
+        "--json",
+        "--checkpoint",
+        str(tmp_path / "kept"),
+        FENCEPOST_CACHE=str(tmp_path),
+        FENCEPOST_TIER="optimized",
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert stderr == ""
+    assert re.fullmatch(
+        r"SIGINT was received while (preparing kip320|compiling kip320 for 2 replicas): "
+        r"nothing was searched, and no checkpoint was written",
+        json.loads(stdout)["why_stopped"],
+    )

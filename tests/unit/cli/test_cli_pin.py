@@ -1,0 +1,101 @@
+"""`fencepost check --pin`: figures that changed are written into the files of runs, verdicts are not."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.cli.commands import catalogue, pin
+from fencepost.invariants.catalogue import file_of, runs_of
+from fencepost.invariants.figures import store
+from fencepost.invariants.run_files import Runs
+
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = """
+sizes = "replicas log_size max_records max_leader_epoch"
+
+[[group]]
+profile = "quick"
+run."kip101 2/2/2/2" = {pin=[9_045, 18], fails="weak-isr 12, strong-isr 12"}  # as TLC has it
+run."kip320 2/2/2/2" = {pin=[5_973, 18]}
+"""
+
+
+def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
+    """Have a catalogue of one file."""
+    file = folder / "lineage.toml"
+    file.write_text(text)
+    for module in (catalogue, pin):
+        monkeypatch.setattr(module, "runs", lambda: tuple(Runs({"lineage.toml": text}).all))
+    monkeypatch.setattr(pin, "file_of", lambda _: file)
+    monkeypatch.setattr(store, "FOLDER", folder / "figures")
+    monkeypatch.setattr(store, "load", cache(lambda _: {}))
+    return file
+
+
+@pytest.mark.parametrize(
+    "wrong", [("9_045, 18", "0, 0"), ("18]}", "17]}"), ("weak-isr 12, strong", "weak-isr 3, strong")]
+)
+def test_a_figure_that_differs_is_written(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: tuple[str, str]
+) -> None:
+    file = put(monkeypatch, tmp_path, FILE.replace(*wrong))
+    assert fencepost("check").exit_code == 1
+    result = fencepost("check", "--pin")
+    assert result.exit_code == 0
+    assert f"{file}: pinned 1 run. Review the diff before you keep it.\n" in result.stdout
+    assert file.read_text() == FILE
+    reached = json.loads((tmp_path / "figures" / "reached.json").read_text())
+    assert [row["run"] for row in reached["kip320"]] == ["2/2/2/2"]
+
+
+def test_another_verdict_is_not_written_and_ends_with_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = FILE.replace(', fails="weak-isr 12, strong-isr 12"', ', fails="weak-isr 12"').replace("5_973", "1")
+    file = put(monkeypatch, tmp_path, text)
+    result = fencepost("check", "--pin")
+    assert result.exit_code == 1
+    assert (
+        "not pinned: kip101 2/2/2/2 has other verdicts than it expects, and those are edited by hand.\n"
+        in result.stdout
+    )
+    assert file.read_text() == text.replace("=[1, ", "=[5_973, ")
+
+
+def test_a_run_that_was_cut_short_is_not_pinned(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = put(monkeypatch, tmp_path, FILE)
+    result = fencepost("check", "kip320", "--profile", "quick", "--pin", "--max-depth", "3")
+    assert result.exit_code == 3
+    assert "not pinned: kip320 2/2/2/2 did not finish.\n" in result.stdout
+    assert file.read_text() == FILE
+
+
+def test_with_json_stdout_has_json_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    put(monkeypatch, tmp_path, FILE.replace("5_973", "5_974"))
+    result = fencepost("check", "kip320", "--profile", "quick", "--pin", "--json")
+    assert json.loads(result.stdout)["runs"][0]["distinct"] == 5973
+    assert "pinned 1 run" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("kip320",), "--pin was given for a check of its own"),
+        (("--no-normalize",), "--pin was given with --no-normalize"),
+    ],
+)
+def test_figures_of_something_else_are_not_pinned(given: tuple[str, ...], message: str) -> None:
+    result = fencepost("check", *given, "--pin")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_every_run_knows_its_file() -> None:
+    (run, *_) = runs_of("quorum")
+    assert file_of(run).name == "quorum.toml"
+    assert run.title in file_of(run).read_text()

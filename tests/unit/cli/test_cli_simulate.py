@@ -1,0 +1,239 @@
+"""`fencepost simulate`: what it prints, how it ends, and the trace that it writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from tests.helpers.commands import data_of, fencepost, start
+from tests.helpers.places import MACHINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
+KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]
+WALKING = 5.0
+"""Seconds of processor time after which a command has started and walks, on however busy a machine."""
+
+pytestmark = pytest.mark.xdist_group("kip279")
+
+
+def test_a_violation_is_told_with_its_odds_and_its_shortened_trace() -> None:
+    done = fencepost(*KIP279)
+    assert done.exit_code == 1
+    assert done.stdout.startswith("kip279  violated\n")
+    assert "strong-isr" in done.stdout
+    assert " of 20,000 walks: " in done.stdout
+    assert "kip279: strong-isr is violated" in done.stdout
+    assert "to 11 states in" in done.stdout
+    assert "No shorter one exists under these constants" in " ".join(done.stdout.split())
+
+
+def test_every_violation_that_is_not_shown_is_told_with_the_command_that_shows_it() -> None:
+    done = fencepost(
+        "simulate",
+        "kip101",
+        "--walks",
+        "20000",
+        "--seed",
+        "3",
+        "--set",
+        "replicas=3",
+        "--weight",
+        "leader-write=2",
+        "--quiet",
+    )
+    told = re.findall(
+        r"^(\S+) is violated: (\d+) states in walk (\d+): `fencepost (.*)` shows it$", done.stdout, re.MULTILINE
+    )
+    shown = re.findall(r"^kip101: (\S+) is violated", done.stdout, re.MULTILINE)
+    assert sorted([*shown, *(name for name, *_ in told)]) == ["strong-isr", "weak-isr"]
+    ((name, states, walk, command),) = told
+    assert command.startswith("simulate kip101 --set replicas=3 --weight leader-write=2 --walks 20000 --seed 3")
+    again = fencepost(*shlex.split(command), "--quiet").stdout
+    assert f": {states} states in walk {walk}\n" in again
+    assert f"kip101: {name} is violated" in again
+    assert "shows it" not in again
+
+
+def test_what_no_walk_violates_is_not_found_and_no_success() -> None:
+    done = fencepost(*KIP320)
+    assert done.exit_code == 3
+    assert done.stdout.startswith("kip320  not-found\n")
+    assert "weak-isr                   always     not-found in 500 walks" in done.stdout
+    assert "500 of 500, of at most 100 steps, seed 0" in done.stdout
+
+
+@pytest.mark.parametrize(("expect", "status"), [("not-found", 0), ("violated", 1), ("holds", 1)])
+def test_an_expectation_decides_on_the_exit_status(expect: str, status: int) -> None:
+    done = fencepost(*KIP320, "--expect", expect, "--json")
+    assert done.exit_code == status
+    assert data_of(done)["as_expected"] is (status == 0)
+
+
+def test_json_tells_the_walks_and_what_they_found() -> None:
+    done = fencepost(*KIP279, "--json", "--property", "strong-isr", "--property", "leader-changes")
+    found = data_of(done)
+    assert done.exit_code == 1
+    assert {name: found[name] for name in ("format", "protocol", "engine", "verdict", "complete", "seed", "walks", "depth")} == {
+        "format": 1, "protocol": "kip279", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0,
+        "walks": 20_000, "depth": 100,
+    }  # fmt: skip
+    strong, changes = found["properties"]
+    assert (strong["name"], strong["verdict"], strong["trace"]) == ("strong-isr", "violated", None)
+    assert strong["shrunk"]["length"] == len(strong["steps"]) + 1 == 11
+    assert strong["shrunk"]["shortest"] is True
+    assert strong["length"] >= strong["shrunk"]["length"]
+    assert strong["walks"] >= 1
+    assert (changes["verdict"], changes["length"]) == ("holds", 3)
+    assert found["steps"] == sum(item["fired"] for item in found["actions"])
+
+
+def test_the_same_seed_gives_the_same_and_another_seed_does_not() -> None:
+    def told(*more: str) -> dict[str, object]:
+        found = data_of(fencepost(*KIP320, "--json", *more))
+        return {name: value for name, value in found.items() if name not in ("seconds", "workers", "seed")}
+
+    assert told("--workers", "1") == told("--workers", "2")
+    assert told("--seed", "1") != told("--seed", "2")
+
+
+def test_the_trace_is_written_and_replays(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    done = fencepost(*KIP279, "--trace", str(file))
+    assert f"the trace of strong-isr is in {file}: `fencepost replay {file}` replays it" in done.stderr
+    assert fencepost("replay", str(file)).exit_code == 0
+    assert "log_size=1" in file.read_text()
+
+
+def test_without_shrinking_the_trace_is_as_it_was_found(tmp_path: Path) -> None:
+    file = tmp_path / "found.trace"
+    found = data_of(fencepost(*KIP279, "--trace", str(file), "--no-shrink", "--json"))
+    (strong,) = [item for item in found["properties"] if "steps" in item]
+    assert len(strong["steps"]) + 1 == strong["length"]
+    assert "shrunk" not in strong
+    assert "log_size=2" in file.read_text()
+    assert fencepost("replay", str(file)).exit_code == 0
+
+
+def test_nothing_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
+    done = fencepost(*KIP320, "--trace", str(tmp_path / "none.trace"))
+    assert "nothing is violated" in done.stderr
+    assert not (tmp_path / "none.trace").exists()
+
+
+def test_coverage_tells_how_often_each_action_fired() -> None:
+    done = fencepost(*KIP320, "--coverage", "--weight", "leader-write=0", "--weight", "become-leader=4")
+    assert "fired  action" in done.stdout
+    assert "leader-write=0 become-leader=4, all others 1" in done.stdout
+    assert "never fired" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--weight", "leader-write"], "--weight was given 'leader-write': write ACTION=W with a whole number"),
+        (["--weight", "leader-write=x"], "--weight was given 'leader-write=x': write ACTION=W with a whole number"),
+        (
+            ["--weight", "leader-wrote=1"],
+            "protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? Actions are: controller-elect-leader, ",
+        ),
+        (["--set", "replicas=9"], "constant 'replicas' was given 9, which is out of range"),
+        (["--property", "weak"], "protocol 'kip320' has no property 'weak'. Did you mean 'weak-isr'?"),
+        (["--expect", "fine"], "--expect was given 'fine', which is not a verdict."),
+        (["--budget", "long"], "--budget was given 'long', which is not a length of time"),
+        (["--trace", "/nowhere/x.trace"], "/nowhere/x.trace cannot be written"),
+        (["--walks", "0"], "Invalid value for '--walks'"),
+        (["--depth", "1000001"], "Invalid value for '--depth'"),
+    ],
+)
+def test_bad_input_ends_with_one_message(options: list[str], said: str) -> None:
+    done = fencepost(*KIP320[:4], *options)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"fencepost: {said}")
+    assert done.stdout == ""
+
+
+def test_a_signal_ends_with_a_partial_result() -> None:
+    fencepost(*KIP320)  # compiles it
+    process = start(*KIP320[:4], "--walks", "2000000000", "--json", "--quiet")
+    while psutil.Process(process.pid).cpu_times().user < WALKING:
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert (process.returncode, stderr) == (3, "")
+    assert (found["verdict"], found["complete"]) == ("not-found", False)
+    assert found["why_stopped"] == "SIGINT was received"
+    assert 0 < found["walks"] < 2_000_000_000
+
+
+def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
+    process = start(*KIP320[:4], "--walks", "2000000000", "--json", FENCEPOST_CACHE=str(tmp_path))
+    assert process.stderr is not None
+    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    found = json.loads(stdout)
+    assert process.returncode == 3
+    if "compiled kip320" in stderr:  # it was quicker than the signal
+        assert found["why_stopped"].startswith("SIGINT was received")
+    else:
+        assert (stderr, found["walks"], found["why_stopped"]) == ("", 0, "SIGINT was received before the first walk")
+
+
+def test_a_protocol_of_ones_own_is_walked_too(tmp_path: Path) -> None:
+    text = """
+from typing import Annotated
+from fencepost.model.language import *
+
+class C(Constants):
+    most = bound(9, low=1, high=20, meaning="steps")
+
+class State(Record):
+    at: Annotated[int, Range(0, C.most)]
+
+@action()
+def initial(s, c):
+    \"\"\"At 0.\"\"\"
+
+@action()
+def step_on(s, c):
+    \"\"\"One more.\"\"\"
+    require(s.at < c.most)
+    s.at += 1
+
+@always
+def is_low(s: State, c: C) -> bool:
+    \"\"\"Below three.\"\"\"
+    return s.at < 3
+
+MACHINE = Machine("counter", "a counter", State, C, initial, (step_on,))
+PROPERTIES = (is_low,)
+"""
+    file = tmp_path / "counter.py"
+    file.write_text(text)
+    done = fencepost("simulate", str(file), "--walks", "5", "--trace", str(tmp_path / "t.trace"))
+    assert done.exit_code == 1
+    assert "Shortened" not in done.stdout
+    assert "Lowered: most 9 → 3" in done.stdout
+    assert fencepost("replay", str(tmp_path / "t.trace"), "--model", str(file)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "told"), [((), "no action can"), (("--weight", "draw=0"), "no action that has a weight can")]
+)
+def test_walks_that_end_where_the_only_actions_have_no_weight_are_told_as_such(
+    weights: tuple[str, ...], told: str
+) -> None:
+    model = str(MACHINES / "two_ways.py")
+    done = fencepost("simulate", model, "--walks", "4", "--depth", "9", "--quiet", *weights)
+    assert f"4 walks ended where {told} happen" in " ".join(done.stdout.split())

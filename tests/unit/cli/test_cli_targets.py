@@ -1,0 +1,68 @@
+"""What a protocol, a file or a variant is called wrongly is answered with what to write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import MACHINES
+
+PLANTED = (MACHINES / "planted.py").read_text()
+
+
+def refused(*arguments: str) -> str:
+    found = fencepost(*arguments)
+    assert found.exit_code == 2
+    return found.stderr
+
+
+def test_a_name_without_its_ending_points_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "there is no protocol 'vote'. Protocols are" in refused("check", "vote")
+    (tmp_path / "vote.py").write_text(PLANTED)
+    assert "but a file vote.py is here: write vote.py" in refused("check", "vote")
+
+
+@pytest.mark.parametrize("name", ["ballots", "./ballots", "ballots.txt"])
+def test_a_file_that_is_not_called_python_is_told_so(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_text(PLANTED)
+    assert f"{Path(name)} does not end in .py: " in refused("check", f"./{name}")
+    assert "give it a name such as ballots.py." in refused("check", f"./{name}")
+
+
+def test_a_null_byte_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vote.py").write_text("x = 1\n\0\n")
+    assert refused("check", "vote.py").startswith("fencepost: vote.py: source code string cannot contain null bytes")
+
+
+def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "vote.py").write_text(PLANTED.replace("bound(2, low=1", "bound(1, low=2"))
+    assert (
+        "vote.py:24: constant 'seats' has the default 1, which is out of its range: write a default from 2 to 9, or another range."
+        in refused("check", "vote.py")
+    )
+
+
+def test_a_variant_that_is_no_version_is_compared_with_protocols_too() -> None:
+    said = refused("diff", "kip320", "--b", "kip27")
+    assert "no protocol has this name. Did you mean 'kip279'?" in said
+
+
+def test_an_unknown_field_is_refused_before_anything_is_searched() -> None:
+    said = refused("diff", "kip320", "--set", "replicas=2", "--b", "max_records=1", "--on", "replcia")
+    assert said.startswith("fencepost: ")
+    assert "replcia" in said
+
+
+def test_lemmas_are_looked_for_an_induction_over_one_step_only() -> None:
+    said = refused("prove", "kip320", "--depth", "2", "--strengthen")
+    assert "--strengthen was given with --depth" in said

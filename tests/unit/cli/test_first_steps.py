@@ -1,0 +1,150 @@
+"""Small things that a first user stumbled over."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.api import simulate
+from fencepost.api.asking.targets import ask
+from fencepost.invariants.catalogue import runs
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model import first
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Constants
+
+LOCK = str(Path(first.__file__))
+
+
+def test_vacuity_is_quiet_about_what_is_not_suspicious() -> None:
+    whole, quiet = fencepost("vacuity").stdout, fencepost("vacuity", "--quiet").stdout
+    assert len(quiet) < len(whole)
+    assert set(quiet.splitlines()) <= set(whole.splitlines())
+
+
+def test_vacuity_refuses_constants_and_says_which_command_takes_them() -> None:
+    found = fencepost("vacuity", "replication", "--with", "elr", "--set", "brokers=2")
+    assert found.exit_code == 2
+    assert "vacuity was given --set brokers=2 --with elr, and it searches nothing" in found.stderr
+    assert "`fencepost ablate replication --set brokers=2 --with elr` reports the same at others" in found.stderr
+
+
+def test_faults_say_why_a_property_of_whole_behaviours_is_not_asked_about() -> None:
+    found = fencepost("faults", "quorum", "--property", "replicas-come-to-rest")
+    assert found.exit_code == 2
+    assert "is of kind leads-to: the fewest faults are found level by level" in found.stderr
+    assert "Name one of: one-leader-per-epoch, " in found.stderr
+
+
+def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> None:
+    walked = simulate(first.MACHINE, first.PROPERTIES, walks=10)
+    assert [item.result.name for item in walked.properties] == [
+        item.name for item in first.PROPERTIES if not item.kind.over_behaviours
+    ]
+    [note] = walked.notes
+    assert note.startswith("not asked about: who-waits-gets-it, few-ask-meanwhile. A walk has an end")
+    assert note.endswith("these are about whole behaviours: `fencepost check` judges them.")
+    assert not simulate(first.MACHINE, first.PROPERTIES, only="one-holds", walks=10).notes
+    found = fencepost("simulate", LOCK, "--property", "who-waits-gets-it")
+    assert found.exit_code == 2
+    assert found.stderr.endswith(
+        "a walk has an end. Leave it out here: `fencepost check` judges it, with --property who-waits-gets-it.\n"
+    )
+
+
+def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:
+    for protocol in PROTOCOLS.values():
+        constants: Constants = protocol.machine.set_constants({})
+        for name, constant in constants.declared().items():
+            assert "_" not in str(constants.shown[name])
+            for word, value in constant.spellings().items():
+                assert constant.parse(word) == constant.parse(word.replace("-", "_")) == value
+                assert str(constant.show(value)).lower() == word or constant.kind is bool
+
+
+def test_quiet_leaves_the_legend_out() -> None:
+    legend = "always: must be so in every reachable state"
+    loud, quiet = (fencepost("check", LOCK, "--engine", "plain", *more).stdout for more in ((), ("--quiet",)))
+    assert legend in loud
+    assert legend not in quiet
+    assert "one-holds             always     holds" in quiet
+
+
+def test_an_induction_that_breaks_says_what_that_means_and_what_is_next() -> None:
+    found = fencepost("prove", LOCK, "--property", "one-holds", "--reach", "0s", "--no-cache")
+    text = " ".join(found.stdout.split())
+    assert "This state: no search looked for it, and it may be one that no behaviour reaches." in text
+    assert (
+        "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step." in text
+    )
+    assert (
+        "--property one-holds --strengthen` looks for such lemmas; or write what excludes it as an @always property"
+        in text
+    )
+
+
+def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:
+    found = fencepost("prove", LOCK, "--property", "one-holds", "--no-cache")
+    assert found.exit_code == 3
+    assert "This state: it is none of the 84 reachable states under these constants" in " ".join(found.stdout.split())
+
+
+def test_the_typed_program_is_shown_in_words_of_the_model() -> None:
+    text = fencepost("check", LOCK, "--dump", "ir").stdout
+    assert "s%0.session[client%1].phase := 1 in Phase" in text
+    assert "s%0.holder := m%1.client in -1..clients - 1" in text
+    assert "<enum" not in text
+
+
+def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> None:
+    data = data_of(fencepost("check", "replication 2 brokers, one fence", "--engine", "plain", "--json"))
+    [run] = [run for run in runs() if run.name == "replication 2 brokers, one fence"]
+    assert (data["distinct"], data["depth"]) == (run.distinct, run.depth)
+    assert {item["name"]: item["length"] for item in data["properties"] if item["verdict"] == "violated"} == dict(
+        run.violated
+    )
+    wrong = fencepost("check", "replication 2 brokers, one fense")
+    assert wrong.exit_code == 2
+    assert (
+        "there is no run 'replication 2 brokers, one fense'. Did you mean 'replication 2 brokers, one fence'?"
+        in wrong.stderr
+    )
+    other = fencepost("check", "replication 2 brokers, one fence", "--set", "fences=2")
+    assert "constant 'fences' was given two values, by --set fences=1 and by --set fences=2" in other.stderr
+
+
+COMMANDS = re.compile(
+    r"fencepost (check|simulate|faults|ablate|diff|prove) ([a-z0-9-]+)((?: --(?:set|version|property|with|without) [^\s`]+)*)"
+)
+
+
+def test_what_pages_ask_about_exists() -> None:
+    root = ROOT
+    asked = {
+        found[1:]
+        for file in [root / "README.md", *(root / "docs").rglob("*.md")]
+        for found in COMMANDS.findall(file.read_text())
+    }
+    for name, options in sorted(asked):
+        if name not in PROTOCOLS:
+            continue
+        words = options.split()
+        given = {
+            word: [value for option, value in zip(words[::2], words[1::2], strict=True) if option == word]
+            for word in words[::2]
+        }
+        question = ask(
+            name,
+            settings=tuple(given.get("--set", ())),
+            version=given.get("--version", [""])[-1],
+            only=given.get("--property", ()),
+            on=tuple(given.get("--with", ())),
+            off=tuple(given.get("--without", ())),
+        )
+        assert question.properties
+    assert len([name for name, _ in asked if name in PROTOCOLS]) > 10

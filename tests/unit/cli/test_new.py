@@ -1,0 +1,59 @@
+"""A model to begin with runs as it is, and so does its test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fencepost.api.asking.targets import load_protocol
+from fencepost.api.calls.new import new, pytest_command
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import ROOT
+
+
+def test_a_new_model_and_its_test_run_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = fencepost("new", "two-phase")
+    assert made.exit_code == 0
+    assert "fencepost check two_phase.py" in made.stdout
+    found = load_protocol(Path("two_phase.py"))
+    assert (found.name, len(found.properties)) == ("two-phase", 6)
+    assert "fencepost new" not in Path("two_phase.py").read_text()
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_two_phase.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=dict(os.environ),
+    )
+    assert "2 passed" in ran.stdout, ran.stdout
+
+
+def test_the_command_for_the_test_works_in_a_clone_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "`python -m pytest test_lease.py` runs them" in fencepost("new", "lease").stdout
+    assert pytest_command(ROOT / "x.py").startswith("python -m pytest -o addopts= ")
+
+
+def test_a_new_model_overwrites_nothing(tmp_path: Path) -> None:
+    new("lease", tmp_path)
+    with pytest.raises(UsageError, match=r"there is a file .*lease\.py already: write another name"):
+        new("lease", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../lease", "1st", "", "a b"])
+def test_a_name_that_is_none_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="does not name a model: write a word"):
+        new(name)
+
+
+@pytest.mark.parametrize("name", ["json", "class", "typing"])
+def test_a_name_that_python_has_itself_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"Python has a word or a module '{name}' of its own"):
+        new(name, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,306 @@
+"""Warnings: what makes an answer look better than it is, each where it is shown and where it is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fencepost.api.answers.warned import of_text
+from fencepost.api.asking.targets import load_protocol
+from fencepost.api.calls.check import check
+from fencepost.explorers.program.ir.translate import translate
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model import first
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES, ROOT
+from tests.helpers.written import HEAD
+from tests.machines import mailbox
+
+CARELESS = MACHINES / "careless.py"
+LISTED = "initial, (sends, loses, complains))"
+SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.budget.losses -= 1\n")
+NOTICES = ("require(s.lost > 2)", "require(s.lost > 1)")
+
+WARNINGS = {
+    ("unread-constant", "patience"): (
+        (
+            "nothing reads constant 'patience' (days until somebody complains), so every value of it gives the same answer: "
+            "read c.patience where it matters, or take it out."
+        ),
+        ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
+    ),
+    ("unspent-budget", "budget.losses"): (
+        (
+            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' asks for it, and no action "
+            "changes it: change it where the action happens, such as s.budget.losses -= 1."
+        ),
+        SPENT,
+    ),
+    ("unspent-budget", "budget.returns"): (
+        (
+            "budget s.budget.returns starts with constant 'returns' and is never spent: no action and no property looks at it: "
+            "write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it is for, or take it out."
+        ),
+        (
+            '    """A parcel arrives: nobody has listed it."""\n',
+            '    """A parcel arrives: nobody has listed it."""\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n',
+        ),
+    ),
+    ("action-left-out", "arrives"): (
+        (
+            "the file defines action 'arrives' and leaves it out of the actions of MACHINE, so it never happens: list it there, "
+            "or take it out."
+        ),
+        (LISTED, "initial, (sends, loses, complains, arrives))"),
+    ),
+    ("property-left-out", "forgotten"): (
+        (
+            "the file defines property 'forgotten' and leaves it out of PROPERTIES, so it is not checked: list it there, "
+            "or take it out."
+        ),
+        ("    THIRD,\n", "    THIRD,\n    forgotten,\n"),
+    ),
+    ("premise-never-happened", "the-third-is-the-last"): (
+        "the-third-is-the-last says nothing: no reachable state satisfies its `when`. Let the machine come there, or mend `when`.",
+        ("return s.lost == 3", "return s.lost == 2"),
+    ),
+    ("only-initially", "nothing-was-sent"): (
+        (
+            "witness nothing-was-sent shows nothing of what happens: an initial state satisfies it, and no other state does. "
+            "Let it ask for something that only a step brings about."
+        ),
+        ("return s.sent == 0", "return s.sent < 2"),
+    ),
+    ("nothing-to-judge", "bills-go-to-the-first"): (
+        "bills-go-to-the-first could not fail: it is about messages, and no step ever sends one of them.",
+        ("kind=Kind.GIFT)", "kind=Kind.BILL if to == 0 else Kind.GIFT)"),
+    ),
+    ("nothing-to-judge", "complaints-are-alone"): (
+        "complaints-are-alone could not fail: it is about messages, and no step ever sends one of them.",
+        (
+            "    s.post.add(to=to, kind=Kind.GIFT)",
+            "    s.post.add(to=to, kind=Kind.GIFT)\n    if s.sent == 1 and to == 0:\n        s.complaints.add(by=to)",
+        ),
+    ),
+    ("nothing-to-judge", "complaints-lower-nothing"): (
+        "complaints-lower-nothing could not fail: it is about the steps of action 'complains', which never happened.",
+        ("require(s.lost > 2)\n    s.complaints.add(by=by)", "require(s.lost > 1)"),
+    ),
+}
+"""By kind and name: the text of the warning, and the change that mends the model."""
+
+
+def written(folder: Path, *changes: tuple[str, str]) -> Path:
+    """Write the careless model, with changes."""
+    text = CARELESS.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    file = folder / "parcels.py"
+    file.write_text(text)
+    return file
+
+
+def found_in(file: Path, engine: str = "plain") -> dict[tuple[str, str], str]:
+    """Return the warnings about a file, by kind and name."""
+    return {(item.kind, item.about): item.text for item in check(file, engine=engine).warnings}
+
+
+def test_a_careless_model_is_warned_of_all_that_it_leaves_out_and_of_nothing_else() -> None:
+    assert found_in(CARELESS) == {key: text for key, (text, _) in WARNINGS.items()}
+
+
+@pytest.mark.parametrize("key", list(WARNINGS), ids=" ".join)
+def test_a_warning_is_gone_once_the_model_is_mended(key: tuple[str, str], tmp_path: Path) -> None:
+    change = WARNINGS[key][1]
+    more = [(LISTED, "initial, (sends, loses, complains, arrives))")] if key[1] == "budget.returns" else []
+    left = set(found_in(written(tmp_path, change, *more)))
+    assert key not in left
+    assert left <= set(WARNINGS)
+
+
+def test_engines_warn_of_the_same() -> None:
+    assert found_in(CARELESS, "native") == found_in(CARELESS)
+
+
+def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
+    file = written(tmp_path, (LISTED, "initial, (initial, sends, loses, complains))"), ("Size(2)]", "Size(9)]"))
+    text = {
+        item.about: item.text
+        for item in check(file, engine="plain", max_states=50).warnings
+        if item.kind == "initial-among-actions"
+    }
+    assert text == {
+        "initial": "action 'initial' makes the initial states and is also listed among the actions, so it may happen again in "
+        "every state: take initial out of `actions`, or give the reset an action of its own."
+    }
+
+
+def test_a_model_without_a_witness_is_warned_of() -> None:
+    found = tuple(item for item in mailbox.PROPERTIES if item.kind != "sometimes")
+    kinds = [
+        [item.kind for item in check(mailbox.MACHINE, some, engine="plain").warnings]
+        for some in (found, mailbox.PROPERTIES)
+    ]
+    assert kinds == [["no-witness"], []]
+
+
+def test_a_file_may_keep_properties_aside(tmp_path: Path) -> None:
+    file = written(tmp_path, ("MACHINE = ", "SLOW = (forgotten,)\nMACHINE = "))
+    assert ("property-left-out", "forgotten") not in found_in(file)
+
+
+def test_an_imported_action_is_not_left_out() -> None:
+    file = ROOT / "docs" / "examples" / "fetch_from_anyone.py"
+    assert load_protocol(file).left_out == ()
+
+
+def test_a_witness_of_the_beginning_that_comes_again_is_not_warned_of() -> None:
+    assert ("only-initially", "post-is-empty") not in found_in(CARELESS)
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_the_models_of_the_catalogue_have_no_warnings(name: str) -> None:
+    found = PROTOCOLS[name]
+    program = translate(found.machine, found.every_property)
+    assert of_text(found, program) == ()
+
+
+def test_the_page_and_the_json_have_the_warnings() -> None:
+    page = fencepost("check", str(CARELESS), "--engine", "plain")
+    assert page.exit_code == 0
+    page_text = " ".join(page.stdout.split())
+    assert [text for text, _ in WARNINGS.values() if f"Warning: {text}" not in page_text] == []
+    data = data_of(fencepost("check", str(CARELESS), "--engine", "plain", "--json"))
+    assert {(item["kind"], item["about"]): item["text"] for item in data["warnings"]} == {
+        key: text for key, (text, _) in WARNINGS.items()
+    }
+
+
+def test_with_strict_a_warning_is_an_error() -> None:
+    result = fencepost("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1")
+    assert result.exit_code == 2
+    assert "with --strict a warning is an error: mend the model, or leave --strict out." in result.stderr
+    assert "Warning: nothing reads constant 'patience'" in result.stdout
+
+
+def test_with_strict_a_model_without_warnings_is_as_it_is() -> None:
+    result = fencepost("check", str(MACHINES / "mailbox.py"), "--engine", "plain", "--strict")
+    assert (result.exit_code, "Warning" in result.stdout) == (0, False)
+
+
+def test_strict_is_not_for_runs_of_the_catalogue() -> None:
+    result = fencepost("check", "--profile", "ci", "--strict")
+    assert result.exit_code == 2
+    assert "--strict does not apply to runs of the catalogue" in result.stderr
+
+
+def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp_path: Path) -> None:
+    file = tmp_path / "lock.py"
+    text = Path(first.__file__).read_text()
+    file.write_text(
+        text.replace("@action(client=Client)\ndef client_asks", "@action(client=MaybeClient)\ndef client_asks")
+    )
+    [warning] = [item for item in check(file, engine="plain").warnings if item.kind == "none-never-tried"]
+    assert warning.about == "client-asks"
+    assert warning.text.startswith(
+        "parameter 'client' of action 'client-asks' may be NONE by its domain, and NONE is never tried: "
+    )
+
+
+SKEWED = '''
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, choose
+
+class C(Constants):
+    skew = bound(1, low=0, high=2, meaning="ticks that a clock may be ahead or behind")
+
+Offset = Annotated[int, Range(-1 * C.skew, C.skew)]
+
+class State(Record):
+    offset: Annotated[int, Range(-2, 2)]
+
+@action(offset=Offset)
+def initial(s, c, offset):
+    """A clock has an offset."""
+    s.offset = offset
+
+@action(to=Annotated[int, Range(-1, 1)])
+def moves(s, c, to):
+    """It moves."""
+    s.offset = to
+
+@action()
+def draws(s, c):
+    """It is set."""
+    drawn = choose(Offset)
+    s.offset = drawn
+
+@always(least=Annotated[int, Range(-2, 0)], near=Offset)
+def is_there(s, c, least, near) -> bool:
+    """Each number is tried."""
+    return s.offset < 3 and least < 1 and near < 3
+
+MACHINE = Machine("skewed", "A clock.", State, C, initial, (moves, draws))
+PROPERTIES = (is_there,)
+'''
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_domain_of_numbers_that_begins_at_minus_one_is_warned_of_wherever_it_is_a_parameter(
+    tmp_path: Path, engine: str
+) -> None:
+    file = tmp_path / "skewed.py"
+    file.write_text(SKEWED)
+    found = [(item.about, item.text) for item in check(file, engine=engine).warnings if item.kind == "none-never-tried"]
+    assert [about for about, _ in found] == ["initial", "moves", "draws", "is-there"]
+    begins = [text.partition(" has a domain that ")[2] for _, text in found]
+    assert [text.partition(",")[0] for text in begins] == [
+        "begins at -1 for some constants", "begins at -1", "begins at -1 for some constants", "begins at -1 for some constants",
+    ]  # fmt: skip
+    strict = fencepost("check", str(file), "--engine", engine, "--strict", "--quiet")
+    assert strict.exit_code != 0
+
+
+GOES_WRONG = '''
+class State(Record):
+    x: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action()
+def go(s, c):
+    """One more, as far as it goes."""
+    require(s.x < LIMIT)
+    s.x += 1
+
+@always
+def is_small(s, c) -> bool:
+    """It is small."""
+    return s.x < SMALL
+
+@sometimes
+def begins(s, c) -> bool:
+    """It begins with 0."""
+    return 3 >> 5 - s.x >= 0 and s.x == 0
+
+MACHINE = Machine("going", "It goes on.", State, C, initial, (go,))
+PROPERTIES = (is_small, begins)
+'''
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+@pytest.mark.parametrize(("limit", "small", "verdict"), [(9, 10, "holds"), (10, 3, "violated")])
+def test_a_model_that_goes_wrong_where_a_warning_is_looked_for_keeps_its_answer(
+    tmp_path: Path, engine: str, limit: int, small: int, verdict: str
+) -> None:
+    file = tmp_path / "going.py"
+    file.write_text(HEAD + GOES_WRONG.replace("LIMIT", str(limit)).replace("SMALL", str(small)))
+    found = check(file, engine=engine)
+    assert found.verdict == verdict
+    assert ("only-initially", "begins") in {(item.kind, item.about) for item in found.warnings}
+    assert found.to_dict()["verdict"] == verdict

@@ -1,0 +1,574 @@
+"""The explorer's engine, by the entry point that the browser calls: links, states, refusals, traces, stories."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import zipfile
+from typing import TYPE_CHECKING, Any
+from urllib.request import urlopen
+
+import fencepost.api as f
+import pytest
+from fencepost.api import replay
+from fencepost.counterexamples.browser import links, page, pyodide, serving
+from fencepost.counterexamples.browser.book import Book
+from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
+from fencepost.counterexamples.browser.session import Session, described
+from fencepost.counterexamples.browser.setting import set_up
+from fencepost.counterexamples.browser.stories import Story, stories
+from fencepost.counterexamples.browser.view import PARAMETERS, VIOLATED, arrival
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.replay import replay_text
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.model.language.errors import DisabledError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KIP_903 = "replication-b09-kip-903"
+
+
+def asking() -> tuple[Session, Any]:
+    """Return a session and how to ask it, as the worker does."""
+    session = Session()
+
+    def ask(what: str, **question: Any) -> Any:
+        """Ask about the setting that was opened last, if no other is named."""
+        if what in ("step", "refusals", "save", "measure"):
+            question.setdefault("base", list(session.opened)[-1])
+        return json.loads(session.answer(json.dumps({"ask": what, **question})))
+
+    return session, ask
+
+
+def text_of(name: str) -> str:
+    return (ARCHIVE / f"{name}.trace").read_text()
+
+
+def opened(name: str) -> tuple[Any, Any]:
+    """Open an archived trace; return what was found, and how to go on asking."""
+    _, ask = asking()
+    return ask("open", link=ask("trace", text=text_of(name))["link"]), ask
+
+
+def ways_end(data: Any, steps: Any) -> Any:
+    """Return the arrival at which these steps of a book end."""
+    last = data["arrivals"][0]
+    for step in steps:
+        last = data["arrivals"][data["states"][last["state"]]["leads"][step]]
+    return last
+
+
+def test_a_link_holds_protocol_version_constants_switches_guards_and_steps_and_gives_them_back() -> None:
+    made = links.link(
+        "replication",
+        version="kafka-4.1",
+        constants={"brokers": 3, "loss": "any"},
+        switches=["elr", "partial_loss=off"],
+        removed=["leader-handles-fetch 1"],
+        steps=["broker-crashes broker=1 kept=0", "x m={a={0,1},b=[0,1]}"],
+    )
+    assert made == (
+        "#replication?version=kafka-4.1&brokers=3&loss=any&elr=true&partial_loss=false&removed=leader-handles-fetch+1"
+        "&steps=broker-crashes+broker=1+kept=0;x+m={a={0,1},b=[0,1]}"
+    )
+    found = links.read(made)
+    assert (found.version, found.removed) == ("kafka-4.1", ("leader-handles-fetch 1",))
+    assert found.constants == {"brokers": "3", "loss": "any", "elr": "true", "partial_loss": "false"}
+    assert found.steps == ("broker-crashes broker=1 kept=0", "x m={a={0,1},b=[0,1]}")
+    assert found.text == made
+    assert links.link("kip320") == "#kip320"
+    assert links.link_of_trace(f"{KIP_903}.trace") == f"#trace={KIP_903}"
+
+
+def test_a_model_of_ones_own_is_refused_with_what_there_is_for_it(tmp_path: Path) -> None:
+    model = tmp_path / "lease.py"
+    model.touch()
+    with pytest.raises(UsageError, match=rf"fencepost show FILE --model {model} --format html"):
+        address(str(model))
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ({"constants": {"brokerz": 3}}, "no constant 'brokerz'. Did you mean 'brokers'?"),
+        ({"version": "kafka-9"}, "no version 'kafka-9'"),
+        ({"removed": ["leader-appends 9"]}, "no guard 'leader-appends 9'"),
+        ({"constants": {"brokers": 77}}, "out of range"),
+    ],
+)
+def test_a_link_to_what_is_not_there_is_refused(asked: dict[str, Any], answer: str) -> None:
+    with pytest.raises(UsageError, match=answer.replace("?", r"\?")):
+        links.link("replication", **asked)
+
+
+def test_no_constant_is_called_like_a_part_of_a_link() -> None:
+    for item in PROTOCOLS.values():
+        assert not {*links.KEYS, "story", "at"} & item.machine.constants.declared().keys()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [KIP_903, "kip101-weak-isr", "quorum-b36-kafka-12460", "hints-and-tokens-handled-first", "leader-discovery-hyp-6"],
+)
+def test_an_archived_trace_opens_and_ends_in_its_violation(name: str) -> None:
+    found, _ = opened(name)
+    trace = read(ARCHIVE / f"{name}.trace").trace
+    assert found["stopped"] is None
+    assert [view.get("step") for view in found["views"][1:]] == [trace.interpreter().show(step) for step in trace.steps]
+    assert trace.prop is not None
+    last = {item["name"]: item["status"] for item in found["views"][-1]["properties"]}
+    assert last[trace.prop.name] == VIOLATED
+
+
+def test_refusals_are_those_of_the_plain_interpreter_on_random_states() -> None:
+    draw = random.Random(25)  # noqa: S311 (no secret)
+    for name in ("replication", "quorum", "leader-discovery"):
+        _, ask = asking()
+        machine = protocol(name).machine
+        plain, guards = Interpreter(machine, machine.set_constants({})), guards_of(check(machine))
+        shown = ask("open", link=f"#{name}")["views"][0]
+        key = plain.initial_states()[0]
+        for _ in range(4):
+            can = [plain.show(item.step) for item in plain.transitions(key)]
+            assert [step for action in shown["actions"] for step in action["can"]] == can
+            for item in draw.sample(machine.actions, 3):
+                wanted = []
+                for step in plain.steps(item, key):
+                    try:
+                        plain.apply(key, step)
+                    except DisabledError as error:
+                        wanted.append((plain.show(step), guards.texts(item)[guards.refused(item, error)]))
+                found = ask("refusals", state=shown["id"], action=item.label)["refusals"]
+                assert sorted((why["step"], why["guard"]) for why in found) == sorted(wanted)
+                counts = {
+                    why["guard"]: why["count"]
+                    for act in shown["actions"]
+                    if act["label"] == item.label
+                    for why in act["cannot"]
+                }
+                assert sum(counts.values()) == len(wanted)
+            if not can:
+                break
+            taken = draw.choice(can)
+            key = next(item.after for item in plain.transitions(key) if plain.show(item.step) == taken)
+            shown = ask("step", state=shown["id"], step=taken)
+
+
+def test_a_refusal_says_which_part_of_the_guard_decides_and_the_values_in_it() -> None:
+    found, ask = opened("replication-hyp-10")
+    refused = {
+        why["step"]: why
+        for why in ask("refusals", state=found["views"][-1]["id"], action="leader-handles-fetch")["refusals"]
+    }
+    assert refused["leader-handles-fetch leader=0 follower=1"]["guard"] == "serves(s, c, leader, follower)"
+    assert refused["leader-handles-fetch leader=0 follower=1"]["decided"] == "image.leader == leader"
+    assert refused["leader-handles-fetch leader=0 follower=1"]["values"] == ["image.leader=1", "leader=0"]
+    [appends, *_] = ask("refusals", state=found["views"][-1]["id"], action="leader-appends")["refusals"]
+    assert (appends["bound"], appends["values"]) == ("max_records", ["s.written=1", "c.max_records=1"])
+
+
+def test_without_a_guard_the_step_that_it_refused_can_be_taken() -> None:
+    _, ask = asking()
+    name = "follower-fetch 1"
+    before = ask("open", link="#kip320?replicas=2")
+    after = ask("open", link=links.link("kip320", constants={"replicas": 2}, removed=[name]))
+    assert after["about"]["removed"][0]["name"] == name
+
+    def counts(found: Any) -> tuple[int, int]:
+        act = next(item for item in found["views"][0]["actions"] if item["label"] == "follower-fetch")
+        return len(act["can"]), sum(why["count"] for why in act["cannot"] if why["name"] == name)
+
+    (could, refused), (can, left) = counts(before), counts(after)
+    assert refused
+    assert not left
+    assert can >= could
+
+
+def test_a_guard_that_is_named_twice_or_by_all_its_parts_is_taken_out_once() -> None:
+    _, ask = asking()
+    base, parted = "#truncate-to-hwm?removed=", "leader-increase-high-watermark 3"
+
+    def seen(*names: str) -> Any:
+        found = ask("open", link=base + ",".join(names))
+        return found["about"]["removed"], found["views"][0]["actions"]
+
+    removed, actions = seen(f"{parted}a", f"{parted}b")
+    assert [item["name"] for item in removed] == [f"{parted}a", f"{parted}b"]
+    whole = seen(parted)
+    assert actions == whole[1]
+    assert seen(parted, parted) == whole
+    assert seen(f"{parted}b", parted)[1] == whole[1]
+
+
+def test_steps_are_refused_with_the_guard_and_unknown_ones_with_what_there_is() -> None:
+    _, ask = asking()
+    ask("open", link="#kip320?replicas=2")
+    assert "there is no protocol 'kip32'" in ask("open", link="#kip32")["error"]
+    _, ask = asking()
+    first = ask("open", link="#kip320?replicas=2")["views"][0]
+    assert (
+        "has no action 'leader-writ'. Did you mean 'leader-write'?"
+        in ask("step", state=first["id"], step="leader-writ leader=0")["error"]
+    )
+    refused = next(why for item in first["actions"] for why in item["cannot"])
+    assert f"the guard `{refused['guard']}` refuses it" in ask("step", state=first["id"], step=refused["step"])["error"]
+    stopped = ask("open", link=links.link("kip320", constants={"replicas": 2}, steps=[refused["step"]]))
+    assert stopped["stopped"]["step"] == refused["step"]
+    assert len(stopped["views"]) == 1
+
+
+def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_is_not() -> None:
+    found, ask = opened("kip101-weak-isr")
+    steps = [view["step"] for view in found["views"][1:]]
+    saved = ask("save", steps=steps)
+    assert saved["name"] == "kip101-weak-isr.trace"
+    assert replay_text(saved["text"]).trace.prop.name == "weak-isr"  # type: ignore[union-attr]
+    assert "a trace ends in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
+
+
+def test_along_an_archived_trace_it_is_known_how_far_the_violation_is() -> None:
+    found, ask = opened(KIP_903)
+    far = ask("measure", traces=[text_of(KIP_903), text_of("kip101-weak-isr")])["far"]
+    steps = [far[str(view["id"])]["steps"] for view in found["views"]]
+    assert steps == list(range(len(steps) - 1, -1, -1))
+    assert far[str(found["views"][0]["id"])]["property"] == "joining-epoch-is-registered"
+
+
+def test_a_book_leads_from_state_to_state_as_the_semantics_do_and_says_where_it_ends() -> None:
+    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
+    setting = set_up(links.read(described(trace)["link"]))
+    book = Book(setting)
+    book.history(setting.initial(), setting.link.steps)
+    data = book.data()
+    keys = {number: key for key, number in book.numbers.items()}
+    inside = [number for number, item in enumerate(data["states"]) if not item["ends"]]
+    for number in inside:
+        came = {setting.plain.show(item.step): item.after for item in setting.plain.transitions(keys[number])}
+        leads = data["states"][number]["leads"]
+        assert {step: keys[data["arrivals"][after]["state"]] for step, after in leads.items()} == came
+    assert ways_end(data, setting.link.steps)["state"] in inside
+    assert len(inside) < len(data["states"])
+    for number in inside:
+        for step, after in data["states"][number]["leads"].items():
+            came = setting.plain.apply(keys[number], setting.step(step))
+            told = {
+                name: [data["texts"][item] for item in data["arrivals"][after][name]] for name in ("cards", "changes")
+            }
+            assert told == {name: arrival(setting, came.after, keys[number], came)[name] for name in told}
+    small = Book(setting, most=20_000)
+    small.history(setting.initial(), setting.link.steps)
+    assert small.size < 60_000
+
+
+def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only(tmp_path: Path) -> None:
+    page.archive(tmp_path / "sources.zip")
+    with zipfile.ZipFile(tmp_path / "sources.zip") as found:
+        found.extractall(tmp_path / "packages")
+    code = (
+        "import sys, json\n"
+        f"sys.path[:] = [{str(tmp_path / 'packages')!r}, *(item for item in sys.path if 'site-packages' not in item and item)]\n"
+        "sys.meta_path = [item for item in sys.meta_path if getattr(item, '__module__', type(item).__module__).startswith(('_frozen', 'importlib'))]\n"
+        "from fencepost.counterexamples.browser.session import Session\n"
+        "found = json.loads(Session().answer(json.dumps({'ask': 'open', 'link': '#kip320?replicas=2'})))\n"
+        "assert found['views'][0]['cards'], found\n"
+        "assert not {'jinja2', 'numpy', 'rich', 'click', 'llvmlite', 'networkx'} & sys.modules.keys()\n"
+        f"assert sys.modules['fencepost.counterexamples.browser.session'].__file__.startswith({str(tmp_path)!r})\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("story", list(stories()), ids=lambda story: story.name)
+def test_a_story_has_a_sentence_for_each_step_ends_in_the_violation_and_with_the_repair_does_not(story: Story) -> None:
+    made = story.page()
+    parties = {*made["books"]["broken"]["about"]["parties"], "client"}
+    steps = story.data["steps"]
+    assert len(steps) == len(story.broken.link.steps)
+    assert all(item.keys() <= {"says", "believes", "wrong"} and item["says"].endswith(".") for item in steps)
+    assert {who for item in steps for who in item.get("believes", {})} <= parties
+    assert sum(item.get("wrong", False) for item in steps) == 1
+    ends = {}
+    for which, book in made["books"].items():
+        last = ways_end(book, made["ways"][which])
+        said = [book["texts"][item] for item in [*book["states"][last["state"]]["properties"], *last["of_step"]]]
+        ends[which] = next(item["status"] for item in said if item["name"] == story.told["property"])
+    assert ends == {"broken": "violated", "repaired": "holds"}
+    assert len(made["told"]["repaired"]) == len(made["ways"]["repaired"])
+    assert bool(made["refusal"] and made["refusal"]["guard"]) is story.stops
+    assert not any("`" in words for words in (made["begins"], made["repair"], made["repaired_ending"]))
+
+
+def test_there_are_ten_stories_one_for_each_model_of_clients_and_one_of_the_quorum() -> None:
+    told = [story.data["trace"] for story in stories()]
+    assert len(told) == 10
+    protocols = {read(ARCHIVE / f"{name}.trace").trace.protocol.name for name in told}
+    assert protocols == {
+        "replication",
+        "quorum",
+        "metadata-reads",
+        "leader-discovery",
+        "hints-and-tokens",
+        "follower-reads",
+    }
+
+
+def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:
+    made = replay(ARCHIVE / "kip101-weak-isr.trace").render("html")
+    assert len(made.encode()) < 3_000_000
+    data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
+    assert data["texts"][ways_end(data, data["steps"])["cards"][0]].startswith("<div class=")
+    ends = sum(state["ends"] for state in data["states"])
+    assert f"{len(data['states'])} states are in this file; at {ends} of them it ends." in made
+    assert "import " not in made.rpartition("<script>")[2]
+
+
+GOES_WRONG = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 4)]
+    tens: Annotated[int, Range(0, 40)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.x = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.x < 4)
+    s.x += 1
+
+
+@action()
+def jump(s: State, c: C) -> None:
+    require(s.x == 2)
+    s.x += 3
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    return s.x < 2 and s.x << 1 - s.x >= 0
+
+
+@always
+def has_room(s: State, c: C) -> bool:
+    return s.x < 2 or s.x << 2 - s.x >= 0
+
+
+MACHINE = Machine("goes-wrong", "It goes wrong beyond what it violates.", State, C, initial, (go, jump))
+PROPERTIES = (is_small, has_room)
+"""
+
+
+def test_the_page_of_a_trace_says_where_a_property_or_a_step_goes_wrong_near_it(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(GOES_WRONG)
+    found = f.check(file, stop_on_violation=True, workers=1)
+    made = found.traces["is-small"].render("html")
+    data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
+    texts = data["texts"]
+    wrong = [
+        item
+        for state in data["states"]
+        for item in (texts[number] for number in state["properties"])
+        if item["status"] == "goes wrong"
+    ]
+    assert [(item["name"], item["values"]) for item in wrong] == [
+        ("has-room", "property 'has-room': negative shift count"),
+        ("has-room", "property 'has-room': negative shift count"),
+    ]
+    refused = [why["guard"] for state in data["states"] for item in state["actions"] for why in texts[item]["cannot"]]
+    assert "the model goes wrong: jump: State.x: 5 is out of its domain 0..4" in " ".join(refused)
+
+
+def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
+    shown = replay(ARCHIVE / "kip101-weak-isr.trace").explorer()._repr_html_()
+    assert shown.startswith('<iframe title="Explorer" srcdoc="&lt;!DOCTYPE html&gt;')
+    assert "Explore from here" in shown
+
+
+@pytest.mark.parametrize("name", ["lock", "nothing.trace"])
+def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
+    result = fencepost("explore", name, "--no-browser")
+    assert result.exit_code == 2
+    assert f"there is no protocol, no archived trace and no file {name!r}" in result.stderr
+
+
+def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv(pyodide.NAMED, raising=False)
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match=r"needs Pyodide .* npm is missing\. Install Node\.js .* or name a folder"):
+        pyodide.located()
+    monkeypatch.setenv(pyodide.NAMED, str(tmp_path))
+    with pytest.raises(UsageError, match=r"pyodide\.mjs is not that of Pyodide"):
+        pyodide.located()
+
+
+def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port_that_is_taken(tmp_path: Path) -> None:
+    for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
+        (tmp_path / name).write_text("1")
+    with server(tmp_path) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        types = {}
+        for name in ("a.mjs", "a.js", "a.wasm", "a.json"):
+            with urlopen(f"http://{HOST}:{made.server_port}/{name}") as answer:
+                types[name] = answer.headers["Content-Type"]
+        with pytest.raises(UsageError, match="cannot be used"), server(tmp_path, made.server_port):
+            pass
+        made.shutdown()
+    assert types == {
+        "a.mjs": "text/javascript",
+        "a.js": "text/javascript",
+        "a.wasm": "application/wasm",
+        "a.json": "application/json",
+    }
+
+
+def test_a_protocol_an_archived_trace_and_a_file_have_their_addresses(tmp_path: Path) -> None:
+    assert address(None) == ""
+    assert address("kip320") == "#kip320"
+    assert address(KIP_903) == address(str(ARCHIVE / f"{KIP_903}.trace")) == f"#trace={KIP_903}"
+    copied = tmp_path / "mine.trace"
+    copied.write_text(text_of("kip101-weak-isr").replace("title: ", "title: Mine: "))
+    assert links.read(address(str(copied))).steps == links.read(described(read(copied).trace)["link"]).steps
+
+
+def test_a_bound_is_not_taken_out_but_raised_and_its_step_can_then_happen() -> None:
+    _, ask = asking()
+    found = ask("open", link="#replication?crashes=0")
+
+    def crashes(view: Any) -> Any:
+        return next(item for item in view["actions"] if item["label"] == "broker-crashes")
+
+    why = next(item for item in crashes(found["views"][0])["cannot"] if item["bound"])
+    assert (why["bound"], why["name"], found["about"]["constants"]["crashes"]) == ("crashes", "", "0")
+    assert found["about"]["bounds"]["crashes"] > 0
+    assert crashes(ask("open", link="#replication?crashes=1")["views"][0])["can"]
+
+
+def test_parameters_are_explained_where_there_are_any_of_the_name() -> None:
+    named = {name for item in PROTOCOLS.values() for act in item.machine.actions for name, _ in act.params}
+    assert PARAMETERS.keys() <= named
+    about = asking()[1]("open", link="#replication")["about"]
+    assert about["actions"]["broker-crashes"]["parameters"] == {"kept": PARAMETERS["kept"]}
+
+
+def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:
+    _, ask = asking()
+    ask("open", link="#kip320?replicas=2")
+    for what in ({"step": "leader-write leader=0"}, {"action": "leader-write"}):
+        answer = ask("step" if "step" in what else "refusals", state=7, **what)
+        assert "state 7 is not one of the 1 that were opened here" in answer["error"]
+
+
+def test_a_page_that_is_served_survives_another_version_and_goes_when_nobody_holds_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(page, "write", lambda folder: (folder / "index.html").write_text("the page"))
+    marks = iter(["first", "second", "second", "third"])
+    monkeypatch.setattr(serving, "_digest", lambda: next(marks))
+    with prepared() as served, prepared() as other:
+        assert served != other
+        assert (served / "index.html").read_text() == "the page"
+        with prepared() as again:
+            assert again == other
+    with prepared() as last:
+        assert [folder.name for folder in last.parent.iterdir()] == ["explorer-third"]
+
+
+def test_requests_that_no_browser_sends_get_an_answer_and_say_nothing_on_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    page_of = tmp_path / "page"
+    page_of.mkdir()
+    (page_of / "large.bin").write_bytes(bytes(20_000_000))
+    names = (
+        "/../secret",
+        "/%2e%2e/secret",
+        "/..%2fsecret",
+        f"/{tmp_path}/secret",
+        "/%00",
+        "/a%00b",
+        "/%ff",
+        "/" + "a" * 300,
+    )
+    with server(page_of) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        for name in names:
+            with socket.create_connection((HOST, made.server_port), 10) as asking:
+                asking.sendall(f"GET {name} HTTP/1.0\r\n\r\n".encode())
+                assert asking.makefile("rb").readline().split()[1] == b"404", name
+        with socket.create_connection((HOST, made.server_port), 10) as asking:
+            asking.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
+            asking.recv(1000)
+            asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with urlopen(f"http://{HOST}:{made.server_port}/large.bin") as answer:
+            assert len(answer.read()) == 20_000_000
+        made.shutdown()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_link_of_signs_that_are_no_text_is_refused_or_opened() -> None:
+    for key in ("version", "start", "removed", "steps", "replicas"):
+        answer = Session().answer(json.dumps({"ask": "open", "link": f"#kip320?{key}=\ud800"}))
+        assert {"error", "views"} & set(json.loads(answer))
+
+
+HEADS = {
+    200: [
+        *("GET / HTTP/1.1\r\nHost: " + name for name in ("127.0.0.1:{}", "localhost:8000", "LOCALHOST", "[::1]:{}")),
+        "GET / HTTP/1.0",
+    ],
+    403: [
+        *("GET / HTTP/1.1\r\nHost: " + name for name in ("evil.example", "evil.example:{}", "127.0.0.1.evil.example", "10.0.0.1:{}", "")),
+        "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
+        "HEAD / HTTP/1.1\r\nHost: evil.example",
+    ],
+    404: [
+        *(f"GET {path} HTTP/1.1\r\nHost: localhost" for path in ("/folder/", "/../secret", "/%2e%2e/secret", "/folder/..%2f..%2fsecret")),
+        "GET http://localhost/../secret HTTP/1.1\r\nHost: localhost",
+    ],
+}  # fmt: skip
+
+
+def test_the_server_answers_to_this_machine_alone_and_with_its_own_files(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("SECRET")
+    folder = tmp_path / "page"
+    (folder / "folder").mkdir(parents=True)
+    (folder / "index.html").write_text("the page")
+    with server(folder) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        for status, heads in HEADS.items():
+            for head in heads:
+                with socket.create_connection((HOST, made.server_port), 10) as asking:
+                    asking.sendall(f"{head.format(made.server_port)}\r\n\r\n".encode())
+                    answer = asking.makefile("rb").read().decode()
+                assert answer.split()[1] == str(status), head
+                assert ("the page" in answer) is (status == 200)
+                assert "SECRET" not in answer
+        made.shutdown()

@@ -1,0 +1,242 @@
+"""What a model says of its parties, and what diagrams make of it: who sends, who receives, what is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Annotated
+
+import pytest
+from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.asking.targets import load_protocol
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render.drawing import drawing
+from fencepost.counterexamples.render.story import GONE, LOST, RECEIVED, Mail, Story, story
+from fencepost.counterexamples.replay import Replay, follow
+from fencepost.counterexamples.trace import ARCHIVE, Trace
+from fencepost.explorers.plain import search
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model import first
+from fencepost.model.language import Cast, Range
+from fencepost.model.language.errors import ModelError
+from fencepost.model.language.interpreter import Interpreter, Path
+
+from tests.helpers.places import DOCS
+from tests.machines import lease
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language.actions import Action
+
+FILES = sorted(ARCHIVE.glob("*.trace"))
+GIVEN = (lease.wants, lease.wants, lease.give, lease.refuse, lease.take)
+
+
+def history(*actions: Action, cast: Cast = lease.CAST) -> Replay:
+    """Return a history that takes the first step of each action."""
+    machine = replace(lease.MACHINE, cast=cast)
+    plain = Interpreter(machine, lease.C())
+    states, steps = plain.initial_states(), []
+    for item in actions:
+        happened = next(found for found in plain.transitions(states[-1]) if found.step.action is item)
+        steps.append(happened.step)
+        states.append(happened.after)
+    found = Protocol(machine, lease.PROPERTIES)
+    trace = Trace("A lease", found, lease.C(), lease.somebody_has_it, tuple(steps))
+    return Replay(trace, Path(states[0], tuple(steps), tuple(states)), Verdict.HOLDS)
+
+
+def told(made: Replay) -> Story:
+    """Return what happens in a history."""
+    return story(made.trace, made.path)
+
+
+def ways(found: Story) -> list[tuple[str, str, str, str]]:
+    """Return each message with its sender, its receiver and what became of it."""
+    return [
+        (item.name, item.sender.title if item.sender else "", item.receiver.title if item.receiver else "", item.fate)
+        for item in found.flights
+    ]
+
+
+def test_the_cast_says_who_an_index_is_who_sends_and_who_receives() -> None:
+    found = told(history(*GIVEN))
+    assert [lane.title for lane in found.parties.lanes] == ["server", "client 0", "client 1"]
+    first, second = (event.actor.title for event in found.events[:2] if event.actor)
+    assert {first, second} == {"client 0", "client 1"}
+    assert ways(found) == [
+        ("Ask 1", first, "server", RECEIVED),
+        ("Ask 2", second, "server", RECEIVED),
+        ("Grant 1", "server", "client 1", RECEIVED),
+    ]
+    assert [event.actor and event.actor.title for event in found.events[2:]] == ["server", "server", "client 1"]
+
+
+def test_arrows_follow_the_cast() -> None:
+    lines = render("mermaid", history(*GIVEN)).splitlines()
+    assert [line.split(":")[0].strip() for line in lines if "-)" in line] == ["P2-)P0", "P1-)P0", "P0-)P2"]
+    assert "    participant E as environment" not in lines
+
+
+def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
+    found = told(history(*GIVEN[:4], cast=replace(lease.CAST, actors={"wants": "", "refuse": "last[holder]"})))
+    assert [event.actor and event.actor.title for event in found.events] == [None, None, "server", "client 1"]
+
+
+def test_a_step_tells_whom_the_cast_names() -> None:
+    found = told(history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"})))
+    [signal] = found.events[0].signals
+    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "told in step 1")
+    made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
+    assert "    P1->>P0: told in step 1" in render("mermaid", made).splitlines()
+
+
+def test_a_place_that_the_state_does_not_have_is_refused() -> None:
+    with pytest.raises(ModelError) as refused:
+        told(history(*GIVEN[:1], cast=replace(lease.CAST, actors={"wants": "lease[who]"})))
+    assert str(refused.value) == "Cast: 'lease[who]' of action 'wants' has no place 'lease[who]' in State."
+
+
+LANES = {
+    "leader-discovery": ["controller", "broker", "client"],
+    "hints-and-tokens": ["controller", "broker", "client"],
+    "follower-reads": ["controller", "consumer", "replica"],
+    "metadata-reads": ["controller", "server", "client"],
+}
+
+
+@pytest.mark.parametrize(
+    "file", [file for file in FILES if file.stem.startswith(tuple(LANES))], ids=lambda file: file.stem
+)
+def test_whom_the_name_of_an_action_names_takes_it(file: File) -> None:
+    found = told(follow(read(file).trace))
+    protocol = next(name for name in LANES if file.stem.startswith(name))
+    nouns = [lane.title.partition(" ")[0] for lane in found.parties.lanes]
+    assert list(dict.fromkeys(nouns)) == LANES[protocol]
+    for event in found.events:
+        first = event.step.action.name.split("_")[0]
+        if first in nouns:
+            assert event.actor is not None
+            assert event.actor.title.partition(" ")[0] == first
+
+
+def test_without_a_cast_what_an_action_takes_by_its_parameter_is_received_all_the_same() -> None:
+    made = history(*GIVEN, cast=Cast())
+    assert [fate for *_, fate in ways(told(made))] == [RECEIVED] * 3
+    assert "is lost" not in render("mermaid", made)
+    assert {arrow.kind for arrow in drawing(told(made)).arrows if arrow.label} == {"received"}
+
+
+@pytest.mark.parametrize("cast", [Cast(), lease.CAST], ids=["without a cast", "with a cast"])
+def test_what_an_action_loses_is_lost(cast: Cast) -> None:
+    made = history(lease.wants, lease.lose, cast=cast)
+    [(_, _, receiver, fate)] = ways(told(made))
+    assert (receiver, fate) == ("", LOST)
+    assert "Ask 1, sent in step 1, is lost" in render("mermaid", made)
+
+
+def test_the_cast_may_say_which_actions_lose_messages() -> None:
+    cast = replace(lease.CAST, losses=("refuse",))
+    found = told(history(*GIVEN[:4], lease.wants, lease.lose, cast=cast))
+    assert [fate for *_, fate in ways(found)] == [LOST, RECEIVED, "in flight", RECEIVED]
+
+
+def test_a_message_that_a_step_takes_out_by_the_way_is_neither_received_nor_lost() -> None:
+    made = history(lease.wants, lease.give, lease.wants, lease.take)
+    assert [fate for *_, fate in ways(told(made))] == [RECEIVED, RECEIVED, GONE]
+    assert "is taken out of flight in step 4" in render("mermaid", made)
+    page = render("html", made)
+    assert '<span class="tag">taken out</span> <b>Ask 2</b>' in page
+
+
+def test_in_the_archive_no_message_that_is_taken_by_a_parameter_is_lost() -> None:
+    for file in sorted(ARCHIVE.glob("replication-*.trace")):
+        for event in told(follow(read(file).trace)).events:
+            for flight in event.takes:
+                assert (flight.fate == RECEIVED) is (
+                    flight.first in event.step.args or flight.key in event.step.args
+                ), file.stem
+
+
+@pytest.mark.parametrize("file", sorted(ARCHIVE.glob("watermark-propagation-*.trace")), ids=lambda file: file.stem)
+def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> None:
+    found = told(follow(read(file).trace))  # type: ignore[arg-type]
+    assert [lane.title for lane in found.parties.lanes] == ["leader", "follower", "consumer"]
+    for event in found.events:
+        assert (event.actor is None) is (event.step.action.name == "answer_is_lost")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (
+            {"parties": {"client": Annotated[int, Range(0, 2)]}},
+            "which does not say which of them: write an alias such as Annotated[int, Index(C.clients)], or None",
+        ),
+        ({"parties": {"server": None}, "fields": {"x": "sever"}}, "Did you mean 'server'?"),
+        (
+            {"parties": {"client": lease.Client}, "fields": {"x": "client"}},
+            "which is no party that there is one of only.",
+        ),
+    ],
+    ids=["no index", "a misspelt party", "a party of several"],
+)
+def test_a_cast_that_names_nobody_is_refused(parts: dict[str, object], message: str) -> None:
+    with pytest.raises(ModelError) as refused:
+        Cast(**parts)  # type: ignore[arg-type]
+    assert message in str(refused.value)
+
+
+EXAMPLES = DOCS / "examples"
+WITH_MESSAGES = {
+    EXAMPLES / "classics" / "alternating_bit.py": ["sender", "receiver"],
+    EXAMPLES / "classics" / "echo.py": ["node 0", "node 1", "node 2"],
+    EXAMPLES / "cookbook" / "lossy_network.py": ["customer", "shop"],
+    File(first.__file__): ["server", "client 0", "client 1"],
+}
+
+
+def histories(file: File) -> Iterator[Story]:
+    """Yield what a model's witnesses and violations show, of its nearest states."""
+    found = load_protocol(file)
+    constants = found.machine.set_constants({})
+    asked = tuple(item for item in found.properties if not item.kind.over_behaviours)
+    for item in search(found.machine, constants, asked, Options(workers=1, max_states=1_000)).properties:
+        if item.path is not None:
+            yield story(trace_of_path(found, constants, item.name, item.path), item.path)
+
+
+@pytest.mark.parametrize("file", [*EXAMPLES.glob("c*/[a-su-z]*.py"), *WITH_MESSAGES], ids=lambda file: file.stem)
+def test_in_the_examples_messages_come_to_whom_they_are_for_and_no_channel_takes_part(file: File) -> None:
+    for found in histories(file):
+        titles = [lane.title for lane in found.parties.lanes]
+        assert titles == WITH_MESSAGES.get(file, titles)
+        assert not set(titles) & {way.name for way in Mail(found.parties, found.parties.plain.initial_states()[0]).bags}
+        for event in found.events:
+            is_loss = event.step.action.name.startswith("lose")
+            assert file not in WITH_MESSAGES or (event.actor is None) is is_loss
+            for flight in event.takes:
+                assert flight.fate == (LOST if is_loss else RECEIVED)
+                assert is_loss or flight.receiver is not None
+
+
+def test_what_a_channel_holds_is_sent_and_received_in_order() -> None:
+    file = EXAMPLES / "classics" / "alternating_bit.py"
+    made = load_protocol(file)
+    plain = Interpreter(made.machine, made.machine.set_constants({}))
+    states, steps = plain.initial_states()[:1], []
+    for text in ("send value=1", "send-again", "receive", "acknowledge", "hear", "receive"):
+        step = next(item for item in plain.transitions(states[-1]) if plain.show(item.step) == text)
+        steps.append(step.step)
+        states.append(step.after)
+    path = Path(states[0], tuple(steps), tuple(states))
+    found = story(trace_of_path(made, plain.constants, "values-arrive", path), path)
+    assert ways(found) == [
+        ("Message 1", "sender", "receiver", RECEIVED),
+        ("Message 2", "sender", "receiver", RECEIVED),
+        ("Answer 1", "receiver", "sender", RECEIVED),
+    ]
+    assert [(item.sent, item.ended) for item in found.flights] == [(1, 3), (2, 6), (4, 5)]

@@ -1,0 +1,175 @@
+"""Why the loop of a trace is fair: for each promise the step that keeps it, or the guard that refuses, and where."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from enum import IntEnum
+
+import pytest
+from fencepost.counterexamples.prevention import preventions
+from fencepost.counterexamples.promises import kept
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.trace import ARCHIVE, Trace
+from fencepost.explorers.liveness.shown import Shown, every_instance, of_which, retrace, shown
+from fencepost.explorers.verdict import Reach
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Range, action, leads_to, weak
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.helpers.commands import fencepost
+from tests.helpers.traces import rooms_trace
+from tests.machines import rooms
+
+LOOPS = [file for file in sorted(ARCHIVE.glob("*.trace")) if "\nloop:" in file.read_text()]
+
+
+def lines_of(name: str) -> list[str]:
+    """Return what is said of an archived trace."""
+    made = follow(read(ARCHIVE / f"{name}.trace").trace)
+    return kept(made.trace, made.path)
+
+
+def test_a_promise_that_is_taken_says_in_which_step_and_one_never_enabled_by_which_guard() -> None:
+    assert lines_of("quorum-q4-loop") == [
+        (
+            "weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4; never enabled for all others: "
+            "`require(is_sent(s, leader, follower))` refuses after step 3"
+        ),
+        (
+            "weak follower-appends for each follower (follower=2): taken in step 5; never enabled for follower=0 and follower=1: "
+            "`require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"
+        ),
+        "weak follower-truncates for each follower: never enabled: `require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3",
+    ]
+
+
+def test_where_everything_may_stop_each_promise_names_the_guard_or_the_message_that_is_missing() -> None:
+    lines = lines_of("replication-b15-kafka-14144")
+    assert (
+        "weak broker-applies-metadata for each broker: never enabled: `require(index <= s.newest)` refuses after step 4"
+        in lines
+    )
+    assert any(
+        "never enabled: there is no message for leader-learns-change-applied after step 4" in line for line in lines
+    )
+
+
+def test_a_step_that_would_change_nothing_is_not_promised() -> None:
+    assert lines_of("replication-b18-kafka-13858")[0].endswith("never enabled: it would change nothing after step 2")
+
+
+def test_a_weak_promise_is_explained_for_each_of_its_values_and_only_where_the_loop_is_fair() -> None:
+    plain = Interpreter(rooms.MACHINE, rooms.C(size=2))
+    start = plain.initial_states()[0]
+    prop = leads_to(
+        "all_lit",
+        "All is lit.",
+        when=rooms.is_dark,
+        then=rooms.is_lit,
+        fair=(weak(rooms.light, each="room"),),
+        room=rooms.Room,
+    )
+    path = retrace(
+        plain,
+        start,
+        [Step(rooms.light, (0,)), Step(rooms.darken, (0,)), Step(rooms.light, (1,)), Step(rooms.darken, (1,))],
+        0,
+    )
+    away = retrace(plain, start, [Step(rooms.light, (0,)), Step(rooms.darken, (0,))], 0)
+    trace = Trace("Rooms", Protocol(rooms.MACHINE, (prop,)), rooms.C(size=2), prop, path.steps, args=(0,), loop=0)
+    assert kept(trace, path) == [
+        "weak light for each room (room=0): taken in step 1",
+        "weak light for each room (room=1): taken in step 3",
+    ]
+    assert kept(trace, away) == []  # room 1 could be lit all the time
+    lit = replace(trace, prop=replace(prop, eventual=replace(prop.behaviour, fair=(weak(rooms.darken, each="room"),))))
+    half = retrace(plain, start, path.steps[:1], None)
+    assert kept(lit, replace(half, loop=1)) == []  # room 0 could be dark all the time
+    assert kept(lit, replace(half, loop=0, states=(start,), steps=())) == [
+        "weak darken for each room: never enabled: `require(s.lit[room])` refuses at the start"
+    ]
+
+
+def test_a_weak_promise_that_is_enabled_now_and_then_names_the_state_and_the_guard() -> None:
+    first = lines_of("follower-reads-same-replica-again")[0]
+    assert first.startswith("weak consumer-reads or consumer-finds-offset-unavailable or ")
+    assert first.endswith(": not enabled after step 5: `require(s.replica[target(s)].epoch > consumer.epoch)` refuses")
+
+
+def test_without_a_promise_there_is_nothing_to_say() -> None:
+    trace = rooms_trace(rooms.gets_light)
+    assert kept(trace, follow(trace).path) == []
+
+
+class Mood(IntEnum):
+    """The values of one action of a group."""
+
+    A = 0
+    B = 1
+
+
+@action(k=Mood)
+def turns(s: rooms.State, c: rooms.C, k: int) -> None:
+    """Turn."""
+
+
+@action(k=Range(1, 3))
+def ends(s: rooms.State, c: rooms.C, k: int) -> None:
+    """End."""
+
+
+def test_a_group_knows_the_values_of_each_of_its_actions() -> None:
+    machine = replace(rooms.MACHINE, actions=(*rooms.MACHINE.actions, turns, ends))
+    plain, group = Interpreter(machine, machine.set_constants({})), weak(turns, ends, each="k")
+    assert every_instance(plain, group) == [(0,), (1,), (2,), (3,)]
+    assert [of_which(plain, group, values) for values in every_instance(plain, group)] == ["k=a", "k=b", "k=2", "k=3"]
+
+
+@pytest.mark.parametrize("file", LOOPS, ids=lambda file: file.stem)
+def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: object) -> None:
+    made = follow(read(file).trace)  # type: ignore[arg-type]
+    assert made.trace.prop is not None
+    lines = kept(made.trace, made.path)
+    literally = shown(made.trace.interpreter(), made.trace.prop, made.trace.args, made.path)
+    if (
+        isinstance(literally, Shown) and literally.reach is not Reach.NEVER
+    ):  # a round that costs more each time, and is left in the end
+        assert lines == []
+        return
+    for fair in made.trace.prop.behaviour.fair:
+        assert any(line.startswith(str(fair)) for line in lines)
+
+
+def test_the_page_of_a_trace_says_why_it_is_fair_and_names_the_promises_once() -> None:
+    page = " ".join(fencepost("show", str(ARCHIVE / "quorum-q4-loop.trace")).stdout.split())
+    assert (
+        "It is fair: weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4"
+        in page
+    )
+    assert page.count("weak follower-appends for each follower") == 1
+
+
+def test_a_history_without_end_says_under_which_settings_it_ends_otherwise_or_is_not_fair() -> None:
+    made = follow(read(ARCHIVE / "metadata-reads-foreign-context.trace").trace)
+    [found] = preventions(made.trace, made.path)
+    assert (found.setting, found.ending.step) == ("resets=true", 0)
+    assert found.ending.sentence.startswith("the loop is not fair: `strong user-resets-store for each cli")
+    assert f"The steps are the same, and {found.ending.sentence.partition('`')[0]}" in render("html", made)
+    ending = follow(read(ARCHIVE / "quorum-neither-half.trace").trace)
+    assert [item.ending.step for item in preventions(ending.trace, ending.path)] == [4]
+
+
+def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
+    made = follow(read(ARCHIVE / "quorum-q4-loop.trace").trace)
+    why = "weak follower-appends for each follower (follower=2): taken in step 5"
+    page = render("html", made)
+    assert f"<li>{why}" in page
+    assert page.count("weak follower-appends for each follower") == 1
+    notes = [line for line in render("mermaid", made).splitlines() if "It is fair:" in line]
+    assert len(notes) == 1
+    assert why in " ".join(notes[0].replace("<br/>", " ").split())
+    assert any(line.startswith(why) for line in json.loads(render("itf", made))["#meta"]["fair"])
+    assert 'id="fair"' not in render("html", follow(rooms_trace(rooms.gets_light)))

@@ -1,0 +1,254 @@
+"""The page of a trace: self-contained, and it says what the trace says. How it behaves is asked of a browser elsewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.counterexamples.prevention import known_as, preventions
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render.parties import parties
+from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.sources import promises
+from fencepost.counterexamples.trace import ARCHIVE
+
+from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
+from tests.machines import rooms
+
+if TYPE_CHECKING:
+    from fencepost.counterexamples.prevention import Prevention
+    from fencepost.counterexamples.replay import Replay
+
+SOME = ("kip101-weak-isr", "replication-b09-kip-903", "replication-b02-kip-279-three-records")
+VOID = {"meta", "rect", "path", "circle", "line", "br"}
+
+
+@cache
+def made(name: str) -> Replay:
+    """Return an archived trace, replayed."""
+    file = read(ARCHIVE / f"{name}.trace")
+    return follow(file.trace, file)
+
+
+class Page(HTMLParser):
+    """A page that was read: its tags in balance, its text, and what it refers to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self.ids: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag."""
+        if tag not in VOID:
+            self.open.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href", "action", "data")]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note a tag without content."""
+        assert tag in VOID, attrs
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the last tag."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        """Collect text, but for style and script."""
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text += data
+
+
+def flat(text: str) -> str:
+    """Return a text with single blanks."""
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_page_is_in_balance_and_asks_for_nothing_from_elsewhere(name: str) -> None:
+    text = render("html", made(name))
+    page = Page(text)
+    assert page.links == []
+    assert len(page.ids) == len(set(page.ids))
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+    assert text.isprintable() or "\t" not in text
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_the_page_has_every_step_with_its_sentence_and_source(name: str) -> None:
+    found = made(name)
+    text = flat(Page(render("html", found)).text)
+    for number, step in enumerate(found.path.steps, 1):
+        assert f"{number} {step.action.label}" in text
+        assert flat(step.action.sentence) in text
+    assert found.trace.title in text
+    assert flat(found.trace.why) in text
+
+
+def test_the_page_tells_the_property_where_it_is_promised_and_for_which_values_it_fails() -> None:
+    text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
+    assert "joining-epoch-is-registered is violated for broker=1: 8 states" in text
+    assert "KIP903-S1 A replica joins the ISR through AlterPartition only if the broker epoch" in text
+    assert "B09 A delayed AlterPartition puts a broker into the ISR" in text
+    assert "Violated for broker=1: this is not so: m.member_epoch[broker] in" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("kip101-weak-isr", ["B02"]),
+        ("replication-b09-kip-903", ["B09"]),
+        ("replication-b12-kip-841", ["B12"]),
+        ("replication-b13-kip-497", ["B13"]),
+        ("replication-hyp-3", ["HYP-3"]),
+    ],
+)
+def test_a_trace_is_known_as_the_bug_whose_setting_prevents_it(name: str, expected: list[str]) -> None:
+    trace, path = made(name).trace, made(name).path
+    assert [entry.id for entry in known_as(trace, preventions(trace, path))] == expected
+
+
+def remedy(name: str, setting: str) -> Prevention:
+    """Return what a setting does to an archived trace."""
+    return next(item for item in preventions(made(name).trace, made(name).path) if item.setting == setting)
+
+
+def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
+    first = preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
+    assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
+    assert first.ending.guard is not None
+    assert first.ending.guard.text == "is_eligible(c, image, m)"
+    lines = first.ending.guard.place.file.read_text().splitlines()
+    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(c, image, m))"
+    assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
+    text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
+    assert (
+        "alter_partition_version=3, as usual: refused in the ISR are: 1 none, 2 fenced members (KIP-841), 3 old broker epochs"
+        in text
+    )
+    assert "Step 7 cannot happen, for a guard refuses it" in text
+    assert "require(is_eligible(c, image, m))" in text
+
+
+def test_a_switch_without_a_guard_says_what_the_step_does_otherwise() -> None:
+    found = remedy("replication-b13-kip-497", "maximal_isr=true")
+    assert (found.ending.guard, found.ending.step, found.is_usual) == (None, 4, True)
+    assert next(f"{change.label}.{change}" for change in found.ending.differs) == "replica[0].high_watermark 1 -> 0"
+
+
+def test_a_published_model_names_the_next_one_that_prevents_the_history() -> None:
+    found = remedy("kip101-weak-isr", "protocol kip279")
+    assert (found.ending.step, found.ending.guard) == (11, None)
+    assert [str(change) for change in found.ending.differs] == ["log [] -> [0:0/0]", "end 0 -> 1"]
+    fence = remedy("kip101-weak-isr", "protocol kip320")
+    assert fence.ending.guard is not None
+    assert fence.ending.guard.text == "l.leader_epoch == epoch"
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_what_is_said_to_prevent_a_history_does(name: str) -> None:
+    trace, path = made(name).trace, made(name).path
+    assert trace.prop is not None
+    for item in preventions(trace, path):
+        if item.setting.startswith("protocol"):
+            continue
+        constant, _, value = item.setting.partition("=")
+        values = {**trace.constants.values, constant: trace.constants.declared()[constant].parse(value)}
+        other = type(trace)(
+            **{**vars(trace), "constants": trace.protocol.machine.set_constants(values), "initial": None}
+        )
+        with pytest.raises(ValueError, match=r"cannot happen|is not violated at the end"):
+            follow(other)
+
+
+def test_settings_that_change_nothing_are_no_remedies() -> None:
+    settings = [
+        item.setting
+        for item in preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)
+    ]
+    assert "elr=true" not in settings
+    assert not [item for item in settings if item.startswith(("crashes=", "fences=", "brokers=", "max_"))]
+
+
+def test_a_promise_is_found_by_the_id_in_the_docstring_or_else_by_its_runs() -> None:
+    b09, kip101 = made("replication-b09-kip-903").trace.prop, made("kip101-weak-isr").trace.prop
+    assert b09 is not None
+    assert kip101 is not None
+    assert [entry.id for entry in promises(b09)] == ["KIP903-S1"]
+    assert [entry.id for entry in promises(kip101)] == ["LIN-1"]
+
+
+def test_a_card_shows_what_was_appended_and_dropped_and_where_the_high_watermark_is() -> None:
+    found = made("kip101-weak-isr")
+    plain = found.trace.interpreter()
+    lanes = parties(plain)
+    _, _, last = cards(lanes, found.path.states[-2], found.path.states[-1])
+    [log] = last.logs
+    assert [(entry.offset, entry.epoch, entry.text, entry.kind) for entry in log.entries] == [
+        ("0", "0", "0", DROPPED),
+        ("1", "1", "1", DROPPED),
+    ]
+    assert log.mark == 0
+    changed = {value.name: (value.old, value.text) for value in last.values if value.old is not None}
+    assert changed == {"end": ("2", "0"), "leader epoch": ("1", "2"), "leader": ("1", "0")}
+    _, _, writes, _ = cards(lanes, found.path.states[8], found.path.states[9])
+    assert [entry.kind for entry in writes.logs[0].entries] == [SAME, ADDED]
+
+
+def test_the_controllers_card_shows_its_present_state_and_a_brokers_what_it_knows() -> None:
+    found = made("replication-b09-kip-903")
+    lanes = parties(found.trace.interpreter())
+    raw = found.trace.interpreter().apply(found.path.states[-2], found.path.steps[-1]).raw
+    controller, broker, *_ = cards(lanes, found.path.states[-2], raw)
+    values = {value.name: (value.old, value.text) for value in controller.values}
+    assert values["isr"] == ("{0}", "{0,1}")
+    assert values["partition epoch"] == ("0", "1")
+    assert "newest" not in values
+    assert {value.name: value.text for value in broker.values}["its leader"] == "0"
+
+
+def test_pages_of_other_machines_are_whole_too() -> None:
+    for trace in (
+        mailbox_trace("everyone-is-done", clients=2),
+        mailbox_trace(None, clients=1),
+        lamps_trace(title="<b> & '\""),
+    ):
+        page = Page(render("html", follow(trace)))
+        assert trace.title in page.text
+        assert trace.finding in page.text
+
+
+def test_the_page_of_a_behaviour_without_end_says_what_is_repeated() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    text = flat(Page(render("html", follow(trace))).text)
+    assert f"The steps after step {trace.loop} are repeated for ever." in text
+    assert "A lit room is dark in the end." in text
+    assert "Nothing happens any more" in Page(render("html", follow(rooms_trace(rooms.gets_light)))).text
+
+
+def test_a_state_of_numbers_alone_has_cards_too() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    made = follow(trace)
+    shown = cards(parties(trace.interpreter()), made.path.start, made.path.start)
+    assert [card.title for card in shown] == ["room 0", "room 1"]
+    assert all(card.values for card in shown)
+    lamps = follow(lamps_trace())
+    [rest] = cards(parties(lamps.trace.interpreter()), lamps.path.start, lamps.path.start)
+    assert (rest.title, bool(rest.values)) == ("the rest", True)
+
+
+def test_a_history_without_steps_has_a_page() -> None:
+    made = follow(read(ARCHIVE / "follower-reads-q41-tail.trace").trace)
+    assert not made.path.steps
+    assert not preventions(made.trace, made.path)
+    assert "<html" in render("html", made)

@@ -1,0 +1,168 @@
+"""Traces as sequence diagrams: who takes each step, and which messages go from whom to whom."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render.parties import parties
+from fencepost.counterexamples.render.story import (
+    FORGOTTEN,
+    GONE,
+    IN_FLIGHT,
+    LOST,
+    RECEIVED,
+    Mail,
+    Story,
+    event_of,
+    story,
+)
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
+from tests.machines import mailbox, rooms
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = sorted(ARCHIVE.glob("*.trace"))
+BROKERS = [file for file in FILES if file.stem.startswith(("kip", "truncate", "replication"))]
+B09 = ARCHIVE / "replication-b09-kip-903.trace"
+
+
+def told(source: Any) -> Story:
+    """Return what happens in a trace, or in the one in a file."""
+    trace = source if not hasattr(source, "read_text") else read(source).trace
+    return story(trace, follow(trace).path)
+
+
+def actors(found: Story) -> list[str]:
+    """Return who takes each step."""
+    return [event.actor.title if event.actor else "" for event in found.events]
+
+
+@pytest.mark.parametrize("file", BROKERS, ids=lambda file: file.stem)
+def test_every_step_of_an_archived_trace_is_taken_by_a_broker_the_controller_or_an_operator(file: Path) -> None:
+    found = told(file)
+    assert {re.sub(r" \d$", "", title) for title in actors(found)} <= {"broker", "controller", ""}
+    for event in found.events:
+        first = event.step.action.name.split("_")[0]
+        if first == "operator":
+            assert event.actor is None
+            continue
+        assert event.actor is not None
+        assert (event.actor.title == "controller") is (first == "controller")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_message_is_sent_before_it_ends_and_what_is_not_received_is_said(file: Path) -> None:
+    for flight in told(file).flights:
+        assert flight.fate in (RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE)
+        assert (flight.fate == IN_FLIGHT) is (flight.ended == 0)
+        assert flight.ended == 0 or flight.sent <= flight.ended
+        assert (flight.fate == RECEIVED) is (flight.receiver is not None)
+
+
+def test_the_delayed_request_of_kip_903_is_followed_from_the_leader_to_the_controller() -> None:
+    found = told(B09)
+    assert [lane.title for lane in found.parties.lanes] == ["controller", "broker 0", "broker 1"]
+    assert actors(found) == ["broker 0", "broker 1", "controller", "broker 1", "broker 0", "controller", "controller"]
+    flights = [
+        (item.name, item.sender and item.sender.title, item.sent, item.receiver and item.receiver.title, item.ended)
+        for item in found.flights
+    ]
+    assert flights == [
+        ("AlterPartition 1", "broker 0", 1, "controller", 7),
+        ("LateFetch 1", "broker 1", 2, None, 0),
+        ("AlterPartition 2", "controller", 7, None, 0),
+    ]
+    lines = render("mermaid", follow(read(B09).trace)).splitlines()
+    assert lines[0] == "sequenceDiagram"
+    assert any(line.startswith("    P1-)P0: AlterPartition 1 {") and "(sent in step 1)" in line for line in lines)
+    assert "    P0-->>P1: read in step 5" in lines
+    assert lines[-1] == "    Note over P0,P2: joining-epoch-is-registered is violated for broker=1:<br/>  8 states"
+
+
+def test_what_a_step_changes_elsewhere_is_an_arrow_and_ghosts_are_nobodys() -> None:
+    found = told(B09)
+    signals = [
+        (event.number, item.sender.title, item.receiver.title) for event in found.events for item in event.signals
+    ]
+    assert signals == [(1, "broker 1", "broker 0"), (4, "broker 1", "controller"), (5, "controller", "broker 0")]
+    assert [change.name for change in found.events[6].changed[None]] == ["ghost_stale"]
+
+
+def test_a_fetch_of_the_lineage_is_an_arrow_from_the_leader() -> None:
+    found = told(ARCHIVE / "kip101-weak-isr.trace")
+    fetch = found.events[4]
+    assert fetch.step.action.name == "follower_fetch"
+    assert [(item.sender.title, item.receiver.title) for item in fetch.signals] == [("broker 0", "broker 1")]
+
+
+def test_parties_are_found_in_the_schema_where_the_machine_names_none() -> None:
+    assert mailbox.MACHINE.cast.owner == ""
+    found = told(mailbox_trace("everyone-is-done", clients=2))
+    assert [lane.title for lane in found.parties.lanes] == ["client 0", "client 1", "server"]
+    assert sorted(actors(found)) == ["client 0", "client 0", "client 1", "client 1", "server", "server"]
+    for flight in found.flights:
+        parties = {flight.sender and flight.sender.title, flight.receiver and flight.receiver.title}
+        assert "server" in parties
+        assert len(parties) == 2
+
+
+def test_a_message_that_the_network_loses_is_lost_and_equal_ones_are_told_apart() -> None:
+    plain = Interpreter(mailbox.MACHINE, mailbox.C(clients=1))
+    state, events = plain.initial_states()[0], []
+    wanted = (mailbox.send, mailbox.send_again, mailbox.send_again, mailbox.lose_request, mailbox.serve)
+    found = parties(plain)
+    mail = Mail(found, state)
+    for number, item in enumerate(wanted, 1):
+        step = Step(item, (0,)) if number < 4 else next(plain.steps(item, state))
+        happened = plain.apply(state, step)
+        event = event_of(found, number, state, happened)
+        event.takes, event.sends = mail.follow(event, state, happened)
+        events.append(event)
+        state = happened.after
+    assert [item.number for item in mail.flights if item.bag == "requests"] == [1, 2, 3]
+    [lost] = events[3].takes
+    [served] = events[4].takes
+    assert (lost.fate, lost.receiver, events[3].actor) == (LOST, None, None)
+    assert (served.fate, served.receiver and served.receiver.title) == (RECEIVED, "server")
+    assert lost is not served
+
+
+def test_a_message_that_normalize_drops_is_told_where_it_goes() -> None:
+    file = ARCHIVE / "replication-b10-kafka-15221.trace"
+    late = told(file).flights[0]
+    assert (late.name, late.fate, late.sent, late.ended) == ("LateFetch 1", FORGOTTEN, 5, 10)
+    lines = render("mermaid", follow(read(file).trace)).splitlines()
+    dropped = next(number for number, line in enumerate(lines) if ": LateFetch 1 is dropped" in line)
+    assert ": 10 " in lines[dropped - 1] or ": 10 " in lines[dropped - 2]
+
+
+def test_a_machine_without_parties_has_a_lane_for_what_happens() -> None:
+    lines = render("mermaid", follow(lamps_trace())).splitlines()
+    assert "    participant E as environment" in lines
+    assert sum(line.startswith("    Note over E: 1 switch-to") for line in lines) == 1
+
+
+def test_signs_that_mean_something_to_mermaid_are_written_as_entities() -> None:
+    lines = render("mermaid", follow(lamps_trace(title="a; b # <c>"))).splitlines()
+    assert lines[1] == "    title a#59; b #35; #lt;c#gt;"
+
+
+def test_a_value_for_each_party_is_a_lane_and_a_loop_is_told() -> None:
+    trace = rooms_trace(rooms.goes_dark)
+    found = told(trace)
+    assert [lane.title for lane in found.parties.lanes] == ["room 0", "room 1"]
+    assert actors(found) == [f"room {step.args[0]}" for step in trace.steps]
+    lines = render("mermaid", follow(trace)).splitlines()
+    assert lines[-3] == f"    Note over P0,P1: the steps after step {trace.loop} are repeated for ever"
+    assert lines[-2].startswith("    Note over P0,P1: It is fair:<br/>")
+    assert "is violated for room=" in lines[-1]
+    assert "nothing happens any more" in render("mermaid", follow(rooms_trace(rooms.gets_light)))

@@ -1,0 +1,100 @@
+"""A trace as a test to paste: it runs, and it fails when the protocol has changed."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render.pasted import WIDTH
+from fencepost.counterexamples.replay import follow, replay_text, write
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import fencepost
+from tests.helpers.traces import lamps_trace, lookup, mailbox_trace
+from tests.machines import mailbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILES = sorted(ARCHIVE.glob("*.trace"))
+
+
+def run(text: str) -> str:
+    """Run the one test of a module; return its name."""
+    scope: dict[str, object] = {}
+    exec(compile(text, "pasted.py", "exec"), scope)  # noqa: S102 (what we have just rendered)
+    [(name, test)] = [(name, item) for name, item in scope.items() if name.startswith("test_")]
+    assert inspect.isfunction(test)
+    test()
+    return name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
+    made = follow(read(file).trace)
+    assert made.trace.prop is not None
+    name = run(render("pytest", made))
+    said = "shown" if made.trace.worst else made.trace.verdict
+    assert name == f"test_{made.trace.protocol.name}_{made.trace.prop.name}_is_{said}_by_this_history".replace("-", "_")
+
+
+def test_quotes_and_backslashes_in_a_title_do_not_end_the_text() -> None:
+    text = render("pytest", follow(lamps_trace(title='He said """no\\way"""', why='"')))
+    compile(text, "pasted.py", "exec")
+
+
+def test_a_pasted_test_of_an_own_protocol_runs_in_pytest(tmp_path: Path) -> None:
+    model = tmp_path / "mailbox.py"
+    model.write_text(inspect.getsource(mailbox))
+    made = follow(mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0))
+    (tmp_path / "test_pasted.py").write_text(render("pytest", made, "mailbox.py"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pasted.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    command[-1] = f"{tmp_path.name}/test_pasted.py"
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)
+    assert done.returncode == 0, done.stdout
+    model.write_text(inspect.getsource(mailbox).replace("if is_new or not c.deduplicate:", "if is_new:"))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path.parent)
+    assert done.returncode == 1
+    assert "all steps can happen, but property 'requests-run-once' is not violated at the end" in done.stdout
+
+
+def test_a_history_that_the_protocol_refuses_names_the_guard() -> None:
+    head = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0).head()
+    assert replay_text(head, lookup).path.length == 5
+    with pytest.raises(UsageError, match=r"trace:\d+: step 3, .* cannot happen: the guard `s.resends_left > 0`"):
+        replay_text(head.replace("resends=2", "resends=0"), lookup)
+
+
+def test_a_pasted_test_names_its_model_as_seen_from_where_it_is_written(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "models" / "mailbox.py").write_text(inspect.getsource(mailbox))
+    trace = mailbox_trace("requests-run-once", version="careless", clients=1, deduplicate=0)
+    write(tmp_path / "found.trace", trace)
+    output = tmp_path / "suite" / "test_pasted.py"
+    found = fencepost(
+        *("show", str(tmp_path / "found.trace"), "--model", str(tmp_path / "models" / "mailbox.py")),
+        *("--format", "pytest", "--output", str(output)),
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "model=Path(__file__).parent / '../models/mailbox.py')" in output.read_text()
+    scope: dict[str, Any] = {"__file__": str(output)}
+    exec(compile(output.read_text(), str(output), "exec"), scope)  # noqa: S102 (what we have just rendered)
+    scope["test_mailbox_requests_run_once_is_violated_by_this_history"]()
+
+
+def test_a_pasted_test_of_a_loop_says_why_the_loop_is_fair() -> None:
+    text = render("pytest", follow(read(ARCHIVE / "quorum-q4-loop.trace").trace))
+    assert (
+        "\n    It is fair:\n    - weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4;\n"
+        "      never enabled for all others: `require(is_sent(s, leader, follower))` refuses after step 3\n" in text
+    )
+    assert all(len(line) <= WIDTH for line in text.splitlines())

@@ -1,0 +1,532 @@
+"""Traces are shortened to a known size, and what is said of how far that was checked is so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import fencepost.api as f
+import fencepost.counterexamples.shrink as shrinking
+import pytest
+from fencepost.api.calls.shrink import ShrinkResult
+from fencepost.counterexamples.lowering import lower, named, shapes, sizes
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.replay import follow, write
+from fencepost.counterexamples.shortening import Attempts, simpler, without
+from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
+from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
+from fencepost.explorers.program.removal import find_guard
+from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.walk.walker import Walker
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.cluster.machine import MACHINE as REPLICATION
+from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.machines import dial, grid, lamps, mailbox, stairs
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LIMITS = Limits(seconds=60, workers=1)
+FOREVER = float("inf")
+OWN: dict[str, Any] = {item.MACHINE.name: item for item in (grid, lamps, mailbox)}
+REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
+PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
+    # protocol, property, constants of the walks, constants that are left, states of the shortest trace
+    ("grid", "is-near", {"width": 9, "starts": 3, "returning": 1, "resting": 1}, {"starts": 3}, 3),
+    ("grid", "never-goes-back", {"width": 9, "starts": 2, "returning": 1}, {"starts": 1, "width": 3}, 4),
+    ("lamps", "some-lamp-is-dark", {"lamps": 3}, {"lamps": 1}, 2),
+    (
+        "truncate-to-hwm",
+        "weak-isr",
+        {"replicas": 3},
+        {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1},
+        9,
+    ),
+    ("kip101", "weak-isr", {"replicas": 2}, {"log_size": 2}, 12),
+    (
+        "replication",
+        "joining-epoch-is-registered",
+        {**REPAIRED, "brokers": 3, "initial_isr": 1, "alter_partition_version": 2, "fences": 3, "crashes": 2},
+        {"brokers": 2, "fences": 1, "crashes": 1, "max_records": 0, "shrinks": 0, "max_leader_epoch": 0},
+        8,
+    ),
+    (
+        "replication",
+        "leader-has-committed",
+        {**REPAIRED, "brokers": 3, "truncation": 0, "loss": 0, "fences": 4, "crashes": 1, "max_leader_epoch": 6},
+        {"brokers": 2, "fences": 2, "crashes": 0, "max_records": 1, "shrinks": 0, "max_leader_epoch": 3},
+        10,
+    ),
+]
+
+
+def walked(name: str, prop: str, values: dict[str, int]) -> Trace:
+    """Return the trace of the first of random walks that decides a property: of any length."""
+    own = OWN.get(name)
+    found = Protocol(own.MACHINE, own.PROPERTIES) if own else PROTOCOLS[name]
+    constants = found.machine.set_constants(values)
+    walker = Walker(found.machine, constants, tuple(item for item in found.properties if not item.kind.over_behaviours))
+    number = [item.name for item in walker.properties].index(prop)
+    for first in range(0, 200_000, 200):
+        decided = walker.walk(first, first + 200, seed=11, depth=200).decided[:, number]
+        if (decided >= 0).any():
+            at = int((decided >= 0).argmax())
+            way = walker.way(first + at, seed=11, steps=int(decided[at]))
+            return trace_of_path(found, constants, prop, walker.confirm(way, walker.properties[number]))
+    raise AssertionError(f"no walk decides {prop}")
+
+
+@pytest.mark.parametrize(
+    ("name", "prop", "given", "left", "length"),
+    [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in PLANTED],
+)
+def test_planted_bugs_shrink_to_their_known_size(
+    name: str, prop: str, given: dict[str, int], left: dict[str, int], length: int
+) -> None:
+    trace = walked(name, prop, given)
+    made = shrink(trace, LIMITS)
+    assert made.path.length == length
+    assert made.before == follow(trace).path.length >= length
+    assert made.shortest
+    assert made.reach.startswith("No shorter one exists under these constants")
+    values = made.trace.constants.values
+    assert {constant: int(values[constant]) for constant in left} == left
+    assert follow(made.trace).path == made.path
+    unchanged = set(values) - set(sizes(trace.protocol.machine))
+    assert {constant: values[constant] for constant in unchanged} == {
+        constant: trace.constants.values[constant] for constant in unchanged
+    }
+
+
+@pytest.mark.parametrize(
+    "file", ["kip101-weak-isr", "kip279-strong-isr", "replication-b01-kip-101", "replication-b09-kip-903"]
+)
+def test_a_shortest_trace_keeps_its_length(file: str) -> None:
+    trace = read(ARCHIVE / f"{file}.trace").trace
+    made = shrink(trace, LIMITS)
+    assert (made.path.length, made.shortest) == (made.before, True)
+
+
+def test_what_chooses_between_behaviours_is_never_lowered() -> None:
+    assert sizes(REPLICATION) == [
+        "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "max_leader_epoch", "crashes",
+        "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps", "resends",
+        "reassignments", "cancels", "raises", "lowers", "elr_disables", "early_starts", "movable",
+    ]  # fmt: skip
+    assert shapes(REPLICATION) == ["brokers"]
+    assert sizes(mailbox.MACHINE) == ["clients", "requests", "resends", "losses"]
+    assert sizes(lamps.MACHINE) == ["lamps"]
+
+
+def test_lower_constants_do_not_cost_the_shortest_trace() -> None:
+    # at metadata_lag=2, which longer traces do with, the shortest one has 11 states, and at the default 10
+    trace = walked("replication", "leader-has-committed", PLANTED[-1][2])
+    made = shrink(trace, LIMITS)
+    assert made.before_lowering
+    assert "nor before those were lowered" in made.reach
+    assert made.path.length == 10
+    assert made.trace.constants.values["metadata_lag"] == 3
+
+
+def test_a_step_whose_message_is_gone_takes_the_one_most_like_it_or_is_passed_over() -> None:
+    trace = mailbox_trace("requests-run-once", deduplicate=0)
+    attempts = Attempts(trace, FOREVER)
+    assert attempts.take(trace.steps) == trace.steps
+    sends = [step for step in trace.steps if step.action.name.startswith("send")]
+    serves = [step for step in trace.steps if step.action.name == "serve"]
+    assert sends
+    assert serves
+    other = Step(serves[0].action, ((serves[0].args[0][0], 99, *serves[0].args[0][2:]),))
+    assert attempts.take(tuple(other if step is serves[0] else step for step in trace.steps)) == trace.steps
+    assert attempts.take((serves[0], *trace.steps)) == trace.steps
+    assert attempts.take(()) is None
+
+
+def test_steps_that_are_not_needed_are_left_out_alone_and_in_pairs() -> None:
+    quiet, loud = (0, 0), (0b111, 1)
+    trace = lamps_trace(lamps.some_lamp_is_dark, quiet, (0b1, 0), (0b10, 1), loud)
+    assert [step.args for step in without(Attempts(trace, FOREVER), trace.steps)] == [loud]
+    assert [step.args for step in simpler(Attempts(trace, FOREVER), (trace.steps[3],))] == [(0b111, 0)]
+
+
+def test_steps_with_negative_parameters_are_kept_and_brought_nearer_to_0() -> None:
+    steps = tuple(Step(dial.turn, (to,)) for to in (2, -1, -3))
+    found = Protocol(dial.MACHINE, dial.PROPERTIES)
+    trace = Trace(
+        "Turned", found, dial.C(), dial.stays_near, steps, initial=None, source="a hand", why="Somebody turned it."
+    )
+    attempts = Attempts(trace, FOREVER)
+    assert without(attempts, steps) == steps[2:]
+    assert [step.args for step in simpler(attempts, steps[2:])] == [(-2,)]
+    assert attempts.take((Step(dial.turn_up, (-1,)), steps[2])) == steps[2:]
+    assert shrink(trace, LIMITS).trace.steps == (Step(dial.turn, (-2,)),)
+
+
+def test_steps_out_of_the_domain_of_lower_constants_do_not_happen() -> None:
+    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
+    lowered = lower(trace, FOREVER)
+    assert len(follow(lowered).path.states) == len(trace.steps) + 1
+    constants = trace.protocol.machine.set_constants({**trace.constants.values, "max_leader_epoch": 0})
+    assert Attempts(replace(trace, constants=constants), FOREVER).take(trace.steps) is None
+    assert named(trace, "replicas") == 2
+
+
+def test_a_deadlock_and_a_witness_are_shortened_too() -> None:
+    end = lamps_trace(None, (1, 0), (2, 0), (4, 0), (1, 0))
+    assert shrink(end, LIMITS).path.length == 5
+    witness = walked("mailbox", "everyone-is-done", {})
+    made = shrink(witness, LIMITS)
+    assert made.path.length == 4 < made.before  # one client is enough
+    assert made.shortest
+
+
+def test_a_search_that_does_not_reach_says_how_far_it_was_checked() -> None:
+    trace = walked("kip279", "strong-isr", {"replicas": 3})
+    made = shrink(trace, Limits(seconds=60, memory=1 << 20, workers=1))
+    assert not made.shortest
+    assert made.checked < made.path.length - 1
+    assert f"None of up to {made.checked} states exists" in made.reach
+    assert "the memory limit of 1 MiB was reached" in made.reach
+
+
+def test_no_time_leaves_a_trace_that_still_shows_it() -> None:
+    trace = walked("kip101", "weak-isr", {"replicas": 2})
+    made = shrink(trace, Limits(seconds=0.001, workers=1))
+    assert follow(made.trace).path == made.path
+    assert made.path.length <= made.before
+
+
+def test_a_trace_that_does_not_replay_is_refused() -> None:
+    trace = read(ARCHIVE / "kip101-weak-isr.trace").trace
+    with pytest.raises(UsageError, match=r"step 1, `.*`, cannot happen: the guard"):
+        shrink(replace(trace, steps=trace.steps[1:]), LIMITS)
+
+
+def test_the_command_shortens_a_file_and_says_how_far(tmp_path: Path) -> None:
+    long = tmp_path / "long.trace"
+    write(long, walked("kip101", "weak-isr", {"replicas": 2}))
+    done = fencepost("shrink", str(long), "--trace", str(tmp_path / "short.trace"))
+    assert done.exit_code == 0
+    assert "to 12 states in" in " ".join(done.stdout.split())
+    assert "No shorter one exists under these constants" in " ".join(done.stdout.split())
+    assert fencepost("replay", str(tmp_path / "short.trace")).exit_code == 0
+    found = data_of(fencepost("shrink", str(tmp_path / "short.trace"), "--json"))
+    assert (found["before"], found["length"], found["shortest"], len(found["steps"])) == (12, 12, True, 11)
+
+
+def test_the_command_refuses_what_does_not_replay_with_the_line_and_the_guard(tmp_path: Path) -> None:
+    text = (ARCHIVE / "kip101-weak-isr.trace").read_text().splitlines(keepends=True)
+    start = text.index("----\n")
+    file = tmp_path / "broken.trace"
+    file.write_text("".join(text[: start + 1] + text[start + 2 :]))
+    done = fencepost("shrink", str(file))
+    assert done.exit_code == 2
+    assert f"{file}:{start + 2}: step 1, `" in done.stderr
+    assert "cannot happen: the guard `" in done.stderr
+
+
+def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
+    trace = lamps_trace(lamps.some_lamp_is_dark, (0b111, 0))
+    made = Shrunk(trace, follow(trace).path, before=2, lowered={"lamps": (3, 2)}, checked=2, searched=9, seconds=11.9)
+    assert ShrinkResult(**vars(made)).summary.startswith(
+        "It has 2 states, as before; that took 11.9 s. Lowered: lamps 3 → 2. No shorter one exists"
+    )
+    assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith(
+        "Shortened from 5 to 2 states in 11.9 s. Lowered"
+    )
+
+
+ONLY_AS_IT_IS = """
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Index, Machine, Range, Record, Size, action, always, bound, require, shape
+
+
+class C(Constants):
+    n = shape(3, low=0, high=4, meaning="flags")
+    most = bound(5, low=0, high=5, meaning="steps")
+
+
+class State(Record):
+    at: Annotated[int, Range(0, C.most)]
+    last: Annotated[int, Index(C.n)]
+    flags: Annotated[Array[bool], Size(C.n)]
+    spare: Annotated[Array[bool], Size(C.most - 3)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    \"\"\"Nothing is set.\"\"\"
+
+
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"One step.\"\"\"
+    require(s.at < c.most)
+    s.at += 1
+
+
+@always
+def good(s: State, c: C) -> bool:
+    \"\"\"A flag is set from the second on.\"\"\"
+    return s.at < 2 or s.flags[s.at]
+
+
+MACHINE = Machine("as-it-is", "a model that smaller constants break", State, C, initial, (go,))
+PROPERTIES = (good,)
+"""
+
+
+def test_constants_under_which_a_model_goes_wrong_are_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(ONLY_AS_IT_IS)
+    result = f.simulate(file, walks=5, workers=1)
+    assert result.verdict is Verdict.VIOLATED
+
+
+SHORT_BELOW = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+
+class C(Constants):
+    n = bound(4, low=0, high=4, meaning="how far y goes")
+
+
+class State(Record):
+    y: Annotated[int, Range(0, C.n)]
+    z: Annotated[int, Range(0, 9)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.z = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.z < 3)
+    s.z += 1
+
+
+@action()
+def short(s: State, c: C) -> None:
+    require(c.n < 4 and s.z == 0)
+    s.z = 3
+
+
+@action()
+def bad(s: State, c: C) -> None:
+    require(s.z == 0)
+    s.y = 4
+    s.z = 9
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.z != 3
+
+
+MACHINE = Machine("short-below", "a shorter way under constants that the model does not bear", State, C, initial, (go, short, bad))
+PROPERTIES = (fine,)
+"""
+
+
+def three_steps(folder: Path) -> Trace:
+    machine, properties = load(SHORT_BELOW, folder)
+    steps = tuple(Step(machine.actions[0], ()) for _ in range(3))
+    found = Protocol(machine, properties)
+    return Trace(
+        "Three",
+        found,
+        machine.set_constants({}),
+        properties[0],
+        steps,
+        initial=None,
+        source="a search",
+        why="It goes on.",
+    )
+
+
+def test_constants_under_which_a_search_goes_wrong_are_not_those_of_the_answer(tmp_path: Path) -> None:
+    made = shrink(three_steps(tmp_path), LIMITS)
+    assert (made.path.length, made.lowered, made.shortest) == (4, {}, True)
+
+
+def test_where_the_model_goes_wrong_under_the_only_constants_that_are_left_nothing_was_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole, found = shrinking.search, []
+
+    def failing(*given: Any, **more: Any) -> Any:
+        if found:
+            raise DomainError("it goes wrong.")
+        result = whole(*given, **more)
+        if result.verdict is Verdict.VIOLATED:
+            found.append(result)
+        return result
+
+    monkeypatch.setattr(shrinking, "search", failing)
+    made = shrink(lamps_trace(), LIMITS)
+    assert (made.lowered, made.path.length, made.checked, made.searched) == ({"lamps": (3, 1)}, 2, 0, 0)
+    assert made.reach == (
+        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: it goes wrong)."
+    )
+
+
+GOES_WRONG = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 6)]
+    aside: bool
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.x = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(not s.aside)
+    require(s.x < 6)
+    s.x += 1
+
+
+@action()
+def turn_aside(s: State, c: C) -> None:
+    require(s.x == 2)
+    s.aside = True
+
+
+@action()
+def go_wrong(s: State, c: C) -> None:
+    require(s.aside)
+    s.x = 7
+
+
+@always
+def is_small(s: State, c: C) -> bool:
+    return s.x < 6
+
+
+MACHINE = Machine("goes-wrong", "It goes wrong nearer to its first state than it violates anything.", State, C, initial, (go, turn_aside, go_wrong))
+PROPERTIES = (is_small,)
+"""
+
+
+def test_a_violation_is_told_where_a_search_for_a_shorter_one_goes_wrong(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(GOES_WRONG)
+    found = f.simulate(file, walks=50, depth=10, workers=1)
+    assert (found.verdict, found.trace and found.trace.length) == (Verdict.VIOLATED, 7)
+    assert found.trace is not None
+    made = f.shrink(found.trace, workers=1)
+    assert (made.path.length, made.checked) == (7, 0)
+    assert made.reach == (
+        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: "
+        "go-wrong: State.x: 7 is out of its domain 0..6)."
+    )
+
+
+QUICK = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    \"\"\"Nothing depends on constants.\"\"\"
+
+
+class State(Record):
+    z: Annotated[int, Range(0, 9)]
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.z = 0
+
+
+@action()
+def go(s: State, c: C) -> None:
+    require(s.z < 5)
+    s.z += 1
+
+
+@action()
+def quick(s: State, c: C) -> None:
+    require(s.z == 0)
+    s.z = 9
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.z < 10
+
+
+MACHINE = Machine("quick", "a quick way to a deadlock, and a slow one", State, C, initial, (go, quick))
+PROPERTIES = (fine,)
+"""
+
+
+def test_a_level_that_was_not_expanded_is_not_checked_for_deadlocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, properties = load(QUICK, tmp_path)
+    steps = tuple(Step(machine.actions[0], ()) for _ in range(5))
+    trace = Trace(
+        "Slow", Protocol(machine, properties), machine.set_constants({}), None, steps, initial=None, source="a", why="b"
+    )
+    assert shrink(trace, LIMITS).path.length == 2
+    whole = shrinking.search
+
+    def limited(*given: Any, **more: Any) -> Any:
+        return whole(*given[:3], replace(given[3], max_states=3), **more)
+
+    monkeypatch.setattr(shrinking, "search", limited)
+    made = shrink(trace, LIMITS)
+    assert (made.path.length, made.checked, made.shortest) == (6, 1, False)
+    assert "None of up to 1 states exists" in made.reach
+
+
+@pytest.mark.parametrize(
+    ("prop", "states"), [(stairs.is_low, 4), (stairs.is_high, 4), (None, 5)], ids=("always", "sometimes", "deadlock")
+)
+def test_a_trace_that_lacks_a_guard_is_searched_without_the_guard(prop: Any, states: int) -> None:
+    guard = find_guard(stairs.MACHINE, "climb 1")
+    trace = Trace("Up", Protocol(stairs.MACHINE, stairs.PROPERTIES), stairs.C(), prop, (), removed=guard)
+    steps = (Step(trace.interpreter().machine.action("climb"), ()),) * (5 if prop is None else 4)
+    found = shrink(replace(trace, steps=steps), LIMITS)
+    assert (found.before, found.path.length, found.shortest) == (len(steps) + 1, states, True)
+    assert {step.action.name for step in found.trace.steps} == {"climb", "leap"}
+    plain = found.trace.interpreter()
+    assert shortest_of(plain, prop) == states
+
+
+def shortest_of(plain: Interpreter, prop: Any) -> int:
+    """Return the states of the shortest way, by looking at all of them."""
+    level, length = set(plain.initial_states()), 1
+    while True:
+        ends = [
+            state
+            for state in level
+            if (plain.holds(prop, state) is (prop is stairs.is_high) if prop else not list(plain.transitions(state)))
+        ]
+        if ends:
+            return length
+        level, length = {found.after for state in level for found in plain.transitions(state)}, length + 1

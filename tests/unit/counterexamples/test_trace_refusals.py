@@ -1,0 +1,323 @@
+"""What the reader and replay refuse, each message in full.
+
+`refused_traces/*.txt` holds blocks: a title after `==`, lines of a good trace to take out (`-`) and to put in (`+`), `---`, the message.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.recorded import first_difference
+from fencepost.counterexamples.replay import replay, write
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.model.language import Machine, action, require
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import fencepost
+from tests.helpers.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message, outcome
+from tests.machines import lamps
+from tests.machines.lamps import C, Lamps, Room
+
+KIP279 = (ARCHIVE / "kip279-strong-isr.trace").read_text()
+FOLDER = Path(__file__).parent / "refused_traces"
+ADVICE = "Give the path of a trace, such as counterexamples/archive/kip101-weak-isr.trace."
+A_TRACE = "A trace is a text file that starts with `format: 1`."
+GOOD = {
+    "kip101": lambda: KIP101,
+    "lamps": lambda: lamps_trace(why="").head(),
+    "mailbox": lambda: mailbox_trace("everyone-is-done", clients=1).head(),
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, so that messages have a short path."""
+    monkeypatch.chdir(tmp_path)
+    return Path("x.trace")
+
+
+def refused() -> list[Any]:
+    """Return (machine, what to take out, what to put in, message) of every block."""
+    found = []
+    for name in GOOD:
+        for block in re.split(r"^== ", (FOLDER / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]:
+            title, rest = block.split("\n", 1)
+            edit, _, expected = rest.partition("\n---\n")
+            old, new = ([line[2:] for line in edit.split("\n") if line.startswith(sign)] for sign in "-+")
+            found.append(pytest.param(name, "\n".join(old), "\n".join(new), expected.strip("\n"), id=title))
+    return found
+
+
+@pytest.mark.parametrize(("name", "old", "new", "expected"), refused())
+def test_reader_refuses(name: str, old: str, new: str, expected: str, here: Path) -> None:
+    good = GOOD[name]()
+    assert old in good
+    assert message(here, good.replace(old if new else old + "\n", new, 1)) == expected
+
+
+HEADER, ACTIONS, STATES = (part + "----\n" for part in KIP101.split("----\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", f"1: the file is empty. {A_TRACE}", id="an empty file"),
+        pytest.param(
+            HEADER.replace("----\n", ""),
+            "14: the file ends in the header, so it is truncated. Write a line `----` after the header, and one after the actions; "
+            "`fencepost replay --rewrite` adds the states.",
+            id="a file that ends in the header",
+        ),
+        pytest.param(
+            (HEADER + ACTIONS).removesuffix("----\n"),
+            "26: the file ends in the actions, so it is truncated. Write a line `----` after the last action; "
+            "`fencepost replay --rewrite` adds the states.",
+            id="a file that ends in the actions",
+        ),
+        pytest.param(
+            HEADER + ACTIONS,
+            "27: the file ends without states. Write them with `fencepost replay --rewrite x.trace`.",
+            id="a file that ends before the states",
+        ),
+    ],
+)
+def test_reader_refuses_a_truncated_file(text: str, expected: str, here: Path) -> None:
+    assert message(here, text) == f"x.trace:{expected}"
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused_with_a_line(here: Path) -> None:
+    for cut in range(0, len(KIP101) - 1, 11):
+        assert re.match(r"x\.trace:\d+: .*\.$", message(here, KIP101[:cut])), cut
+
+
+def test_a_file_with_random_edits_is_replayed_or_refused_with_a_line(here: Path) -> None:
+    rng, good = random.Random(1), [make() for make in GOOD.values()]  # noqa: S311 (edits, not secrets)
+    words = [*"{}[],=:#- \n\t\0é1", "----\n", "none", *KIP101.split()]
+    for _ in range(400):
+        text = rng.choice(good)
+        for _ in range(rng.randint(1, 3)):
+            start = rng.randrange(len(text))
+            text = text[:start] + rng.choice(["", *words]) + text[start + rng.choice([0, 1, 5, 50]) :]
+        assert re.match(r"x\.trace:\d+: |$", outcome(here, text))
+
+
+def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_text(here: Path) -> None:
+    with pytest.raises(UsageError, match=re.escape(f"x.trace: there is no such file. {ADVICE}")):
+        read(here)
+    with pytest.raises(UsageError, match=re.escape(f".: the file cannot be read: Is a directory. {ADVICE}")):
+        read(".")
+    here.write_bytes(b"format: 1\n\xff\xfe")
+    with pytest.raises(
+        UsageError, match=re.escape(f"x.trace:2: this is not UTF-8 text, so it is not a trace. {A_TRACE}")
+    ):
+        read(here)
+
+
+def test_a_file_that_cannot_be_written_is_a_usage_error(here: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"no/x\.trace: the trace cannot be written: No such file or directory\. Give a path in"
+    ):
+        write("no/x.trace", lamps_trace())
+
+
+def line_of(item: Any, text: str) -> int:
+    lines, first = inspect.getsourcelines(item.function)
+    return first + next(number for number, line in enumerate(lines) if text in line)
+
+
+def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled(here: Path) -> None:
+    head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
+    assert message(here, head) == (
+        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot happen: the guard `not c.stuck or s.lit & ~lamps == 0` "
+        f"(lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
+        "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, "
+        "`switch-to lamps={0,1} noise=yes`."
+    )
+
+
+def test_replay_says_that_nothing_is_enabled(here: Path) -> None:
+    assert message(here, lamps_trace(lamps.some_lamp_is_dark, *[(0b001, 0)] * 5).head()).endswith(
+        " refuses. No step is enabled there: remove this one and what follows."
+    )
+
+
+def test_replay_says_that_a_message_is_not_in_flight(here: Path) -> None:
+    text = mailbox_trace("everyone-is-done", clients=1).head().replace("send client=0\n", "", 1)
+    assert message(here, text) == (
+        "x.trace:9: step 1, `serve request={client=0,number=1,again=no}`, cannot happen: no such message is in flight. "
+        "Write a step that is enabled there: `send client=0`."
+    )
+
+
+def changed(text: str, machine: Machine) -> str:
+    """Return what replay says of a trace of the lamps under another model."""
+    with pytest.raises(UsageError) as caught:
+        replay(text, lambda _: replace(LAMPS, machine=machine))
+    return str(caught.value)
+
+
+@action(lamps=Lamps, noise=bool)
+def switch_quietly(s: Room, c: C, lamps: int, noise: int) -> None:
+    """Somebody lights these lamps, without noise."""
+    require(noise == 0)
+    s.lit = lamps
+
+
+@action(lamps=Lamps, noise=bool)
+def switch_one(s: Room, c: C, lamps: int, noise: int) -> None:
+    """Somebody lights one lamp at most."""
+    require(lamps & (lamps - 1) == 0 or s.lit == 0)
+    s.lit = lamps if s.lit == 0 else 0
+
+
+@action(lamps=Lamps, noise=bool)
+def switch_one_of_five(s: Room, c: C, lamps: int, noise: int) -> None:
+    """Somebody lights the lamps in one of five ways."""
+    require(noise == 0 and lamps < 5)
+    s.lit = lamps
+
+
+def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
+    here.write_text(lamps_trace().head())
+    machine = replace(lamps.MACHINE, actions=(switch_one_of_five.named("switch_to"),))
+    assert changed("x.trace", machine).endswith("`switch-to lamps={0,1} noise=no` or one other.")
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (
+            switch_quietly,
+            (
+                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
+                "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
+                "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
+                "So it is recorded, so the header or the model has changed, or the step was edited in both places."
+            ),
+        ),
+        (
+            switch_one,
+            (
+                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot happen: the guard `lamps & lamps - 1 == 0 or s.lit == 0` "
+                "(test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: `switch-to lamps={} noise=no`, "
+                "`switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, `switch-to lamps={0} noise=yes` or one of 4 others. "
+                "The header was edited or the model has changed since the states were written: x.trace:18: the states say "
+                "'lit {} -> {0,2}, history [] -> [0:{0,2}], history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives "
+                "'lit {} -> {0,2}'."
+            ),
+        ),
+    ],
+    ids=["a new guard", "another effect"],
+)
+def test_replay_says_what_has_changed_in_the_model(item: Any, expected: str, here: Path) -> None:
+    write(here, lamps_trace(lamps.some_lamp_is_dark, (0b101, 1), (0b111, 1), why=""))
+    machine = replace(lamps.MACHINE, actions=(item.named("switch_to"),))
+    assert changed("x.trace", machine) == expected.replace("LINE", str(line_of(item, "require(")))
+
+
+def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
+    write(here, lamps_trace())
+    kinder = replace(lamps.some_lamp_is_dark, function=lambda _s, _c: True)
+    with pytest.raises(UsageError) as caught:
+        replay(here, lambda _: replace(LAMPS, properties=(kinder,)))
+    assert str(caught.value) == (
+        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
+        f"`fencepost check {lamps.__file__} --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
+        "The states are as they were recorded, so the header or the model has changed."
+    )
+
+
+def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
+    write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
+    assert message(
+        here, here.read_text().replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)
+    ) == (
+        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
+        f"`fencepost check {lamps.__file__} --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
+        "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
+    )
+
+
+EDITED = KIP279.replace("leader-write leader=0", "leader-write leader=1", 1)
+SAID = "The file was edited, or the model has changed, since the states were written."
+DAMAGED = {
+    "its last lines cut off": (
+        "".join(KIP279.splitlines(keepends=True)[:-4]),
+        f"69: the states end where the model continues with 'quorum.isr {{0,1}} -> {{0,1,2}}'. {SAID}",
+    ),
+    "its last bytes cut off": (
+        KIP279[:-12],
+        f"72: the states say 'strong-isr is violated' where the model gives 'strong-isr is violated: 12 states'. {SAID}",
+    ),
+    "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
+    "another constant": (
+        KIP279.replace("max_leader_epoch=1", "max_leader_epoch=2"),
+        f"32: the states say '0..1     0       {{}}' where the model gives '0..2     0       {{}}'. {SAID}",
+    ),
+    "no states": (KIP279.rpartition("----\n")[0] + "----\n", "26: the file ends without states. Write them with"),
+    "an edited step": (EDITED, "18: step 4, `leader-write leader=1`, cannot happen: "),
+}
+
+
+@pytest.mark.parametrize("command", ["replay", "show", "shrink"])
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_damaged_trace_is_refused_by_every_command_that_reads_it(damage: str, command: str, here: Path) -> None:
+    text, expected = DAMAGED[damage]
+    here.write_text(text)
+    result = fencepost(command, "x.trace")
+    assert result.stderr.startswith(f"fencepost: x.trace:{expected}")
+    assert (result.exit_code, result.stdout) == (2, "")
+
+
+def test_an_edited_step_that_cannot_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
+    assert message(here, EDITED).endswith(
+        " The steps differ from the recorded ones at step 4: x.trace:44 has '4 leader-write leader=0'."
+    )
+
+
+def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
+    write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
+    assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
+        "x.trace:18: the steps differ from the recorded ones at step 1: recorded is '1 switch-to lamps={0} noise=no', and it is "
+        "'1 switch-to lamps={1} noise=no' now. The file was edited since the states were written. Look at the steps, then refresh the "
+        f"states with `fencepost replay --rewrite x.trace --model {lamps.__file__}`."
+    )
+
+
+def test_a_step_that_differs_below_its_first_line_is_one_that_differs(here: Path) -> None:
+    trace = mailbox_trace("requests-run-once", deduplicate=0, clients=2)
+    text = write(here, trace).text
+    step = next(number for number, step in enumerate(trace.steps, 1) if step.action.label == "serve")
+    title = next(line for line in text.splitlines() if line.startswith(f"{step} serve"))
+    folded, other = (title.replace("client=0,number", f"client={client},\n      number") for client in (0, 1))
+    found = first_difference(replace(read(here, lookup), recorded=(folded + "\n").splitlines(), states=1), other)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.step == step
+
+
+def test_states_that_are_cut_off_are_no_change_of_the_model(here: Path) -> None:
+    cut = EDITED[: EDITED.index("\n3 become-follower-and-truncate") + 1]
+    assert " The file was cut or edited since the states were written: x.trace:40: the states end" in message(here, cut)
+
+
+def test_replay_refuses_a_trace_that_goes_on_after_the_violation(here: Path) -> None:
+    assert message(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0), (0b001, 0)).head()) == (
+        "x.trace:8: property 'some-lamp-is-dark' is not violated at the end of the 3 steps, but after step 2 it is. "
+        "Remove the steps after that."
+    )
+
+
+def test_replay_refuses_a_witness_that_is_not_reached_and_a_deadlock_that_is_none(here: Path) -> None:
+    assert "but witness 'favourite-is-lit' is not reached at the end." in message(
+        here, lamps_trace(lamps.favourite_is_lit).head()
+    )
+    assert "but some action is enabled in the last state, so this is not a deadlock." in message(
+        here, lamps_trace(None).head()
+    )

@@ -1,0 +1,276 @@
+"""Which leader, which member, which offset: the values for which a property is violated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.counterexamples.browser.setting import of_trace
+from fencepost.counterexamples.browser.view import refusals
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.render import FORMATS, render
+from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.trace import ARCHIVE, Trace
+from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import always, bits
+from fencepost.model.language.interpreter import Step
+from fencepost.model.language.records import Array
+
+from tests.helpers.traces import lamps_trace, mailbox_trace
+from tests.machines import brink
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.model.language import Property
+
+FILES = sorted(
+    file
+    for file in ARCHIVE.glob("*.trace")
+    if "\nfairness: " not in (text := file.read_text()) and "\nverdict: violated\n" in text
+)
+"""All but those of whole behaviours, at whose end no one condition fails."""
+
+
+def of_file(name: str) -> ViolatingBinding:
+    """Return the culprit of an archived trace."""
+    file = read(ARCHIVE / name)
+    found = violating_binding(file.trace, follow(file.trace, file).path)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file: Path) -> None:
+    found = of_file(file.name)
+    assert found.condition
+    if found.operands:
+        assert eval(found.operands) is found.is_so  # noqa: S307 (our own comparison of numbers)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "condition", "operands"),
+    [
+        ("kip101-weak-isr", "leader=0, member=1, offset=0", "offset < b.end", "0 < 0"),
+        (
+            "replication-b09-kip-903",
+            "broker=1",
+            "m.member_epoch[broker] in (NONE, newest(before).broker_epoch[broker])",
+            "",
+        ),
+        ("replication-b01-kip-101", "leader=1, offset=0", "offset < r.end", "0 < 0"),
+        (
+            "replication-b02-kip-279",
+            "one=replica[0], other=replica[1], offset=0",
+            "one.log[offset].record == other.log[offset].record",
+            "2 == 1",
+        ),
+        ("replication-hyp-2", "", "s.ghost_stale & newest(s).isr == 0", "2 == 0"),
+    ],
+)
+def test_the_culprit_is_named_in_the_words_of_the_property(
+    name: str, values: str, condition: str, operands: str
+) -> None:
+    found = of_file(f"{name}.trace")
+    assert (str(found), found.condition, found.operands) == (values, condition, operands)
+
+
+def test_a_witness_and_a_deadlock_have_none() -> None:
+    for trace in (mailbox_trace("everyone-is-done", clients=1), mailbox_trace(None, clients=1)):
+        made = follow(trace)
+        assert violating_binding(trace, made.path) is None
+        assert violated_for(trace, made.path) == trace.finding
+
+
+def judged(prop: Property) -> ViolatingBinding:
+    """Return the culprit in the room with all lamps lit, of which the first was lit once."""
+    trace = lamps_trace(prop, (0b111, 0))
+    found = violating_binding(trace, follow(trace).path)
+    assert found is not None
+    return found
+
+
+def is_odd(s: Any, lamp: int) -> bool:
+    """Say whether a lamp was lit an odd number of times."""
+    for other in range(len(s.count)):
+        if other == lamp:
+            return s.count[other] & 1 == 1
+    return False
+
+
+@always
+def all_even(s: Any, c: Any) -> bool:
+    """No lamp was lit an odd number of times."""
+    return not any(is_odd(s, lamp) for lamp in range(c.lamps) if lamp < 2)
+
+
+@always
+def values_small(s: Any, c: Any) -> bool:
+    """Nothing was lit."""
+    return all(number < 1 for number in s.count)
+
+
+@always
+def by_statements(s: Any, c: Any) -> bool:
+    """Nothing was lit, in other words."""
+    seen = 0
+    for lamp in range(c.lamps):
+        if lamp == 1:
+            continue
+        seen += s.count[lamp]
+        if seen > 0:
+            return False
+    return True
+
+
+@always
+def one_of_two(s: Any, c: Any) -> bool:
+    """Dark, or the favourite was never lit."""
+    return not s.lit or s.count[s.favourite - 1] == 0
+
+
+@always
+def nested(s: Any, c: Any) -> bool:
+    """Whatever was lit was lit for every other lamp too."""
+    return all(s.count[one] == s.count[other] for one in range(c.lamps) if one > 0 for other in range(one))
+
+
+@always
+def no_witness(s: Any, c: Any) -> bool:
+    """Some lamp was lit twice."""
+    return any(number == 2 for number in s.count)
+
+
+@always
+def either(s: Any, c: Any) -> bool:
+    """As chosen."""
+    return all(s.count[lamp] == 0 if lamp < 1 else bits.contains(s.lit, lamp) for lamp in range(c.lamps))
+
+
+@always
+def none_twice(s: Any, c: Any) -> bool:
+    """No two lamps were lit as often as each other."""
+    return not any(s.count[one] == s.count[other] and one > 0 for one in range(c.lamps) for other in range(one))
+
+
+@always
+def chained(s: Any, c: Any) -> bool:
+    """What is asked first is false, and what comes after it has no value."""
+    return s.favourite < 0 < s.count[1 << (s.favourite - 99)]
+
+
+def test_what_a_chain_of_comparisons_does_not_come_to_is_not_asked() -> None:
+    found = judged(chained)
+    assert found.condition == "s.favourite < 0 < s.count[1 << s.favourite - 99]"
+    assert found.operands == "1 < 0"
+
+
+@always
+def chosen(s: Any, c: Any) -> bool:
+    """What is not chosen has an index too."""
+    return s.favourite == (s.count[s.favourite + 5] if s.favourite > 5 else s.count[s.favourite])
+
+
+@always
+def one_after_the_other(s: Any, c: Any) -> bool:
+    """An index in a part that is not asked."""
+    return (s.favourite > 5 and s.count[s.favourite + 5] > 0) == (s.favourite > 0 or s.count[s.favourite + 6] > 0)
+
+
+@always
+def changed_afterwards(s: Any, c: Any) -> bool:
+    """What decides is written over."""
+    lamp = s.favourite - 1
+    if s.count[lamp] > 0:
+        lamp = 9
+        return False
+    return lamp < 9
+
+
+def test_an_index_that_is_not_come_to_is_not_told() -> None:
+    found = judged(chosen)
+    assert (str(found), found.operands) == ("favourite=1", "1 == 0")
+    assert str(judged(one_after_the_other)) == ""
+
+
+def test_what_decides_is_told_with_the_values_that_it_had_then() -> None:
+    found = judged(changed_afterwards)
+    assert (str(found), found.condition, found.operands) == ("lamp=0", "s.count[lamp] > 0", "1 > 0")
+
+
+def test_an_explanation_that_fails_hides_no_violation() -> None:
+    hidden = 0
+
+    @always
+    def nowhere(s: Any, c: Any) -> bool:
+        """It has a name that is not in its module."""
+        return s.favourite == hidden
+
+    trace = lamps_trace(nowhere, (0b111, 0))
+    made = follow(trace)
+    assert violated_for(trace, made.path) == "nowhere is violated"
+    assert 'id="culprit"' not in render("html", made)
+
+
+def test_a_condition_that_holds_and_must_not_is_told_as_such_and_in_full() -> None:
+    found = judged(none_twice)
+    assert (str(found), found.is_so) == ("one=2, other=1", True)
+    assert (found.condition, found.operands) == ("s.count[one] == s.count[other] and one > 0", "")
+    assert not judged(nested).is_so
+
+
+@pytest.mark.parametrize(
+    ("prop", "values", "condition"),
+    [
+        (all_even, "lamp=0, other=0", "s.count[other] & 1 == 1"),
+        (values_small, "number=1 (count[0])", "number < 1"),
+        (by_statements, "lamp=0", "seen > 0"),
+        (one_of_two, "s.favourite - 1=0", "s.count[s.favourite - 1] == 0"),
+        (nested, "one=1, other=0", "s.count[one] == s.count[other]"),
+        (no_witness, "", "any((number == 2 for number in s.count))"),
+        (either, "lamp=0", "s.count[lamp] == 0"),
+    ],
+    ids=lambda item: getattr(item, "name", ""),
+)
+def test_what_decides_a_property_is_found_through_helpers_loops_and_choices(
+    prop: Property, values: str, condition: str
+) -> None:
+    found = judged(prop)
+    assert (str(found), found.condition) == (values, condition)
+
+
+def test_the_first_combination_that_brute_force_finds_is_the_culprit() -> None:
+    trace = lamps_trace(nested, (0b111, 0))
+    count = trace.interpreter().schema.restore(follow(trace).path.states[-1]).count
+    assert isinstance(count, Array)
+    first = next((one, other) for one in range(3) for other in range(one) if count[one] != count[other])
+    assert dict(judged(nested).values) == dict(zip(("one", "other"), map(str, first), strict=True))
+
+
+def test_the_end_of_a_shown_trace_names_the_culprit() -> None:
+    made = follow(lamps_trace(nested, (0b111, 0)))
+    assert violated_for(made.trace, made.path) == "nested is violated for one=1, other=0"
+
+
+FALLEN = Protocol(brink.MACHINE, brink.PROPERTIES)
+
+
+@pytest.mark.parametrize(
+    ("prop", "operands"),
+    [(brink.stands, ""), (brink.is_near, "0 <= -1"), (brink.is_first, "-1 == 0")],
+    ids=("stands", "is-near", "is-first"),
+)
+def test_a_violation_is_shown_in_every_format_where_parts_of_it_have_no_value(prop: Property, operands: str) -> None:
+    made = follow(Trace("Down", FALLEN, brink.C(), prop, (Step(brink.fall, ()),)))
+    found = violating_binding(made.trace, made.path)
+    assert found is not None
+    assert (str(found), found.operands) == ("", operands)
+    for form in FORMATS:
+        assert render(form, made)
+
+
+def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> None:
+    setting = of_trace(Trace("Down", FALLEN, brink.C(), brink.is_near, (Step(brink.fall, ()),)))
+    fallen = setting.plain.apply(setting.initial(), Step(brink.fall, ())).after
+    assert [why["values"] for why in refusals(setting, fallen, "stay")] == [("s.stone=none",)]

@@ -1,0 +1,401 @@
+"""A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.counterexamples.replay import replay, write
+from fencepost.counterexamples.trace import trace_of
+from fencepost.explorers import plain
+from fencepost.explorers.evidence.ablation import Ablation, Outcome, Purpose, explore_rows
+from fencepost.explorers.evidence.rows import rows_of, settings
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.masked import MaskedSearch, same_states
+from fencepost.explorers.program.removal import Guard, find_guard, guards, without
+from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers import search as reference
+from tests.helpers.written import HEAD, texts
+from tests.machines import (
+    async_isr,
+    doubles,
+    finite_replicated_log,
+    id_sequence,
+    lamps,
+    long_numbers,
+    mailbox,
+    places,
+    planted,
+    shifted,
+    slips,
+)
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fencepost.model.language import Machine, Property
+
+OWN = {
+    item.MACHINE.name: item
+    for item in (
+        id_sequence,
+        finite_replicated_log,
+        async_isr,
+        mailbox,
+        lamps,
+        planted,
+        doubles,
+        long_numbers,
+        shifted,
+        slips,
+    )
+}
+SMALL: list[tuple[str, dict[str, int]]] = [
+    ("id-sequence", {}),
+    ("finite-replicated-log", {"records": 1}),
+    ("async-isr", {"max_version": 2, "max_offset": 1}),
+    ("mailbox", {"requests": 1, "resends": 1, "losses": 1}),
+    ("lamps", {"lamps": 2}),
+    ("planted", {}),
+    ("doubles", {}),
+    ("slips", {}),
+    ("kip320", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}),
+    ("kip101", {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 1}),
+]
+ALONE = Options(workers=1)
+
+
+def parts_of(name: str) -> tuple[Machine, tuple[Property, ...]]:
+    if name in OWN:
+        return OWN[name].MACHINE, OWN[name].PROPERTIES
+    return PROTOCOLS[name].machine, PROTOCOLS[name].properties
+
+
+def masked(name: str, values: Mapping[str, int], guard: Guard | None, options: Options = ALONE) -> MaskedSearch:
+    machine, properties = parts_of(name)
+    constants = machine.set_constants(values)
+    kernels = compiled(machine, constants, properties, masked=True)
+    return MaskedSearch(machine, constants, properties, options, kernels=kernels, guard=guard)
+
+
+def by_definition(name: str, values: Mapping[str, int], guard: Guard) -> reference.Found:
+    machine, properties = parts_of(name)
+    changed = without(machine, guard)
+    search = reference.Search(changed, values, properties)
+    search.interpreter = Interpreter(changed, changed.set_constants(values), bounded=True)
+    for _ in search.levels():
+        pass
+    return search.found
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [pytest.param(*item, marks=pytest.mark.xdist_group(item[0])) for item in SMALL]
+)
+def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str, values: dict[str, int]) -> None:
+    machine, _ = parts_of(name)
+    for guard in guards(machine):
+        expected = by_definition(name, values, guard)
+        search = masked(name, values, guard)
+        found = search.run()
+        assert (found.distinct, found.generated, found.depth) == (
+            expected.distinct,
+            expected.generated,
+            expected.depth,
+        ), guard
+        assert {name.replace("-", "_"): count for name, count in found.fired.items()} == expected.fired
+        decided = {item.name: item.path.length for item in found.properties if item.path}
+        assert decided == expected.violated | expected.reached, guard
+
+
+def test_a_machine_without_a_guard_can_be_read_and_checked_again() -> None:
+    machine, properties = parts_of("kip320")
+    for guard in guards(machine):
+        texts = guards_of(check(without(machine, guard), properties)).texts(machine.action(guard.action))
+        before = guards_of(check(machine)).texts(machine.action(guard.action))
+        assert (len(texts) == len(before) - 1) if guard.part == 0 else (len(texts) == len(before) and texts != before)
+
+
+def test_the_masks_of_a_module_change_nothing_while_no_guard_is_off() -> None:
+    values = {"replicas": 2, "max_leader_epoch": 1}
+    search = masked("kip320", values, None)
+    result = search.run()
+    assert (result.distinct, result.depth, result.verdict) == (957, 15, Verdict.HOLDS)
+    assert search.departure() is None
+
+
+def test_a_step_that_leaves_a_domain_is_explained_by_the_plain_semantics() -> None:
+    guard = find_guard(PROTOCOLS["kip320"].machine, "leader-write 2")
+    search = masked("kip320", {"replicas": 2, "max_leader_epoch": 1}, guard)
+    assert search.run().distinct == 957
+    departure = search.departure()
+    assert departure is not None
+    assert departure.step.action.name == "leader_write"
+    assert "next_record" in departure.message
+    assert departure.path.states[-1][1] == 2
+
+
+# -- what a guard is for
+
+Matrix = dict[str, Outcome]
+
+
+def matrix(name: str, values: Mapping[str, int], options: Options = ALONE, workers: int = 1) -> Matrix:
+    machine, properties = parts_of(name)
+    constants = machine.set_constants(values)
+    ablation = Ablation(machine, constants, properties, options, compiled(machine, constants, properties, masked=True))
+    assert ablation.explore_whole().complete
+    found: Matrix = {}
+    explore_rows(ablation, rows_of(machine, constants, {}), workers, lambda item: found.update({item.row.name: item}))
+    return found
+
+
+@pytest.fixture(scope="module")
+def kip320() -> Matrix:
+    return matrix("kip320", {"replicas": 3}, Options(max_states=1_500_000))
+
+
+NEEDED_IN_KIP320 = {
+    "the epoch comparison of the fetch": ("follower-fetch 1", {"weak-isr": 8, "strong-isr": 8}),
+    "the high watermark has reached this epoch": ("leader-expand-isr 5", {"weak-isr": 14, "strong-isr": 12}),
+    "the epoch comparison when truncating": ("become-follower-and-truncate 3", {"weak-isr": 15, "strong-isr": 15}),
+    "the follower has reached the high watermark": ("leader-expand-isr 4", {"weak-isr": 9, "strong-isr": 9}),
+    "the epoch comparison of the high watermark": (
+        "leader-increase-high-watermark 2a",
+        {"weak-isr": 9, "strong-isr": 9},
+    ),
+}
+
+
+@pytest.mark.xdist_group("kip320-3")
+@pytest.mark.parametrize("guard", NEEDED_IN_KIP320.values(), ids=NEEDED_IN_KIP320)
+def test_kip320_needs_each_check_that_a_reader_would_name(kip320: Matrix, guard: tuple[str, dict[str, int]]) -> None:
+    name, lengths = guard
+    outcome = kip320[name]
+    assert outcome.purpose is Purpose.NEEDED
+    assert outcome.result is not None
+    assert {item.name: item.path.length for item in outcome.result.properties if item.path} == lengths
+    assert set(outcome.broken) == set(lengths)
+
+
+@pytest.mark.xdist_group("kip320-3")
+def test_every_guard_of_kip320_is_classified(kip320: Matrix) -> None:
+    assert len(kip320) == 29
+    assert Purpose.UNDETERMINED not in {item.purpose for item in kip320.values()}
+    assert {name for name, item in kip320.items() if item.purpose is Purpose.BOUND} == {
+        "controller-elect-leader 1",
+        "controller-shrink-isr 1",
+        "leader-write 2",
+    }
+    assert {name for name, item in kip320.items() if item.purpose is Purpose.IMPLIED} == {
+        "become-follower-and-truncate 1",
+        "leader-shrink-isr 2",
+        "leader-write 3",
+    }
+
+
+@pytest.mark.xdist_group("planted")
+def test_planted_guards_are_told_apart() -> None:
+    found = matrix("planted", {})
+    assert {name: str(item.purpose) for name, item in found.items()} == planted.PURPOSES
+
+
+@pytest.mark.xdist_group("planted")
+def test_any_number_of_workers_gives_the_same_matrix() -> None:
+    one, two = (matrix("planted", {}, workers=workers) for workers in (1, 3))
+    assert {name: (item.purpose, item.alone) for name, item in one.items()} == {
+        name: (item.purpose, item.alone) for name, item in two.items()
+    }
+
+
+def test_a_search_that_ends_early_leaves_a_guard_undetermined() -> None:
+    machine, properties = parts_of("kip320")
+    constants = machine.set_constants({"replicas": 2})
+    kernels = compiled(machine, constants, properties, masked=True)
+    ablation = Ablation(machine, constants, properties, Options(max_states=100), kernels)
+    ablation.explore_whole()
+    outcome = ablation.explore(find_guard(machine, "leader-shrink-isr 4"))
+    assert outcome.purpose is Purpose.UNDETERMINED
+    assert outcome.why == "the limit of 100 states was reached"
+
+
+def test_a_number_that_compiled_code_cannot_hold_is_no_refusal_by_a_domain() -> None:
+    found = matrix("long-numbers", {})["turn 1"]
+    assert found.purpose is Purpose.UNDETERMINED
+    assert "a shift or a product does not fit 64 bits" in found.why
+
+
+@pytest.mark.parametrize(
+    ("name", "last", "left", "message"),
+    [
+        ("right 1", (9, 0), 6, "Grid.a: 10 is out of its domain 0..9"),
+        ("up 1", (0, 5), 10, "Grid.items: index 5 is outside the array"),
+    ],
+)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_first_state_from_which_a_step_leaves_its_domain_is_named(
+    name: str, last: tuple[int, int], left: int, message: str, workers: int
+) -> None:
+    machine, properties = places.MACHINE, places.PROPERTIES
+    constants = machine.set_constants({})
+    kernels = compiled(machine, constants, properties, masked=True)
+    guard = find_guard(machine, name)
+    search = MaskedSearch(machine, constants, properties, Options(workers=workers), kernels=kernels, guard=guard)
+    assert search.run().distinct == 60
+    departure = search.departure()
+    assert departure is not None
+    assert (departure.path.states[-1][:2], search.left_steps) == (last, left)
+    assert message in departure.message
+
+
+def test_a_guard_refuses_whatever_the_others_say() -> None:
+    machine, properties = places.MACHINE, places.PROPERTIES
+    constants = machine.set_constants({})
+    search = MaskedSearch(
+        machine,
+        constants,
+        properties,
+        Options(workers=2),
+        kernels=compiled(machine, constants, properties, masked=True),
+    )
+    search.run()
+    asked = guards(machine)
+    assert {item.name: count for item, count in search.refusals(asked).items()} == {"right 1": 6, "up 1": 10, "up 2": 0}
+
+
+def test_refusals_are_not_counted_where_a_number_is_too_long_for_compiled_code() -> None:
+    two = masked("shifted", {"n": 2}, None)
+    two.run()
+    assert {item.name: times for item, times in two.refusals(guards(two.machine)).items()} == {"turn 1": 1, "turn 2": 0}
+    three = masked("shifted", {}, None)
+    three.run()
+    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+        three.refusals(guards(three.machine))
+    found = matrix("shifted", {})["turn 2"]
+    assert found.purpose is Purpose.UNDETERMINED
+    assert "a shift or a product does not fit 64 bits" in found.why
+
+
+def test_a_switch_is_turned_and_a_choice_is_taken_otherwise() -> None:
+    machine, _ = parts_of("mailbox")
+    found = {item.name for item in settings(machine.set_constants({}), {"losses": (0, 1)})}
+    assert found == {"resend=never", "resend=when-lost", "deduplicate=off", "losses=0"}
+
+
+@pytest.mark.xdist_group("mailbox")
+def test_a_switch_that_a_property_depends_on_is_needed() -> None:
+    found = matrix("mailbox", {"requests": 1, "resends": 1, "losses": 1})
+    assert found["deduplicate=off"].broken == ("requests-run-once",)
+    assert found["resend=never"].purpose is Purpose.HARMLESS
+
+
+@pytest.mark.xdist_group("mailbox")
+def test_searches_that_reach_as_many_states_may_reach_others() -> None:
+    one, two, other = (masked("lamps", {"lamps": 2}, None) for _ in range(3))
+    for search in (one, two, other):
+        search.run()
+    assert same_states(one, two)
+    other.partitions[3].rows["words"][0] ^= np.uint64(1)
+    assert not same_states(one, other)
+
+
+SETTINGS = texts("settings.txt")
+
+
+def of_text(title: str, folder: Path, values: Mapping[str, int]) -> Ablation:
+    machine, properties = load(HEAD + SETTINGS[title], folder)
+    constants = machine.set_constants(values)
+    return Ablation(machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True))
+
+
+@pytest.mark.parametrize("title", SETTINGS)
+def test_a_setting_is_searched_and_compared_whatever_it_does_to_the_rows(title: str, tmp_path: Path) -> None:
+    purpose, _, setting = title.split(": ")
+    name, _, value = setting.partition("=")
+    ablation = of_text(title, tmp_path, {})
+    assert ablation.explore_whole().complete
+    [row] = settings(ablation.constants, {name: (int(value),)})
+    found = ablation.explore(row)
+    assert found.purpose == purpose
+    assert found.broken == ((ablation.properties[0].name,) if purpose == "needed" else ())
+    if not found.why:
+        there = plain.search(ablation.machine, ablation.constants.replace(**{name: int(value)}), ablation.properties)
+        assert found.result is not None
+        assert found.result.distinct == there.distinct
+    assert ("out of its domain" in found.why) is ("leaves a domain" in title)
+
+
+def test_a_step_of_the_whole_machine_that_leaves_a_domain_is_an_error(tmp_path: Path) -> None:
+    ablation = of_text("undetermined: a step leaves a domain: n=7", tmp_path, {"n": 7})
+    with pytest.raises(DomainError, match=r"go: State.b: 6 is out of its domain 0..5") as error:
+        ablation.explore_whole()
+    assert [state[0] for state in error.value.states] == [0, 1, 2, 3, 4, 5]
+
+
+def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> None:
+    ablation = of_text("needed: a larger shape: many=3", tmp_path, {"many": 2})
+    assert ablation.kernels.serve(ablation.constants.replace(many=1))
+    larger = ablation.constants.replace(many=3)
+    assert not ablation.kernels.serve(larger)
+    with pytest.raises(
+        MismatchError, match=r"what was compiled has room for {'many': 2}, and was asked about C\(many=3\)"
+    ):
+        MaskedSearch(ablation.machine, larger, ablation.properties, ALONE, kernels=ablation.kernels)
+
+
+# -- traces without a guard
+
+
+@pytest.mark.xdist_group("kip320-3")
+def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: Matrix, tmp_path: Path) -> None:
+    found = PROTOCOLS["kip320"]
+    outcome = kip320["leader-expand-isr 4"]
+    assert outcome.result is not None
+    assert isinstance(outcome.row, Guard)
+    trace = trace_of(outcome.result, "weak-isr", removed=outcome.row)
+    write(tmp_path / "cell.trace", trace)
+    text = (tmp_path / "cell.trace").read_text()
+    assert "removed: leader-expand-isr 4: l.high_watermark == 0 or" in text
+    made = replay(tmp_path / "cell.trace")
+    assert (made.verdict, made.path.length) == (Verdict.VIOLATED, 9)
+    (tmp_path / "whole.trace").write_text("".join(line for line in text.splitlines(True) if "removed:" not in line))
+    with pytest.raises(UsageError, match="cannot happen: the guard"):
+        replay(tmp_path / "whole.trace")
+    (tmp_path / "other.trace").write_text(
+        text.replace("removed: leader-expand-isr 4: l.high", "removed: leader-expand-isr 4: r.high")
+    )
+    with pytest.raises(UsageError, match=r"asks for `l[.]high_watermark == 0 or"):
+        replay(tmp_path / "other.trace")
+    assert found.machine.action("leader-expand-isr") is not outcome.result.of("weak-isr").path
+
+
+def test_a_guard_may_have_more_parts_than_there_are_letters(tmp_path: Path) -> None:
+    parts = " and ".join(f"s.b != {number}" for number in range(100, 128))
+    text = SETTINGS["same-states: the same states in a wider layout: n=4"].replace("s.b < 2", parts)
+    machine, _ = load(HEAD + text, tmp_path)
+    names = [guard.name for guard in guards(machine)]
+    assert names == ["go 1", *(f"go 1{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"), "go 1aa", "go 1ab"]
+    assert find_guard(machine, "go 1ab").condition == "s.b != 127"
+
+
+def test_a_guard_that_does_not_exist_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"has no guard 'leader-wrote 1'\. Did you mean 'leader-write 1'"):
+        find_guard(PROTOCOLS["kip320"].machine, "leader-wrote 1")
+
+
+def test_properties_that_can_fail_are_those_asked_without_a_guard() -> None:
+    machine, properties = parts_of("kip320")
+    constants = machine.set_constants({"replicas": 2})
+    ablation: Any = Ablation(
+        machine, constants, properties, ALONE, compiled(machine, constants, properties, masked=True)
+    )
+    assert {item.kind for item in ablation.properties} == {Kind.ALWAYS}
+    assert isinstance(PROTOCOLS["kip320"], Protocol)

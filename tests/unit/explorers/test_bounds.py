@@ -1,0 +1,411 @@
+"""Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what raising them shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost import api
+from fencepost.api.asking.targets import find_protocol
+from fencepost.explorers import plain
+from fencepost.explorers.native import expansion
+from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.program.ir.unshared import unshared_bounds
+from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.search import search as native
+from fencepost.explorers.verdict import BoundCount, Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Machine, Range, action, fits, require
+from fencepost.model.language.errors import DomainError, ModelError, UsageError
+
+from tests.helpers.commands import fencepost
+from tests.machines import bucket, errands, shelf, shifted
+from tests.machines.errands import C, State
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fencepost.explorers.verdict import Result
+
+SMALL: tuple[tuple[str, dict[str, int]], ...] = (
+    *(
+        (name, {"replicas": 2, "max_leader_epoch": 1})
+        for name in ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try")
+    ),
+    ("kip320", {"replicas": 2, "max_leader_epoch": 1, "max_records": 3}),
+    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2}),
+    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2, "late_fetches": 1, "losses": 1}),
+    ("follower-reads", {"replicas": 2, "records": 1}),
+    ("watermark-propagation", {}),
+    ("unclean-recovery", {"brokers": 2, "max_records": 1}),
+    ("leader-discovery", {"brokers": 2, "changes": 2}),
+    ("hints-and-tokens", {"changes": 1}),
+    ("metadata-reads", {"clients": 1, "nodes": 2, "offsets": 1}),
+    ("controller-failover", {"controllers": 1, "brokers": 2, "decisions": 1, "max_epoch": 2}),
+    ("replication", {"brokers": 2, "max_records": 0, "fences": 0}),
+)
+
+
+def counts(result: Result) -> dict[str, BoundCount]:
+    return {item.constant: item for item in result.bounds}
+
+
+def errands_of(search: Callable[..., Result] = plain.search, options: Options | None = None, **values: int) -> Result:
+    return search(errands.MACHINE, errands.MACHINE.set_constants(values), errands.PROPERTIES, options or Options())
+
+
+def test_a_bound_is_reached_where_it_alone_refuses_a_step() -> None:
+    found = counts(errands_of(errands=1, days=3))
+    assert found["errands"].states > 0
+    assert not found["errands"].together
+    assert counts(errands_of(errands=4, days=1))["days"].states > 0
+
+
+def test_a_bound_is_not_reached_where_another_guard_refuses_too() -> None:
+    assert counts(errands_of())["spare"] == BoundCount("spare", 1, 0)
+
+
+def test_bounds_that_refuse_only_together_are_named_as_such() -> None:
+    found = counts(errands_of(people=1, days=1, errands=1))
+    assert found["days"].states > 0
+    assert (found["errands"].states, found["errands"].together) == (0, True)
+
+
+def test_what_an_effect_leaves_out_counts() -> None:
+    assert counts(errands_of(errands=2, days=3))["notes"].states > 0
+    assert not counts(errands_of(errands=2, days=3, notes=2))["notes"].reached
+
+
+def test_a_guard_that_goes_wrong_behind_a_bound_does_not_hide_it() -> None:
+    assert counts(errands_of(steps=1))["steps"].states > 0
+
+
+def test_a_number_that_compiled_code_cannot_hold_is_not_refused_by_a_bound() -> None:
+    machine = shifted.MACHINE
+    assert counts(plain.search(machine, machine.set_constants({})))["n"] == BoundCount("n", 3, 0)
+    with pytest.raises(DomainError, match="a shift or a product does not fit 64 bits"):
+        native(machine, machine.set_constants({}))
+    small = machine.set_constants({"n": 2})
+    assert native(machine, small).bounds == plain.search(machine, small).bounds
+
+
+def test_a_bound_of_nothing_counts_what_it_leaves_out() -> None:
+    found = counts(errands_of(holidays=0))["holidays"]
+    assert found.value == 0
+    assert found.states > 0
+
+
+@pytest.mark.parametrize("values", [{}, {"days": 4, "errands": 4}, {"steps": 1, "days": 3}, {"errands": 1, "days": 1}])
+def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
+    expected = errands_of(**values)
+    for options in (Options(workers=1), Options(workers=2), Options(workers=1, compact=True)):
+        assert errands_of(native, options, **values).bounds == expected.bounds
+
+
+def alone(folder: Path, ends: str, guard: str) -> frozenset[str]:
+    """Return the bounds that nothing else reads in a machine with these ends of a domain and this guard."""
+    text = f"""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require, smallest
+
+class C(Constants):
+    k = bound(3, low=0, high=9, meaning="k")
+
+class State(Record):
+    x: Annotated[int, Range({ends})]
+
+@action()
+def initial(s: State, c: C) -> None:
+    "Zero."
+
+@action()
+def jump(s: State, c: C) -> None:
+    "Jump."
+    require({guard}, bound=C.k)
+    require(s.x < 5)
+    s.x += 2
+
+@always
+def small(s: State, c: C) -> bool:
+    "It is small."
+    return s.x < 9
+
+MACHINE = Machine("jumps", "It jumps.", State, C, initial, (jump,))
+PROPERTIES = (small,)
+"""
+    file = folder / "jumps.py"
+    file.write_text(text)
+    return unshared_bounds(translate(find_protocol(str(file)).machine))
+
+
+@pytest.mark.parametrize("guard", ["s.x < c.k", "c.k >= s.x + 1", "s.x == 0 or s.x < c.k", "s.x == 0 and c.k > s.x"])
+def test_a_guard_that_a_larger_constant_only_opens_is_about_its_bound_alone(tmp_path: Path, guard: str) -> None:
+    assert alone(tmp_path, "0, 6", guard) == {"k"}
+
+
+@pytest.mark.parametrize(
+    "guard",
+    ["s.x != c.k", "s.x == c.k", "s.x > c.k", "not s.x < c.k", "c.k < s.x < c.k", "s.x < c.k or s.x == c.k + 1"],
+)
+def test_a_guard_that_a_larger_constant_may_close_reads_it(tmp_path: Path, guard: str) -> None:
+    """A larger bound could change a verdict then, though the bound was not reached."""
+    assert alone(tmp_path, "0, 6", guard) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("ends", "free"),
+    [
+        ("0, C.k", True),
+        ("0, 2 * C.k + 1", True),
+        ("0, largest(C.k, 6)", True),
+        ("0, 9 - smallest(3, 0 - C.k)", True),
+        ("0, 9 - C.k", False),
+        ("0, 9 - largest(C.k, 2)", False),
+        ("0, smallest(9, 9 - C.k)", False),
+        ("0 - C.k, 9", False),
+        ("C.k, 9", False),
+    ],
+)
+def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Path, ends: str, free: bool) -> None:
+    assert alone(tmp_path, ends, "s.x < c.k") == ({"k"} if free else set())
+
+
+@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+def test_engines_count_the_same_on_every_protocol(name: str, values: dict[str, int]) -> None:
+    machine = PROTOCOLS[name].machine
+    constants = machine.set_constants(values)
+    expected = plain.search(machine, constants)
+    found = native(machine, constants)
+    assert found.bounds == expected.bounds
+    assert any(item.reached for item in expected.bounds)
+    assert [item.refused for item in found.guards] == [item.refused for item in expected.guards]
+
+
+def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = counts(errands_of(days=4, errands=4))
+    for module in (plain, expansion):
+        monkeypatch.setattr(module, "ENOUGH", 3)
+    few = errands_of(days=4, errands=4)
+    assert 3 <= counts(few)["holidays"].states < whole["holidays"].states
+    assert errands_of(native, Options(workers=2), days=4, errands=4).bounds == few.bounds
+
+
+def test_a_search_that_goes_on_from_a_checkpoint_counts_what_one_in_one_go_does(tmp_path: Path) -> None:
+    values: dict[str, Any] = {"days": 4, "errands": 4}
+    expected = errands_of(native, **values).bounds
+    kept = Options(checkpoint=str(tmp_path / "kept"), max_depth=4)
+    first = errands_of(native, kept, **values)
+    assert not first.complete
+    assert first.bounds != expected
+    assert errands_of(native, Options(checkpoint=str(tmp_path / "kept"), resume=True), **values).bounds == expected
+
+
+def test_every_budget_of_every_protocol_is_declared_as_a_bound_but_one_that_a_rule_shares_a_guard_with() -> None:
+    silent = [
+        (name, guard.action)
+        for name, item in PROTOCOLS.items()
+        for guard in translate(item.machine).guards
+        if any(".budget." in f".{path}" for _, path in guard.reads) and guard.bound is None
+    ]
+    assert silent == [("leader-discovery", "client_fails_to_validate")]
+
+
+def test_a_result_says_which_bounds_were_reached() -> None:
+    found = api.check("kip320", replicas=2)
+    data = found.to_dict()
+    assert {item["constant"] for item in data["bounds_reached"]} == {"max_records", "max_leader_epoch", "log_size"}
+    by_name = {item["constant"]: item for item in data["bounds_reached"]}
+    assert by_name["max_leader_epoch"] == {"constant": "max_leader_epoch", "value": 2, "refused": 4_926}
+    assert by_name["log_size"] == {"constant": "log_size", "value": 2, "refused": 0, "together": True}
+    assert data["bounds_not_reached"] == []
+    assert [item.constant for item in found.bounds_reached] == ["log_size", "max_records", "max_leader_epoch"]
+
+
+def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter() -> None:
+    found = api.check(errands.MACHINE, errands.PROPERTIES, days=2, errands=2, grow=60)
+    growth = found.growth
+    assert growth is not None
+    assert growth.why_stopped == ""
+    by_name = {item.name: item for item in growth.stable}
+    assert by_name["nobody-runs-too-many"].changes is None
+    changes = by_name["few-errands"].changes
+    assert changes is not None
+    assert changes == ("errands", 4, "violated")
+    assert by_name["few-errands"].up_to["errands"] == 3
+    assert "spare" in growth.settled
+    assert "holidays" in growth.off
+    assert found.verdict == "holds"
+    assert found.to_dict()["growth"]["properties"][1]["changes"] == {
+        "constant": "errands",
+        "value": 4,
+        "verdict": "violated",
+    }
+
+
+def test_growth_says_that_it_is_unfinished() -> None:
+    growth = api.check("kip320", replicas=2, grow=0.01).growth
+    assert growth is not None
+    assert growth.why_stopped
+    assert growth.to_dict()["complete"] is False
+
+
+def test_growth_can_be_interrupted() -> None:
+    asked = iter(range(10**9))
+    found = api.check("kip320", replicas=2, grow=600, cancel=lambda: next(asked) > 20)
+    assert found.growth is None or found.growth.why_stopped
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(engine: str) -> None:
+    found = api.check(bucket.MACHINE, bucket.PROPERTIES, engine=engine, grow=600)
+    assert (found.verdict, found.distinct, found.constants) == ("holds", 4, {"drops": 3})
+    growth = found.growth
+    assert growth is not None
+    assert growth.why_stopped == "the model goes wrong with drops=5"
+    assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
+    assert [(item.up_to, item.changes) for item in growth.stable] == [
+        ({"drops": 4}, ("drops", 5, "violated")),
+        ({"drops": 4}, None),
+    ]
+    assert growth.open == ("drops",)
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine: str) -> None:
+    found = api.check(bucket.MACHINE, bucket.PROPERTIES[1:], engine=engine, grow=600)
+    assert found.verdict == "holds"
+    assert found.growth is not None
+    assert found.growth.why_stopped == "the model goes wrong with drops=5"
+    assert found.growth.steps[1].why_not.startswith(
+        "the model goes wrong: fall: State.inside: 5 is out of its domain 0..4."
+    )
+
+
+def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> None:
+    found = api.check(shelf.MACHINE, shelf.PROPERTIES)
+    assert [item.constant for item in found.bounds if item.reached] == []
+    larger = {
+        name: api.check(shelf.MACHINE, shelf.PROPERTIES, constants={name: 5}).distinct
+        for name in shelf.MACHINE.constants.declared()
+    }
+    assert {name for name, distinct in larger.items() if distinct > found.distinct} == {"layers", "labels", "places"}
+    assert found.bounds_unshared == {"books", "notes", "cracks"}
+
+
+@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict[str, int]) -> None:
+    found = PROTOCOLS[name].machine
+    few = native(found, found.set_constants(values))
+    free = unshared_bounds(translate(found))
+    for item in few.bounds:
+        if item.constant in free and not item.reached:
+            more = native(found, found.set_constants({**values, item.constant: item.value + 1}))
+            assert more.levels == few.levels
+
+
+def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
+    page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s").stdout.split())
+    free = "books=3, notes=3, cracks=3: larger values add no state"
+    read = "layers=3, labels=3, places=3, slips=3, visitors=3: the model reads them elsewhere too, so larger values may add states"
+    assert f"not reached {free}; {read}" in page
+    assert (
+        "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places,"
+        in page
+    )
+
+
+def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
+    growth = api.check(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10).growth
+    assert growth is not None
+    assert (growth.settled, growth.stable) == ((), ())
+    assert growth.why_stopped.startswith("the check itself did not end")
+
+
+def test_growth_of_the_catalogue_is_refused() -> None:
+    found = fencepost("check", "--grow", "1m")
+    assert found.exit_code == 2
+    assert "--grow does not apply to runs of the catalogue" in found.stderr
+
+
+@action()
+def by_value(s: State, c: C) -> None:
+    """A bound that is given by its value."""
+    require(s.day < c.days, bound=c.days)  # type: ignore[arg-type]
+    s.day += 1
+
+
+@action()
+def misspelt(s: State, c: C) -> None:
+    """A bound that the constants do not have."""
+    require(s.day < c.days, bound=C.dais)  # type: ignore[attr-defined]
+    s.day += 1
+
+
+@action()
+def early(s: State, c: C) -> None:
+    """Something is left out before the last guard."""
+    require(fits(s.day < c.days, bound=C.days))
+    s.day += 1
+
+
+@action()
+def without_bound(s: State, c: C) -> None:
+    """Nobody knows what there is no room for."""
+    if fits(s.day < c.days):  # type: ignore[call-arg]
+        s.day += 1
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (by_value, "name it by its class, as in bound=C.crashes"),
+        (misspelt, "the constants have no 'dais'. Did you mean 'days'?"),
+        (early, "`fits` stands before the last `require`"),
+        (without_bound, "write fits(condition, bound=C.in_flight)"),
+    ],
+)
+def test_what_is_no_bound_is_refused(item: Any, message: str) -> None:
+    machine = Machine("errands", "", State, C, errands.initial, (item,))
+    with pytest.raises(ModelError) as error:
+        check(machine)
+    assert message in str(error.value)
+
+
+@action(day=Range(0, 3))
+def begins_late(s: State, c: C, day: int) -> None:
+    """A bound that keeps out initial states."""
+    require(day <= c.days, bound=C.days)
+    s.day = day
+
+
+@action()
+def begins_short(s: State, c: C) -> None:
+    """A bound that leaves something out of the initial state."""
+    if fits(s.day < c.days, bound=C.days):
+        s.day += 1
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (
+            begins_late,
+            "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out.\n",
+        ),
+        (begins_short, "`fits` stands in `initial`"),
+    ],
+)
+def test_a_bound_in_the_initial_action_is_refused(item: Any, message: str) -> None:
+    with pytest.raises(ModelError) as error:
+        check(Machine("errands", "", State, C, item, errands.MACHINE.actions))
+    assert message in str(error.value)
+    assert "^^^^" in str(error.value)
+
+
+def test_a_larger_bound_than_there_may_be_is_not_tried() -> None:
+    with pytest.raises(UsageError):
+        errands.MACHINE.set_constants({"days": 5})
+    growth = api.check(errands.MACHINE, errands.PROPERTIES, days=4, errands=4, grow=60).growth
+    assert growth is not None
+    assert "days" not in [item.constant for item in growth.steps]

@@ -1,0 +1,323 @@
+"""A search that was stopped goes on from its checkpoint as if it had never stopped, or says why it cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers import sealed
+from fencepost.explorers.native import checkpoint, store
+from fencepost.explorers.search import search
+from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.places import ROOT
+from tests.helpers.questions import MACHINES, group, is_valid, shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.explorers.native.search import Search
+
+VALUES = {"replicas": 3, "max_leader_epoch": 1}
+RUN = Options(workers=2, deadlock=True)
+GRID = {"width": 60, "starts": 4, "resting": 1}
+WORKERS = """
+import sys, time
+from fencepost.explorers.search import search
+from fencepost.explorers.verdict import Options
+from tests.helpers.questions import MACHINES
+def tell(progress):
+    print(progress.distinct, flush=True)
+    time.sleep(0.05)
+machine, properties = MACHINES["kip101"]
+options = Options(workers=2, deadlock=True, checkpoint=sys.argv[1])
+result = search(machine, machine.set_constants({"replicas": 3, "max_leader_epoch": 1}), properties, options, tell=tell)
+print(result.why_stopped, result.complete, result.verdict, sep="|")
+"""
+
+
+def ask(name: str, values: dict[str, int], options: Options) -> Result:
+    machine, properties = MACHINES[name]
+    return search(machine, machine.set_constants(values), properties, options)
+
+
+@group("kip101", VALUES)
+def test_a_search_that_cannot_number_its_states_is_kept_as_it_was_before_the_round(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "MOST_STATES", 90)
+        first = ask("kip101", VALUES, options)
+    assert (first.complete, first.why_stopped) == (False, "more states than a search on one machine can number")
+    whole, found = ask("kip101", VALUES, RUN), ask("kip101", VALUES, replace(options, resume=True))
+    assert (found.generated, found.fired, found.guards, found.deadlocks) == (
+        whole.generated,
+        whole.fired,
+        whole.guards,
+        whole.deadlocks,
+    )
+    assert (found.distinct, found.levels) == (whole.distinct, whole.levels)
+
+
+@pytest.mark.parametrize("mode", ["exact", "compact"])
+@pytest.mark.parametrize(
+    ("name", "values", "limits"),
+    [
+        pytest.param("kip101", VALUES, (1, 500, 9_000, 30_000, 30_001, 59_000), marks=group("kip101", VALUES)),
+        pytest.param("grid", GRID, (1, 2, 100, 2_000, 3_599), marks=group("grid", GRID)),
+    ],
+)
+def test_a_search_in_pieces_finds_what_it_finds_in_one_go(
+    tmp_path: Path, name: str, values: dict[str, int], limits: tuple[int, ...], mode: str
+) -> None:
+    whole = replace(RUN, compact=mode == "compact")
+    options = replace(whole, checkpoint=str(tmp_path))
+    for limit in limits:
+        part = ask(name, values, replace(options, max_states=limit, resume=limit != limits[0]))
+        assert (part.complete, part.why_stopped) == (False, f"the limit of {limit:,} states was reached")
+        assert Verdict.HOLDS not in {item.verdict for item in part.properties if item.path is None}
+    result = ask(name, values, replace(options, resume=True))
+    assert shared(result) == shared(ask(name, values, whole))
+    assert all(item.path is None or is_valid(name, values, item.path) for item in result.properties)
+
+
+@group("kip101", VALUES)
+def test_a_time_budget_may_end_a_search_many_times(tmp_path: Path) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path), budget=0.001)
+    result = ask("kip101", VALUES, options)
+    rounds = 1
+    while not result.complete and rounds < 200:
+        assert result.why_stopped == "the time budget of 0.001 s ran out"
+        result = ask("kip101", VALUES, replace(options, resume=True))
+        rounds += 1
+    assert rounds > 1
+    assert shared(result) == shared(ask("kip101", VALUES, RUN))
+
+
+@group("kip101", VALUES)
+def test_reading_a_checkpoint_takes_nothing_of_the_time_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path))
+    ask("kip101", VALUES, replace(options, max_states=20_000))
+    read, clock, hour = checkpoint.load, time.perf_counter, [0.0]
+
+    def slowly(search: Search) -> None:
+        hour[0] = 3600.0
+        read(search)
+
+    monkeypatch.setattr(checkpoint, "load", slowly)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + hour[0])
+    assert ask("kip101", VALUES, replace(options, resume=True, budget=600)).complete
+
+
+@group("kip101", VALUES)
+def test_another_number_of_workers_may_go_on(tmp_path: Path) -> None:
+    options = replace(RUN, checkpoint=str(tmp_path))
+    ask("kip101", VALUES, replace(options, workers=1, max_states=20_000))
+    result = ask("kip101", VALUES, replace(options, workers=4, resume=True))
+    assert shared(result) == shared(ask("kip101", VALUES, RUN))
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+@group("kip101", VALUES)
+def test_a_signal_leaves_a_checkpoint_and_an_undetermined_result(tmp_path: Path, name: str) -> None:
+    root = str(ROOT)
+    child = subprocess.Popen(
+        [sys.executable, "-c", WORKERS, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": root},
+    )
+    assert child.stdout is not None
+    child.stdout.readline()
+    child.send_signal(getattr(signal, name))
+    output = child.communicate(timeout=120)[0].splitlines()
+    assert (child.returncode, output[-1]) == (0, f"{name} was received|False|undetermined")
+    result = ask("kip101", VALUES, replace(RUN, checkpoint=str(tmp_path), resume=True))
+    assert shared(result) == shared(ask("kip101", VALUES, RUN))
+
+
+@group("grid", GRID)
+def test_a_search_that_finishes_leaves_no_checkpoint(tmp_path: Path) -> None:
+    assert ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path / "new"))).complete
+    assert not (tmp_path / "new").exists()
+
+
+# -- what may be wrong with a folder
+
+STOPPED = replace(RUN, max_states=100)
+
+
+def stopped(folder: Path, **options: Any) -> dict[str, Any]:
+    """Leave a checkpoint in a folder and return its manifest."""
+    ask("grid", GRID, replace(STOPPED, checkpoint=str(folder), **options))
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    return found
+
+
+def forge(folder: Path, manifest: dict[str, Any]) -> None:
+    """Write a manifest with a checksum that fits it."""
+    (folder / "manifest.json").write_bytes(sealed.sealed({key: item for key, item in manifest.items() if key != "sum"}))
+
+
+def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
+    """Return the message of a resume that is refused."""
+    with pytest.raises(UsageError) as caught:
+        ask(name, GRID if values is None else values, replace(RUN, checkpoint=str(folder), resume=True, **options))
+    return str(caught.value)
+
+
+def test_resuming_needs_a_folder() -> None:
+    with pytest.raises(UsageError) as caught:
+        ask("grid", GRID, Options(resume=True))
+    assert str(caught.value) == "--resume was given without a folder: write --checkpoint DIR --resume."
+
+
+def test_a_folder_without_a_manifest_is_no_checkpoint(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == (
+        f"there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path} and a budget."
+    )
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert refusal(file) == f"there is no checkpoint in {file}: run once with --checkpoint {file} and a budget."
+    with pytest.raises(UsageError) as caught:
+        stopped(file)
+    assert str(caught.value) == (
+        f"the checkpoint could not be written to {file}: File exists. Name a folder with room."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "the manifest of the checkpoint is damaged"),
+        ("", "the manifest of the checkpoint is damaged"),
+        ("[1]", "the manifest of the checkpoint is damaged"),
+        ("[" * 100_000, "the manifest of the checkpoint is damaged"),
+        ("1" * 10_000, "the manifest of the checkpoint is damaged"),
+        ('{"format": 2}', "the manifest of the checkpoint is damaged"),
+        ('{"format": 2, "question": [], "files": 3, "sum": 1}', "the manifest of the checkpoint is damaged"),
+        ('{"format": 2, "seconds": NaN}', "the manifest of the checkpoint is damaged"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    assert refusal(tmp_path) == f"{tmp_path}/manifest.json: {says}. Start afresh without --resume."
+
+
+@pytest.mark.parametrize("number", [1, 99])
+def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
+    (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
+    assert refusal(tmp_path) == (
+        f"{tmp_path}/manifest.json: the checkpoint has format {number}, and this version of Fencepost reads format 2. "
+        "Start afresh without --resume, or continue with the version that wrote it."
+    )
+
+
+@group("grid", GRID)
+def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
+    manifest = stopped(tmp_path)
+    for part in ("question", "position", "bases", "files", "slot"):
+        forge(tmp_path, {key: item for key, item in manifest.items() if key != part})
+        assert refusal(tmp_path) == (
+            f"{tmp_path}/manifest.json: the manifest of the checkpoint is damaged. Start afresh without --resume."
+        )
+
+
+@group("grid", GRID)
+@pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
+def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
+    name = f"states-0/{sorted(stopped(tmp_path)['files'])[3]}.bin"
+    content = (tmp_path / name).read_bytes()
+    if damage == "missing":
+        (tmp_path / name).unlink()
+    else:
+        (tmp_path / name).write_bytes(content[:-1] if damage == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
+    assert refusal(tmp_path) == (
+        f"{tmp_path}/{name}: this file of the checkpoint is missing or damaged. Start afresh without --resume."
+    )
+
+
+@group("grid", GRID)
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"name": "finite-replicated-log", "values": {}}, "grid there, finite-replicated-log here"),
+        ({"compact": True}, "without --compact there, with --compact here"),
+        ({"normalize": False}, "without --no-normalize there, with --no-normalize here"),
+        ({"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
+    ],
+)
+def test_a_checkpoint_serves_no_other_question(tmp_path: Path, other: dict[str, Any], says: str) -> None:
+    stopped(tmp_path)
+    assert refusal(tmp_path, **other) == (
+        f"the checkpoint in {tmp_path} is of another search: {says}. Ask the same question, or start afresh in another folder."
+    )
+
+
+@group("grid", GRID)
+@pytest.mark.parametrize("part", ["model", "initial states"])
+def test_a_checkpoint_serves_no_other_model_or_start(tmp_path: Path, part: str) -> None:
+    manifest = stopped(tmp_path)
+    manifest["question"][part] = "another"
+    forge(tmp_path, manifest)
+    assert refusal(tmp_path) == (
+        f"the checkpoint in {tmp_path} is of another search: the {part} changed since. "
+        "Ask the same question, or start afresh in another folder."
+    )
+
+
+@group("grid", GRID)
+def test_a_checkpoint_serves_no_other_properties(tmp_path: Path) -> None:
+    manifest = stopped(tmp_path)
+    mine = manifest["question"]["properties"]
+    manifest["question"]["properties"] = ["another"]
+    forge(tmp_path, manifest)
+    assert refusal(tmp_path) == (
+        f"the checkpoint in {tmp_path} is of another search: properties: another there, {', '.join(mine)} here. "
+        "Ask the same question, or start afresh in another folder."
+    )
+
+
+@group("grid", GRID)
+def test_a_new_checkpoint_replaces_the_old_one_and_nothing_else(tmp_path: Path) -> None:
+    precious = tmp_path / "precious" / "file"
+    precious.parent.mkdir()
+    precious.write_text("mine")
+    (tmp_path / "2024-01-01").mkdir()
+    stopped(tmp_path)
+    ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True, max_states=2_000))
+    assert precious.read_text() == "mine"
+    assert len(list(tmp_path.iterdir())) == 4, "a manifest, one folder of parts, and what was there before"
+
+
+@group("grid", GRID)
+@pytest.mark.parametrize("limit", [100, 2_000], ids=["nothing new", "more states"])
+def test_a_checkpoint_cut_short_leaves_the_one_before(
+    tmp_path: Path, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sealed, "create", full)
+        message = refusal(tmp_path, max_states=limit)
+    assert message == (
+        f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room."
+    )
+    result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))
+    assert shared(result) == shared(ask("grid", GRID, RUN))

@@ -1,0 +1,425 @@
+"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no more."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.cli.views.diff import _named, _print_only
+from fencepost.explorers.evidence.diff import Difference, compare
+from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
+from fencepost.explorers.evidence.space import Space
+from fencepost.explorers.evidence.texts import texts_of
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import always
+from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+from rich.console import Console
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+from tests.machines import coin, planted, respelt
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from fencepost.model.language import Machine
+    from fencepost.model.language.records import Key
+
+MACHINES: dict[str, Machine] = {
+    "planted": planted.MACHINE,
+    "respelt": respelt.MACHINE,
+    "careless": respelt.CARELESS,
+    "timid": respelt.TIMID,
+    "coin": coin.MACHINE,
+    "dropped-coin": coin.DROPPED,
+    **{name: item.machine for name, item in PROTOCOLS.items()},
+}
+HERE = MACHINES
+TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+MANY = 3_000
+
+
+def space(name: str, values: Mapping[str, int]) -> Space:
+    machine = MACHINES[name]
+    constants = machine.set_constants(values)
+    search = Search(machine, constants, (), Options(workers=1), kernels=compiled(machine, constants, ()))
+    assert search.run().complete
+    return Space(search)
+
+
+def difference(
+    one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...] = ()
+) -> Difference:
+    spaces = space(*one), space(*other)
+    state = MACHINES[one[0]].state
+    chosen = choose_fields(state, paths) if paths else everything(state)
+    sights = look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)
+    return compare(spaces, sights, MANY)
+
+
+# -- the definition, by sets of states on the plain semantics
+
+
+def graph(name: str, values: Mapping[str, int]) -> tuple[list[Key], dict[Key, set[Key]]]:
+    plain = Interpreter(MACHINES[name], MACHINES[name].set_constants(values))
+    starts = plain.initial_states()
+    following: dict[Key, set[Key]] = {}
+    waiting = list(starts)
+    while waiting:
+        state = waiting.pop()
+        if state not in following:
+            following[state] = {item.after for item in plain.transitions(state)}
+            waiting += following[state]
+    return starts, following
+
+
+def by_sets(graphs: list[Any], see: list[Callable[[Key], Any]]) -> tuple[int, str] | None:
+    """Return how many sights the shortest behaviour of one side alone has; None if there is none."""
+
+    def closed(side: int, states: set[Key]) -> frozenset[Key]:
+        found, waiting = set(states), list(states)
+        while waiting:
+            at = waiting.pop()
+            for after in graphs[side][1][at] - found:
+                if see[side](after) == see[side](at):
+                    found.add(after)
+                    waiting.append(after)
+        return frozenset(found)
+
+    def split(side: int, states: set[Key]) -> dict[Any, frozenset[Key]]:
+        sights = {see[side](state) for state in states}
+        return {sight: closed(side, {state for state in states if see[side](state) == sight}) for sight in sights}
+
+    waiting = deque([(split(0, set(graphs[0][0])), split(1, set(graphs[1][0])), 1)])
+    known = set()
+    while waiting:
+        one, other, count = waiting.popleft()
+        if set(one) != set(other):
+            return count, ""
+        for sight, states in one.items():
+            pair = states, other[sight]
+            if pair not in known:
+                known.add(pair)
+                following = [
+                    split(
+                        side, {after for state in own for after in graphs[side][1][state] if see[side](after) != sight}
+                    )
+                    for side, own in enumerate(pair)
+                ]
+                waiting.append((following[0], following[1], count + 1))
+    return None
+
+
+CASES = [
+    (("kip320", TINY), ("kip279", TINY), ("quorum",)),
+    (("kip320", TINY), ("kip279", TINY), ("replica.end", "replica.high_watermark")),
+    (("kip101", TINY), ("kip279", TINY), ("replica.log", "replica.end")),
+    (("kip101", TINY), ("truncate-to-hwm", TINY), ("replica.high_watermark",)),
+    (("planted", {}), ("respelt", {}), ("inside", "door")),
+    (("planted", {}), ("careless", {}), ("door", "lamp")),
+    (("planted", {}), ("timid", {}), ("door",)),
+    (("planted", {}), ("timid", {}), ("door", "inside")),
+    (("planted", {}), ("planted", {"tickets": 2}), ("inside",)),
+    (("planted", {}), ("planted", {"painted": 1}), ("sold", "lamp")),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "paths"), CASES, ids=lambda item: " ".join(map(str, item)))
+@pytest.mark.xdist_group("diff")
+def test_behaviours_differ_where_sets_of_states_on_the_plain_semantics_say_so(
+    one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...]
+) -> None:
+    found = difference(one, other, paths)
+    schemas = [
+        Interpreter(MACHINES[name], MACHINES[name].set_constants(values)).schema for name, values in (one, other)
+    ]
+
+    def see(side: int) -> Callable[[Key], Any]:
+        def seen(key: Key) -> Any:
+            state = schemas[side].restore(key)
+            return tuple(_value(state, path.split(".")) for path in paths)
+
+        return seen
+
+    expected = by_sets([graph(*one), graph(*other)], [see(0), see(1)])
+    assert (expected is None) == (found.same is True)
+    if found.behaviour is not None:
+        assert expected is not None
+        assert found.behaviour.sights == expected[0]
+
+
+def _value(state: Any, names: list[str]) -> Any:
+    if not names:
+        return _plain(state)
+    if hasattr(state, names[0]):
+        return _value(getattr(state, names[0]), names[1:])
+    return tuple(_value(item, names) for item in state)
+
+
+def _plain(value: Any) -> Any:
+    from fencepost.model.language.records import Record, key_of
+
+    if isinstance(value, Record):
+        return key_of(value)
+    return int(value) if isinstance(value, int) else tuple(map(_plain, value))
+
+
+@pytest.mark.xdist_group("diff")
+@pytest.mark.parametrize(("name", "values"), [("planted", {}), ("kip320", SMALL), ("kip320-first-try", SMALL)])
+def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str, int]) -> None:
+    found = difference((name, values), (name, values))
+    assert found.same is True
+    assert found.seen[0] == found.seen[1] == found.seen[2]
+
+
+@pytest.mark.xdist_group("diff")
+def test_two_spellings_of_the_same_guards_have_no_difference() -> None:
+    assert difference(("planted", {}), ("respelt", {})).same is True
+    changed = {item.action: item for item in texts_of(planted.MACHINE, respelt.MACHINE).changed}
+    assert changed["sell"].only_b == ("not c.tickets <= s.sold",)
+    assert set(changed) == {"sell", "open-door"}
+    assert texts_of(planted.MACHINE, respelt.MACHINE).only_a == ("burn-down",)
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
+    found = difference(("planted", {}), ("timid", {}), ("door", "inside"))
+    only = found.behaviour
+    assert found.state is None
+    assert only is not None
+    assert (only.side, only.sights) == ("a", 3)
+    assert [step.action.label for step in only.path.steps] == ["open-door", "shut-door"]
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_state_of_one_side_alone_is_reached_by_a_shortest_history() -> None:
+    found = difference(("planted", {"strict": 0}), ("planted", {}))
+    assert found.state is not None
+    assert (found.state.side, found.state.path.length, found.behaviour) == ("a", 8, None)
+
+
+@pytest.mark.xdist_group("diff")
+def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> None:
+    found = difference(("kip320", SMALL), ("kip279", SMALL))
+    assert found.state is not None
+    one, other = space("kip279", TINY), space("kip101", TINY)
+    sights = [look_at_fields(item, everything(MACHINES["kip320"].state)) for item in (one, other)]
+    assert all(len(set(item.tolist())) == len(item) for item in sights)
+    expected = by_sets([graph("kip279", TINY), graph("kip101", TINY)], [lambda key: key, lambda key: key])
+    found = compare((one, other), (sights[0], sights[1]), MANY)
+    assert (expected is None) == (found.same is True)
+
+
+@pytest.mark.xdist_group("diff")
+def test_behaviours_that_differ_in_their_first_state_alone_are_told() -> None:
+    found = difference(("coin", {"side": 0}), ("coin", {"side": 1}))
+    assert (found.same, found.state, found.seen) == (False, None, (2, 2, 2))
+    only = found.behaviour
+    assert only is not None
+    assert (only.side, only.sights, only.path.states, only.path.steps) == ("b", 1, ((1,),), ())
+    assert by_sets([graph("coin", {"side": 0}), graph("coin", {"side": 1})], [lambda key: key, lambda key: key]) == (
+        1,
+        "",
+    )
+
+
+@pytest.mark.xdist_group("diff")
+def test_views_see_what_the_plain_semantics_sees() -> None:
+    found = PROTOCOLS["kip320"]
+    own = space("kip320", TINY)
+    plain = Interpreter(found.machine, own.search.constants)
+    seen = look_through(own, tuple(map(always, found.visible)))
+    for row, sight in zip(own.rows, seen, strict=True):
+        state = plain.schema.restore(own.search.layout.decode(row))
+        expected = [int(view(state, own.search.constants)) for view in found.visible]
+        assert list(memoryview(sight.tobytes()).cast("q")) == expected
+
+
+def shifted(s: Any, c: Any) -> int:
+    return 1 << (0 - s.up)
+
+
+def test_a_view_that_goes_wrong_is_told_in_the_words_of_the_plain_semantics() -> None:
+    with pytest.raises(DomainError, match="property 'shifted': negative shift count"):
+        look_through(space("coin", {"side": 1}), (always(shifted),))
+
+
+def test_behaviours_that_are_not_compared_to_the_end_are_not_called_the_same() -> None:
+    spaces = space("planted", {}), space("respelt", {})
+    chosen = choose_fields(planted.Hall, ("inside", "door", "lamp"))
+    found = compare(spaces, (look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)), 1)
+    assert found.same is None
+    assert found.why == "more than 1 pairs of sets of states were followed"
+
+
+def test_fields_are_chosen_by_their_path() -> None:
+    state = MACHINES["kip320"].state
+    assert choose_fields(state, ("replica.log", "quorum")) == (
+        "replica.log.id", "replica.log.epoch", "quorum.leader", "quorum.isr",
+    )  # fmt: skip
+    with pytest.raises(UsageError, match=r"has no field 'replica[.]lag'[.] Did you mean 'replica[.]log'"):
+        choose_fields(state, ("replica.lag",))
+    kept = everything(MACHINES["replication"].state)
+    assert not any(path.startswith(("ghost_", "budget")) for path in kept)
+    assert "image.isr" in kept
+
+
+def test_numbers_of_what_is_left_are_budgets_which_are_not_compared() -> None:
+    assert everything(coin.Dropped) == ("up",)
+    assert difference(("dropped-coin", {"drops": 0}), ("dropped-coin", {"drops": 3})).same is True
+
+
+def test_steps_are_read_where_a_machine_has_more_step_properties_than_64(tmp_path: Path) -> None:
+    names = [f"stays_{number}" for number in range(70)]
+    texts = [
+        f'@step()\ndef {name}(before, after, c):\n    """So."""\n    return after.up == before.up\n' for name in names
+    ]
+    lines = [
+        inspect.getsource(coin),
+        "from fencepost.model.language import step",
+        *texts,
+        f"PROPERTIES = ({', '.join(names)})",
+    ]
+    machine, properties = load("\n".join(lines), tmp_path)
+    constants = machine.set_constants({})
+    search = Search(machine, constants, (), Options(workers=1), kernels=compiled(machine, constants, properties))
+    assert search.run().complete
+    rooms = []
+
+    def expand(*given: Any) -> Any:
+        rooms.append(len(given[12]))  # compiled code writes a number for each property
+        return whole.expand(*given[:12], np.full(len(properties), -1, np.int64), *given[13:])
+
+    whole, search.module = search.module, SimpleNamespace(expand=expand)
+    offsets, targets = Space(search).steps()
+    assert (offsets.tolist(), targets.tolist()) == ([0, 1, 2], [1, 0])
+    assert rooms == [len(properties)]
+
+
+# -- the command
+
+
+@pytest.mark.xdist_group("diff")
+def test_a_users_file_is_compared_with_another() -> None:
+    found = fencepost("diff", str(HERE / "planted.py"), "--b", str(HERE / "respelt.py"), "--quiet")
+    assert found.exit_code == 0, found.output
+    assert "all that the protocol keeps: no difference" in found.stdout
+    assert "only B requires not c.tickets <= s.sold" in found.stdout
+    assert "Only in A: burn-down" in found.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(columns: int) -> None:
+    last = [f"replica[{n}]: status none -> {{by={n},member_epoch=[0,0]}}" for n in range(4)]
+    console = Console(width=columns, record=True)
+    _print_only(console, {"side": "b", "length": 2, "steps": ["serve"], "last": last}, "the first state")
+    told = console.export_text()
+    assert "->" not in told
+    for number in range(4):
+        assert f"none → {{by={number},member_epoch=[0,0]}}" in told
+    assert max(map(len, told.splitlines())) <= columns
+
+
+def test_a_side_is_named_once() -> None:
+    sides = [{"protocol": "kip320", "variant": "as it is"}, {"protocol": "kip279", "variant": "kip279"}]
+    assert [_named(side) for side in sides] == ["kip320, as it is", "kip279"]
+
+
+@pytest.mark.xdist_group("diff")
+def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
+    found = fencepost("diff", str(HERE / "planted.py"), "--b", "strict=off", "--quiet")
+    assert found.exit_code == 1
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert "strict: true in A, false in B" in lines
+    assert "Only in B: the first state that looks like none of the other side, 8 states" in lines
+    assert "7 enter guest=3" in lines
+
+
+@pytest.mark.xdist_group("diff")
+def test_json_tells_both_ways_of_looking() -> None:
+    arguments = [
+        "diff",
+        "kip320",
+        "--b",
+        "kip279",
+        *(f"--set={name}={value}" for name, value in TINY.items()),
+        "--json",
+        "--quiet",
+    ]
+    data = data_of(fencepost(*arguments))
+    assert [item["title"] for item in data["compared"]] == ["all that the protocol keeps", "what clients can see"]
+    assert data["a"]["levels"][0] == 1
+    assert {item["action"] for item in data["actions"]["changed"]} >= {"follower-fetch", "leader-expand-isr"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["kip320", "--b", "replication"], "the two sides have different states"),
+        (["kip320", "--b", "kafka-4.0"], "has no version 'kafka-4.0'"),
+        (["kip320", "--b", "replicas=9"], "out of range"),
+        (
+            ["kip320", "--set", "replicas=2", "--set", "log_size=1", "--b", "max_records=1", "--on", "replcia"],
+            "the state has no field 'replcia'",
+        ),
+        (["kip320", "--b", "max_records=1", "--max-states", "10"], "could not be searched to its end"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("diff", *arguments, "--quiet")
+    assert found.exit_code == 2
+    assert says in found.stderr
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [("--a=left=2 right=3", "--b=left=3 right=2"), ("--b=used=1",), ("--b=top=200",), ("--b=room=200",)],
+)
+def test_states_of_other_sizes_are_not_compared(settings: tuple[str, ...]) -> None:
+    found = fencepost("diff", str(HERE / "benches.py"), *settings, "--quiet")
+    assert found.exit_code == 2
+    assert "different states, so they cannot be compared. Their arrays or numbers have different sizes." in found.stderr
+
+
+@pytest.mark.xdist_group("diff")
+def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:
+    found = fencepost("diff", str(HERE / "benches.py"), "--b=most=1", "--quiet")
+    assert "all that the protocol keeps: no difference" in found.stdout
+
+
+@pytest.mark.xdist_group("replication-")
+def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() -> None:
+    from fencepost.invariants.catalogue import runs, values_of
+
+    values = values_of(next(run for run in runs() if run.name == "replication 2 brokers, KIP-903"))
+    found = PROTOCOLS["replication"]
+    spaces = []
+    for version in (2, 3):
+        constants = found.machine.set_constants({**values, "alter_partition_version": version})
+        kernels = compiled(found.machine, constants, found.properties)
+        search = Search(found.machine, constants, (), Options(workers=1), kernels=kernels)
+        assert search.run().complete
+        spaces.append(Space(search))
+    whole = everything(found.machine.state)
+    difference = compare(
+        (spaces[0], spaces[1]), (look_at_fields(spaces[0], whole), look_at_fields(spaces[1], whole)), MANY
+    )
+    only = difference.state
+    assert only is not None
+    assert (only.side, only.path.length) == ("a", 8)
+    last = only.path.steps[-1]
+    assert last.action.name == "controller_applies_alter_partition"
+    state = spaces[0].search.plain.schema.restore(only.path.states[-2])
+    request = next(m for m in state.alter_partitions)
+    assert request.member_epoch[1] < state.image[state.newest].broker_epoch[1]

@@ -1,0 +1,524 @@
+"""The fewest faults that break a property are found, all minimal ones and no others, and what settings tolerate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost import api
+from fencepost.api.topics.fault_words import breaks_with, either, tolerated
+from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
+from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.verdict import Options, Reason, Verdict, out_of_memory
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers import search as reference
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+from tests.machines import vault
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VAULT = str(MACHINES / "vault.py")
+KINDS = ("crashes", "floods", "drills")
+pytestmark = pytest.mark.xdist_group("vault")
+
+
+def front(
+    values: dict[str, int], prop: Any = vault.a_copy_is_left, kinds: tuple[str, ...] = KINDS, **options: Any
+) -> Any:
+    constants = vault.MACHINE.set_constants(values)
+    kernels = compiled(vault.MACHINE, constants, vault.PROPERTIES)
+    return tolerance(vault.MACHINE, constants, prop, kinds, {}, Options(workers=1, **options), kernels)
+
+
+def by_definition(values: dict[str, int], prop: Any) -> set[tuple[int, ...]]:
+    """Return the minimal faults, every budget searched by the reference search."""
+    constants = vault.MACHINE.set_constants(values)
+    found: set[tuple[int, ...]] = set()
+    for faults in product(*(range(int(constants.values[name]) + 1) for name in KINDS)):
+        seen = reference.explore(vault.MACHINE, {**values, **dict(zip(KINDS, faults, strict=True))}, (prop,))
+        if seen.violated:
+            found.add(faults)
+    return {item for item in found if not any(other != item and _covers(other, item) for other in found)}
+
+
+def _covers(fewer: tuple[int, ...], more: tuple[int, ...]) -> bool:
+    return all(one <= other for one, other in zip(fewer, more, strict=True))
+
+
+@pytest.mark.parametrize("prop", [vault.a_copy_is_left, vault.no_two_are_lost_at_once], ids=lambda item: item.name)
+@pytest.mark.parametrize("copies", [1, 2, 3])
+@pytest.mark.parametrize("floods", [0, 2])
+def test_the_front_is_that_of_a_search_of_every_budget(prop: Any, copies: int, floods: int) -> None:
+    values = {"copies": copies, "floods": floods, "crashes": 3, "drills": 1}
+    found = front(values, prop)
+    assert {item.faults for item in found.front} == by_definition(values, prop)
+    assert [item.cost for item in found.front] == sorted(item.cost for item in found.front)
+
+
+def test_three_copies_are_lost_by_two_floods_or_a_flood_and_a_crash_or_three_crashes() -> None:
+    found = front({})
+    assert [item.faults for item in found.front] == [(0, 2, 0), (1, 1, 0), (3, 0, 0)]
+    assert found.least == 2
+    lengths = [item.result.of("a-copy-is-left").path.length for item in found.front]
+    assert lengths == [3, 3, 4]
+
+
+def test_what_nothing_breaks_takes_one_search() -> None:
+    found = front({"crashes": 1, "floods": 0})
+    assert (found.front, found.searches, found.least) == ((), 1, None)
+
+
+def test_a_search_that_ends_early_is_told_and_never_counts_as_tolerating() -> None:
+    found = front({}, max_states=1)
+    assert found.front == ()
+    assert ((0, 2, 0), "the limit of 1 states was reached") in found.unknown
+
+
+def test_faults_of_kinds_that_are_not_counted_are_free() -> None:
+    found = front({"copies": 3}, kinds=("crashes",))
+    assert [item.faults for item in found.front] == [(0,)]
+
+
+def test_the_kinds_of_faults_are_the_budgets_of_the_state() -> None:
+    kinds = fault_kinds(PROTOCOLS["replication"].machine)
+    assert {"crashes", "fences", "shrinks", "elections"} <= set(kinds)
+    assert all(name in PROTOCOLS["replication"].machine.constants.declared() for name in kinds.values())
+
+
+PAIRS = """
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require
+
+
+class C(Constants):
+    n = bound(2, low=0, high=3, meaning="pairs of crashes")
+    m = bound(1, low=0, high=3, meaning="floods")
+    k = bound(0, low=0, high=3, meaning="drills and alarms")
+
+
+class Budget(Record):
+    crashes: Annotated[int, Range(0, BOUND)]
+    floods: Annotated[int, Range(0, C.m)]
+    drills: Annotated[int, Range(0, C.k)]
+    alarms: Annotated[int, Range(0, C.k)]
+
+
+class State(Record):
+    x: Annotated[int, Range(0, 9)]
+    budget: Budget
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.budget.crashes = START
+    s.budget.floods = c.m
+
+
+@action()
+def crash(s: State, c: C) -> None:
+    require(s.budget.crashes > 0)
+    s.budget.crashes -= 1
+    s.x += 1
+
+
+@action()
+def flood(s: State, c: C) -> None:
+    require(s.budget.floods > 0)
+    s.budget.floods -= 1
+    s.x += 2
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.x < 3
+
+
+MACHINE = Machine("pairs", "crashes that come in pairs", State, C, initial, (crash, flood))
+PROPERTIES = (fine,)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bound", "start", "happened"),
+    [
+        ("2 * C.n", "2 * c.n", {"crashes": 3}),
+        ("C.n + 1", "c.n + 1", {"crashes": 3}),
+        ("largest(C.n, 2)", "c.n", {"crashes": 1, "floods": 1}),
+    ],
+)
+def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
+    bound: str, start: str, happened: dict[str, int], tmp_path: Path
+) -> None:
+    machine, (fine,) = load(PAIRS.replace("BOUND", bound).replace("START", start), tmp_path)
+    constants = machine.set_constants({})
+    assert fault_kinds(machine) == {"floods": "m"}
+    for named in ((), ("crashes",), ("floods", "crashes")):
+        with pytest.raises(UsageError, match="'crashes' cannot be counted: its budget ends at"):
+            choose_kinds(machine, constants, named)
+    assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
+    found = tolerance(
+        machine, constants, fine, ("floods",), {}, Options(workers=1), compiled(machine, constants, (fine,))
+    )
+    path = found.front[0].result.of("fine").path
+    assert path is not None
+    assert spent(machine, Interpreter(machine, constants).schema, path) == happened
+
+
+@pytest.mark.parametrize("start", ["min(c.n, 1)", "c.n // 2", "0"])
+def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: str, tmp_path: Path) -> None:
+    machine, (fine,) = load(PAIRS.replace("BOUND", "C.n").replace("START", start), tmp_path)
+    constants = machine.set_constants({})
+    with pytest.raises(UsageError, match=r"'crashes' cannot be counted: with n = 2, the budget of the first states is"):
+        tolerance(machine, constants, fine, ("crashes",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
+
+
+def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:
+    text = PAIRS.replace("BOUND", "C.n").replace("START", "c.n").replace("n = bound(2, low=0", "n = bound(2, low=1")
+    machine, _ = load(text, tmp_path)
+    assert fault_kinds(machine) == {"floods": "m"}
+    with pytest.raises(
+        UsageError, match=r"'crashes' cannot be counted: its budget ends at c[.]n, which is 1 or more, .*low=0"
+    ):
+        choose_kinds(machine, machine.set_constants({}), ())
+
+
+def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> None:
+    machine, _ = load(PAIRS.replace("BOUND", "C.n").replace("START", "c.n"), tmp_path)
+    assert choose_kinds(machine, machine.set_constants({}), ()) == ("crashes", "floods")
+    with pytest.raises(
+        UsageError, match=r"'drills' cannot be counted: its budget ends at c[.]k, as does that of 'alarms'"
+    ):
+        choose_kinds(machine, machine.set_constants({"k": 1}), ())
+
+
+def test_a_protocol_without_budgets_is_refused() -> None:
+    with pytest.raises(UsageError, match="has no faults to count"):
+        fault_kinds(PROTOCOLS["kip320"].machine)
+
+
+# -- the command
+
+
+def test_a_grid_says_what_each_setting_tolerates(tmp_path: Path) -> None:
+    found = fencepost(
+        "faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2,3", "--grid", "floods=0,1",
+        "--trace", str(tmp_path), "--quiet",
+    )  # fmt: skip
+    assert found.exit_code == 0, found.output
+    lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
+    assert "copies=1 floods=0 0 faults crashes 1 (2 states)" in lines
+    assert "copies=2 floods=1 0 faults floods 1 (2 states); crashes 2 (3 states)" in lines
+    assert "copies=3 floods=0 2 faults crashes 3 (4 states)" in lines
+    files = sorted(map(str, tmp_path.iterdir()))
+    assert fencepost("replay", "--model", VAULT, *files).exit_code == 0
+
+
+def test_fingerprints_give_the_same_front_with_a_probability_of_omission() -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2,3", "--quiet")
+    whole, compact = (data_of(fencepost(*asked, "--json", *more)) for more in ((), ("--compact",)))
+    assert all(point["omission"] == 0 for point in whole["grid"])
+    assert all(0 < point["omission"] < 1e-12 for point in compact["grid"])
+    assert compact == {
+        **whole,
+        "grid": [
+            {**one, "omission": other["omission"]} for one, other in zip(whole["grid"], compact["grid"], strict=True)
+        ],
+    }
+    assert "one was left out with a probability of at most" in " ".join(fencepost(*asked, "--compact").stdout.split())
+
+
+def test_costs_decide_what_is_cheapest() -> None:
+    found = data_of(
+        fencepost("faults", VAULT, "--property", "a-copy-is-left", "--cost", "floods=5", "--json", "--quiet")
+    )
+    assert found["grid"][0]["least"] == 3
+    assert [item["faults"] for item in found["grid"][0]["front"]] == [
+        {"crashes": 3},
+        {"crashes": 1, "floods": 1},
+        {"floods": 2},
+    ]
+
+
+def test_a_property_on_request_is_asked(tmp_path: Path) -> None:
+    asked = vault.no_two_are_lost_at_once
+    protocol = Protocol(vault.MACHINE, (vault.a_copy_is_left,), on_request=(asked,))
+    usual = api.faults(vault.MACHINE, vault.PROPERTIES, prop=asked.name)
+    assert usual.settings[0].front
+    first = api.faults(protocol, prop=asked.name, checkpoint=tmp_path)
+    assert first.settings == usual.settings
+    assert api.faults(protocol, prop=asked.name, checkpoint=tmp_path, resume=True).settings == usual.settings
+
+
+def test_faults_that_happened_for_free_are_named_where_none_of_those_counted_did(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--trace", str(tmp_path), "--kind", "crashes")
+    lines = [" ".join(line.split()) for line in fencepost(*asked).stdout.splitlines()]
+    assert "as set none: it fails without any crash no crash, for free floods 2 (3 states)" in lines
+    (file,) = tmp_path.iterdir()
+    assert file.read_text().splitlines()[1] == "title: a-copy-is-left broken with no crash"
+    found = data_of(fencepost(*asked, "--set", "floods=1", "--json"))
+    assert [(item["faults"], item["free"]) for item in found["grid"][0]["front"]] == [({"crashes": 1}, {"floods": 1})]
+
+
+def test_without_any_fault_none_is_said_to_be_for_free() -> None:
+    point = {
+        "kinds": ["crashes"],
+        "least": 0,
+        "undetermined": False,
+        "front": [{"faults": {}, "free": {}, "length": 1}],
+    }
+    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
+    point = {"kinds": [], "least": 0, "undetermined": False, "front": [{"faults": {}, "length": 1}]}
+    assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [(["losses"], "loss"), (["unclean_elections", "no_ops", "fences"], "unclean election, no op or fence")],
+)
+def test_kinds_of_faults_have_a_singular(kinds: list[str], told: str) -> None:
+    assert either(kinds) == told
+
+
+def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_others_are_answered() -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--grid", "drills=1,2", "--set", "copies=1")
+    found = fencepost(*asked)
+    assert found.exit_code == 0
+    assert "drills=1" in found.stdout
+    assert "drills=2: left out, " in found.stdout
+    assert "more drills than copies" in found.stdout
+    data = data_of(fencepost(*asked, "--json"))
+    assert [point["setting"] for point in data["grid"]] == [{"drills": 1}]
+    assert [item["constants"] for item in data["refused"]] == [{"drills": 2}]
+    every = fencepost(*asked[:-3], "drills=2", "--set", "copies=1")
+    assert every.exit_code == 2
+    assert "every cell of the grid is refused" in every.stderr
+
+
+def test_what_was_tried_is_said_where_nothing_breaks() -> None:
+    found = fencepost(
+        "faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--set", "crashes=2", "--quiet"
+    )
+    assert "all that were tried (crashes 2, drills 1)" in " ".join(found.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["--property", "one-copy-is-left"],
+            "is of kind sometimes: faults break what must hold in every state or step, and this is a witness.",
+        ),
+        (["--property", "a-copy-is-left", "--kind", "crashs"], "has no fault 'crashs'. Did you mean 'crashes'?"),
+        (["--property", "a-copy-is-left", "--cost", "crashes"], "write KIND=N"),
+        (["--property", "a-copy-is-left", "--cost", "crashes=-1"], "write KIND=N"),
+        (
+            ["--property", "a-copy-is-left", "--cost", "floods=2", "--kind", "crashes"],
+            "floods, which are not counted: add --kind",
+        ),
+        (
+            ["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"],
+            "not counted: allow some, such as --set",
+        ),
+        (
+            ["--property", "a-copy-is-left", "--cost", "flods=2"],
+            "which is not a fault of protocol 'vault'. Did you mean 'floods'?",
+        ),
+        (["--property", "a-copy-is-left", "--grid", "copies=1,9"], "out of range"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
+    found = fencepost("faults", VAULT, *arguments)
+    assert found.exit_code == 2
+    assert found.stderr.startswith("fencepost: ")
+    assert says in found.stderr
+
+
+# -- interrupted, and gone on with
+
+
+def end_after(searches: int, monkeypatch: pytest.MonkeyPatch, why: Reason = BY_KEYBOARD) -> None:
+    """Let every search but the first ones be one that ended at once for this reason."""
+    from fencepost.explorers.evidence import faults
+
+    whole, seen = faults.search, []
+
+    def cut(*given: Any, **more: Any) -> Any:
+        found = whole(*given, **more)
+        seen.append(found)
+        if len(seen) <= searches:
+            return found
+        held = tuple(replace(item, verdict=Verdict.UNDETERMINED, path=None) for item in found.properties)
+        return replace(found, complete=False, why_stopped=why, properties=held)
+
+    monkeypatch.setattr(faults, "search", cut)
+
+
+def test_an_interrupted_search_never_counts_as_tolerating(monkeypatch: pytest.MonkeyPatch) -> None:
+    end_after(0, monkeypatch)
+    found = front({"crashes": 1, "floods": 0})
+    assert (found.searches, found.interrupted) == (1, True)
+    assert found.unknown == (((1, 0, 1), "SIGINT was received"),)
+
+
+def test_after_an_interrupt_no_setting_is_begun_and_a_resumed_grid_is_the_whole_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = (
+        "faults",
+        VAULT,
+        "--property",
+        "a-copy-is-left",
+        "--set",
+        "floods=0",
+        "--grid",
+        "copies=1,2,3",
+        "--json",
+        "--quiet",
+    )
+    whole = data_of(fencepost(*asked))
+    with monkeypatch.context() as patch:
+        end_after(whole["grid"][0]["searches"], patch)
+        cut = fencepost(*asked, "--checkpoint", str(tmp_path))
+        assert cut.exit_code == 3
+        data = data_of(cut)
+        assert [point["interrupted"] for point in data["grid"]] == [False, True]
+        assert data["not_run"] == ["copies=3"]
+        assert (
+            "Not run: copies=3" in fencepost(*asked[:-2], "--quiet", "--resume", "--checkpoint", str(tmp_path)).stdout
+        )
+    end_after(sum(point["searches"] for point in whole["grid"][1:]), monkeypatch)
+    resumed = data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume"))
+    assert resumed == whole
+
+
+def test_a_setting_that_memory_left_undetermined_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2", "--json", "--quiet")
+    whole = data_of(fencepost(*asked))
+    with monkeypatch.context() as patch:
+        end_after(whole["grid"][0]["searches"], patch, out_of_memory(1000))
+        cut = data_of(fencepost(*asked, "--checkpoint", str(tmp_path)))
+        assert [point["undetermined"] for point in cut["grid"]] == [False, True]
+        assert not cut["not_run"]
+    assert data_of(fencepost(*asked, "--checkpoint", str(tmp_path), "--resume")) == whole
+
+
+def test_a_setting_of_another_question_is_not_taken(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--json", "--quiet", "--checkpoint", str(tmp_path))
+    data_of(fencepost(*asked, "--set", "floods=0"))
+    again = fencepost(*asked, "--set", "floods=1", "--resume")
+    assert again.exit_code == 2
+    assert f"there is no checkpoint in {tmp_path} for this question" in again.stderr
+
+
+def test_a_setting_that_was_edited_is_refused_by_name_and_taken_as_it_was_written(tmp_path: Path) -> None:
+    asked = ("faults", VAULT, "--property", "a-copy-is-left", "--set", "floods=0", "--checkpoint", str(tmp_path))
+    first = fencepost(*asked)
+    again = fencepost(*asked, "--resume")
+    assert again.stdout == first.stdout
+    assert f"1 of 1 setting from the checkpoint in {tmp_path}" in again.stderr
+    (file,) = tmp_path.glob("*.json")
+    file.write_text(file.read_text().replace('"least": 3', '"least": 4'))
+    edited = fencepost(*asked, "--resume")
+    assert edited.exit_code == 2
+    assert "the row 'as set' of the checkpoint is damaged" in edited.stderr
+
+
+ROPE = '''"""A rope."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    jerks = bound(2, low=0, high=4, meaning="jerks")
+    frays = bound(0, low=0, high=4, meaning="frays")
+    strands = bound(3, low=1, high=9, meaning="strands")
+
+class Budget(Record):
+    jerks: Annotated[int, Range(0, C.jerks)]
+    frays: Annotated[int, Range(0, C.frays)]
+
+class State(Record):
+    budget: Budget
+    strands: Annotated[int, Range(0, 5)]
+    worn: Annotated[int, Range(0, 1)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    """It is new."""
+    s.budget.jerks = c.jerks
+    s.budget.frays = c.frays
+    s.strands = c.strands
+
+@action()
+def jerk(s: State, c: C) -> None:
+    """A strand breaks; without any there is none to break."""
+    require(s.budget.jerks > 0, bound=C.jerks)
+    s.budget.jerks -= 1
+    s.strands -= 1
+
+@action()
+def fray(s: State, c: C) -> None:
+    """It is worn, once."""
+    require(s.budget.frays > 0, bound=C.frays)
+    s.budget.frays -= 1
+    s.worn += 1
+
+@always
+def it_holds(s: State, c: C) -> bool:
+    """A strand is left."""
+    return s.strands > 0
+
+@always
+def it_has_strands(s: State, c: C) -> bool:
+    """There are strands, or none."""
+    return s.strands >= 0
+
+MACHINE = Machine("rope", "A rope.", State, C, initial, (jerk, fray))
+PROPERTIES = (it_holds, it_has_strands)
+'''
+
+
+def test_a_setting_that_goes_wrong_leaves_what_was_found_of_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "rope.py"
+    file.write_text(ROPE)
+    found = fencepost("faults", str(file), "--property", "it-holds", "--grid", "strands=1,2,6,3", "--json", "--quiet")
+    data = data_of(found)
+    assert [(item["setting"], item["least"], item["undetermined"]) for item in data["grid"]] == [
+        ({"strands": 1}, 1, False),
+        ({"strands": 2}, 2, False),
+        ({"strands": 6}, None, True),
+        ({"strands": 3}, None, False),
+    ]
+    why = data["grid"][2]["unknown"][0]["why"]
+    assert why.startswith("the model goes wrong: ")
+    assert why.endswith("State.strands: 6 is out of its domain 0..5")
+    assert found.exit_code == 3
+    page = fencepost("faults", str(file), "--property", "it-holds", "--grid", "strands=1,6").stdout
+    assert "State.strands: 6 is out of its domain 0..5." in " ".join(page.split())
+    assert "Undetermined: strands=6, " in page
+    alone = fencepost("faults", str(file), "--property", "it-holds", "--set", "strands=6")
+    assert (alone.exit_code, alone.stdout) == (2, "")
+    assert "6 is out of its domain 0..5" in alone.stderr
+
+
+def test_faults_with_which_the_model_goes_wrong_leave_what_is_known_of_fewer(tmp_path: Path) -> None:
+    machine, properties = load(ROPE, tmp_path)
+    found = api.faults(machine, properties, prop="it-has-strands", strands=2, jerks=4, frays=1)
+    (setting,) = found.settings
+    assert (setting.least, setting.undetermined) == (None, True)
+    assert [item["faults"] for item in found.to_dict()["grid"][0]["unknown"]] == [{"jerks": 3, "frays": 0}]
+    found = api.faults(machine, properties, prop="it-holds", strands=2, jerks=4, frays=2)
+    (setting,) = found.settings
+    assert (setting.least, [dict(item.faults) for item in setting.front]) == (2, [{"jerks": 2}])
+    assert [item["faults"] for item in found.to_dict()["grid"][0]["unknown"]] == [{"jerks": 0, "frays": 2}]

@@ -1,0 +1,386 @@
+"""The native engine of whole behaviours: as the reference on larger machines, for any number of workers, and honest when cut short."""
+
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.liveness import calls
+from fencepost.explorers.liveness import engine as engines
+from fencepost.explorers.liveness import graph as graphs
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
+from fencepost.explorers.verdict import Options, Reach, Verdict
+from fencepost.model.language import always, at_most, eventually, leads_to, strong, weak
+from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.lineage import kip320
+
+from benchmarks.liveness import answer_to, drawn, questions
+from tests.helpers.questions import DIFFERENT, shared
+from tests.machines import mailbox, parcels
+from tests.machines.mailbox import Client, Phase
+
+if TYPE_CHECKING:
+    from fencepost.explorers.verdict import Result
+
+
+def is_waiting(s: mailbox.State, c: mailbox.C, client: int) -> bool:
+    """The client waits for an answer."""
+    return s.client[client].phase == Phase.WAITING
+
+
+def is_answered(s: mailbox.State, c: mailbox.C, client: int) -> bool:
+    """The client does not wait."""
+    return s.client[client].phase != Phase.WAITING
+
+
+def all_done(s: mailbox.State, c: mailbox.C) -> bool:
+    """Every client has everything."""
+    return all(client.phase == Phase.DONE for client in s.client)
+
+
+def surplus(before: mailbox.State, after: mailbox.State, c: mailbox.C) -> int:
+    """Return how many resends a step spends."""
+    return before.resends_left - after.resends_left
+
+
+ABOUT: dict[str, Any] = {"when": is_waiting, "then": is_answered, "client": Client}
+DELIVERY = (weak(mailbox.serve, each="request.client"), weak(mailbox.receive, each="response.client"))
+EACH_MESSAGE = (weak(mailbox.serve, each="request"), strong(mailbox.receive, each="response"))
+PROPERTIES = (
+    leads_to(
+        "answered", "Whoever waits is answered.", fair=(*DELIVERY, weak(mailbox.send_again, each="client")), **ABOUT
+    ),
+    leads_to(
+        "answered-if-nothing-is-lost",
+        "It is.",
+        fair=DELIVERY,
+        without=(mailbox.lose_request, mailbox.lose_response),
+        **ABOUT,
+    ),
+    leads_to("answered-message-by-message", "It is.", fair=EACH_MESSAGE, **ABOUT),
+    leads_to("answered-by-luck", "Nobody has to serve.", fair=(weak(mailbox.receive),), **ABOUT),
+    eventually("all-done", "All are done.", then=all_done, fair=(weak(mailbox.send, each="client"), *EACH_MESSAGE)),
+    at_most(
+        "steps", "Few steps.", costs={mailbox.serve: 2, mailbox.send_again: 1}, bound=3, fair=EACH_MESSAGE, **ABOUT
+    ),
+    at_most("resends", "Few resends.", costs=surplus, fair=EACH_MESSAGE, **ABOUT),
+    at_most(
+        "losses",
+        "What all-done costs.",
+        when=None,
+        then=all_done,
+        costs={mailbox.lose_request: 1, mailbox.lose_response: 1},
+    ),
+)
+SIZES = (
+    {},
+    {"losses": 0},
+    {"clients": 1, "requests": 2},
+    {"resends": 1, "deduplicate": 0},
+    {"resend": 1, "losses": 2, "resends": 0},
+)
+
+
+@pytest.mark.parametrize("values", SIZES, ids=str)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_native_says_what_the_reference_says(values: dict[str, int], normalize: bool) -> None:
+    options = Options(workers=1, normalize=normalize)
+    constants = mailbox.MACHINE.set_constants(values)
+    expected, found = (search(mailbox.MACHINE, constants, PROPERTIES, options) for search in (plain, native))
+    assert [told(item) for item in found.properties] == [told(item) for item in expected.properties]
+    if values.get("losses") == 0:
+        assert {item.verdict for item in found.properties} == {Verdict.HOLDS, Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 4])
+@pytest.mark.parametrize("each", [(), "parcel", "parcel.to"], ids=str)
+def test_messages_are_told_apart_by_arrays_shorter_than_their_room(items: int, each: Any) -> None:
+    fair = (strong(parcels.send, each=each), weak(parcels.rest))
+    asked = tuple(
+        leads_to(name, "It comes.", when=parcels.forgotten, then=then, fair=fair)
+        for name, then in (("sent", parcels.sent), ("stopped", parcels.stopped))
+    )
+    constants = parcels.MACHINE.set_constants({"items": items})
+    expected, found = (search(parcels.MACHINE, constants, asked, Options(workers=1)) for search in (plain, native))
+    assert [told(item) for item in found.properties] == [told(item) for item in expected.properties]
+    assert [item.verdict for item in found.properties] == [
+        Verdict.HOLDS if each else Verdict.VIOLATED,
+        Verdict.VIOLATED,
+    ]
+
+
+@pytest.mark.parametrize("values", [{"losses": 0}, {"clients": 1, "requests": 2}], ids=str)
+def test_dropping_what_nobody_waits_for_changes_no_verdict(values: dict[str, int]) -> None:
+    constants = mailbox.MACHINE.set_constants(values)
+    results = [
+        native(mailbox.MACHINE, constants, PROPERTIES, Options(workers=1, normalize=normalize))
+        for normalize in (True, False)
+    ]
+    assert results[0].distinct < results[1].distinct
+    assert [told(item) for item in results[0].properties] == [told(item) for item in results[1].properties]
+
+
+def told(item: Any) -> tuple[Any, ...]:
+    """Return what engines must agree on, and how far the loop is from the initial state."""
+    return item.name, item.verdict, item.cost, item.note
+
+
+# -- a real protocol, in many batches
+
+
+def leads_alone(s: Any, c: Any) -> bool:
+    """The ISR has one member."""
+    return s.quorum.isr in (1, 2, 4)
+
+
+def is_complete(s: Any, c: Any) -> bool:
+    """The ISR has more members than one."""
+    return s.quorum.isr not in (0, 1, 2, 4)
+
+
+ISR_GROWS = leads_to(
+    "isr-grows", "The ISR grows again.", when=leads_alone, then=is_complete, fair=(weak(*kip320.MACHINE.actions),)
+)
+WRITES = at_most(
+    "writes",
+    "Writes until then.",
+    when=leads_alone,
+    then=is_complete,
+    costs={kip320.MACHINE.action("leader-write"): 1},
+    unit="writes",
+)
+LINEAGE = (ISR_GROWS, WRITES)
+
+
+def ask(options: Options) -> Result:
+    values = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
+    return native(kip320.MACHINE, kip320.MACHINE.set_constants(values), LINEAGE, options)
+
+
+def test_any_number_of_workers_gives_the_same_result() -> None:
+    results = [ask(Options(workers=workers)) for workers in (1, 2, 3)]
+    assert results[0].distinct > 16 * 1024
+    assert {item.verdict for item in results[0].properties} == {Verdict.VIOLATED}
+    assert all(shared(item, DIFFERENT | {"fired"}) == shared(results[0], DIFFERENT | {"fired"}) for item in results)
+
+
+def test_each_sort_of_step_has_one_code_however_often_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes, build = [], graphs.Graph.build
+
+    def noted(self: graphs.Graph) -> Rows:
+        rows = build(self)
+        codes.append(self.codes.tolist())
+        return rows
+
+    monkeypatch.setattr(graphs.Graph, "build", noted)
+    results = [ask(Options(workers=1))]
+    monkeypatch.setattr(graphs, "FIRST_SLOTS", 1)
+    results.append(ask(Options(workers=1)))
+    assert codes[0] == codes[1]
+    assert len(set(codes[1])) == len(codes[1]) > 8
+    assert shared(results[0]) == shared(results[1])
+
+
+# -- cut short
+
+
+def test_a_property_is_undetermined_where_the_budget_ends_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines.Graph, "build", lambda self: self.pause() or pytest.fail("it went on"))
+    monkeypatch.setattr(engines.Engine, "compile_seconds", -1e9)
+    result = ask(Options(workers=1, budget=1000.0))
+    assert (result.complete, result.why_stopped) == (False, "the time budget of 1000 s ran out")
+    assert {item.verdict for item in result.properties} == {Verdict.UNDETERMINED}
+
+
+def test_an_interrupt_in_the_graph_leaves_it_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines.Engine, "depth", lambda self, _: self._ask(BY_KEYBOARD) and self.pause())
+    result = ask(Options(workers=1))
+    assert (result.complete, result.why_stopped) == (False, "SIGINT was received")
+    assert result.verdict is Verdict.UNDETERMINED
+
+
+def test_a_graph_that_will_not_fit_is_not_begun() -> None:
+    size = ask(Options(workers=1)).store_bytes
+    result = ask(Options(workers=1, memory=size + (1 << 20)))
+    assert result.verdict is Verdict.UNDETERMINED
+    assert "too small for the graph of" in result.why_stopped or "memory limit" in result.why_stopped
+
+
+def test_fingerprints_are_refused() -> None:
+    with pytest.raises(UsageError, match="--compact keeps no states"):
+        ask(Options(workers=1, compact=True))
+
+
+def drops(before: mailbox.State, after: mailbox.State, c: mailbox.C) -> int:
+    """Return a negative number where a resend is spent."""
+    return after.resends_left - before.resends_left
+
+
+def test_a_negative_cost_is_an_error_on_both_engines() -> None:
+    prop = at_most("cost", "It is cheap.", costs=drops, **ABOUT)
+    for search in (plain, native):
+        with pytest.raises(DomainError, match="costs -1: a cost is 0 or more"):
+            search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
+
+
+def never(s: mailbox.State, c: mailbox.C) -> bool:
+    """Hold nowhere."""
+    return s.resends_left > c.resends
+
+
+def test_a_negative_cost_of_a_step_that_does_not_count_is_no_error() -> None:
+    prop = at_most("cost", "It is cheap.", costs=drops, when=never, then=never)
+    for search in (plain, native):
+        result = search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
+        assert result.of("cost").verdict is Verdict.HOLDS
+
+
+def nowhere(s: mailbox.State, c: mailbox.C) -> bool:
+    """Count too far."""
+    return 1 << (s.losses_left - 2) == 1
+
+
+def test_an_error_in_a_predicate_is_told_by_the_plain_semantics() -> None:
+    prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
+    for search in (plain, native):
+        with pytest.raises(DomainError, match="property 'wrong'"):
+            search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), (prop,), Options(workers=1))
+
+
+@always
+def loses_nothing(s: mailbox.State, c: mailbox.C) -> bool:
+    """No loss is taken."""
+    return s.losses_left == c.losses
+
+
+def is_lost(s: mailbox.State, c: mailbox.C) -> bool:
+    """A loss is taken."""
+    return s.losses_left < c.losses
+
+
+def test_what_was_violated_before_is_told_beside_an_error_in_a_predicate() -> None:
+    stays = eventually("stays", "A loss is taken.", then=is_lost)
+    prop = eventually("wrong", "It shifts by less than nothing.", then=nowhere)
+    for search in (plain, native):
+        for found in ((loses_nothing, prop), (stays, prop)):
+            with pytest.raises(DomainError, match="property 'wrong'") as raised:
+                search(mailbox.MACHINE, mailbox.MACHINE.set_constants({}), found, Options(workers=1))
+            told = raised.value.found
+            assert not told.complete
+            assert [item.verdict for item in told.properties] == [Verdict.VIOLATED, Verdict.UNDETERMINED]
+
+
+# -- the kernels on graphs of their own
+
+
+def rows_of(states: int, edges: list[tuple[int, int, int]]) -> Rows:
+    """Return a graph from (source, target, class)."""
+    ordered = sorted(edges, key=lambda edge: edge[0])
+    offsets = np.searchsorted([source for source, _, _ in ordered], np.arange(states + 1)).astype(np.int64)
+    return Rows(offsets, np.array([t for _, t, _ in ordered], np.int32), np.array([k for _, _, k in ordered], np.int32))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_components_are_those_of_networkx_and_in_order(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    states = draw.choice((1, 5, 60, 400))
+    edges = [
+        (draw.randrange(states), draw.randrange(states), 0) for _ in range(int(states * draw.choice((0.5, 1.1, 2))))
+    ]
+    rows = rows_of(states, edges)
+    component = np.full(states, -1, np.int32)
+    edges_of = (rows.offsets, rows.targets, rows.classes, np.ones(1, np.uint8))
+    nodes, nothing = np.arange(states, dtype=np.int32), np.zeros(states, np.int32)
+    found = calls.components(edges_of, nodes, nothing, component, nothing.copy())
+    expected = nx.MultiDiGraph()
+    expected.add_nodes_from(range(states))
+    expected.add_edges_from((source, target) for source, target, _ in edges)
+    parts = {frozenset(part) for part in nx.strongly_connected_components(expected)}
+    assert {frozenset(np.flatnonzero(component == number).tolist()) for number in range(found)} == parts
+    assert all(component[target] <= component[source] for source, target, _ in edges)
+
+
+PROMISES = 150
+"""More than fit two words of bits."""
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_many_promises_are_judged_as_brute_force_judges_them(block: int) -> None:
+    verdicts = set()
+    for seed in range(block, 400, 4):
+        draw = random.Random(seed)  # noqa: S311 (no secret)
+        states, classes = draw.randint(2, 6), draw.randint(1, 6)
+        edges = [
+            (draw.randrange(states), draw.randrange(states), draw.randrange(classes))
+            for _ in range(draw.randint(1, 14))
+        ]
+        own = [set(draw.sample(range(PROMISES), draw.choice((0, 1, 1, 3)))) for _ in range(classes)]
+        strong_ones = {number for number in range(PROMISES) if draw.random() < 0.5}
+        marks = np.array([WHEN * (draw.random() < 0.5) + THEN * (draw.random() < 0.2) for _ in range(states)], np.uint8)
+        begins = np.flatnonzero(marks == WHEN)
+        masks = np.zeros((classes, 3), np.uint64)
+        for row, bits in enumerate(own):
+            for bit in bits:
+                masks[row, bit // 64] |= np.uint64(1 << bit % 64)
+        strengths = np.zeros(3, np.uint64)
+        for bit in strong_ones:
+            strengths[bit // 64] |= np.uint64(1 << bit % 64)
+        terms = Terms(masks, strengths, np.ones(classes, np.bool_))
+        answer = analyse(
+            rows_of(states, edges), terms, marks, begins, lambda _, states=states: np.zeros(states, np.int32)
+        )  # type: ignore[misc]
+        lasts = _lasts(
+            states, edges, own, strong_ones, {n for n in range(states) if marks[n] & THEN}, set(begins.tolist())
+        )
+        assert (answer.reach is Reach.NEVER) == lasts
+        verdicts.add(lasts)
+    assert verdicts == {True, False}
+
+
+def _lasts(
+    states: int,
+    edges: list[tuple[int, int, int]],
+    own: list[set[int]],
+    strong_ones: set[int],
+    then: set[int],
+    begins: set[int],
+) -> bool:
+    """Try every set of states that may be visited for ever."""
+    inside = set(begins)
+    for _ in range(states):
+        inside |= {t for n, t, _ in edges if n in inside and t not in then}
+    for size in range(1, len(inside) + 1):
+        for part in map(set, combinations(sorted(inside), size)):
+            graph = nx.DiGraph((n, t) for n, t, _ in edges if n in part and t in part)
+            graph.add_nodes_from(part)
+            if not nx.is_strongly_connected(graph):
+                continue
+            enabled = {n: {p for s, t, k in edges if s == n and t != n for p in own[k]} for n in part}
+            happen = {p for n, t, k in edges if n in part and t in part and t != n for p in own[k]}
+            somewhere, everywhere = set.union(*enabled.values()), set.intersection(*enabled.values())
+            if not (somewhere & strong_ones | everywhere) - happen:
+                return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("place", "reach", "worst"), [(0, "bounded", 0), (1, "never", None), (2, "bounded", 7), (3, "unbounded", None)]
+)
+def test_the_benchmark_asks_what_it_says_and_strong_fairness_takes_a_round_for_each_level(
+    place: int, reach: str, worst: int | None
+) -> None:
+    """`python -m benchmarks.liveness` asks the same of a graph with 50 million edges."""
+    rows, levels = drawn(5_000)
+    assert levels > 4
+    pauses: list[None] = []
+    what, asked = questions(levels)[place]
+    answer = answer_to(rows, asked, lambda: pauses.append(None))
+    assert (str(answer.reach), answer.worst) == (reach, worst), what
+    assert len(pauses) > levels or not asked.strong.any()

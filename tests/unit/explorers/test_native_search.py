@@ -1,0 +1,215 @@
+"""The native search finds exactly what the plain search finds, for any number of workers, and says when it did not finish."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.explorers.native.layout import layout_of
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.model.language import Constants, Kind, capacity
+
+from tests.helpers.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
+from tests.machines import LINEAGE
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Machine
+
+
+SIZES: list[tuple[str, dict[str, int]]] = [
+    ("id-sequence", {}),
+    ("id-sequence", {"max_id": 0}),
+    ("id-sequence", {"max_id": 300}),
+    ("finite-replicated-log", {}),
+    ("finite-replicated-log", {"log_size": 1, "records": 1}),
+    ("finite-replicated-log", {"log_size": 1, "records": 10}),
+    ("async-isr", {}),
+    ("async-isr", {"max_version": 1, "max_offset": 3}),
+    ("async-isr", {"max_version": 0}),
+    ("async-isr", {"replicas": 3, "max_offset": 1}),
+    ("mailbox", {}),
+    ("mailbox", {"resends": 1, "deduplicate": 0}),
+    ("mailbox", {"requests": 2, "resends": 0}),
+    ("mailbox", {"resend": 1, "losses": 2}),
+    ("grid", {}),
+    ("grid", {"width": 1}),
+    ("grid", {"starts": 5}),
+    ("grid", {"resting": 1}),
+    ("grid", {"returning": 1, "starts": 2}),
+    ("grid", {"noisy": 1, "width": 40, "starts": 3}),
+    *((name, {"replicas": 2, "max_leader_epoch": 1}) for name in LINEAGE),
+    ("kip101", {"replicas": 2, "log_size": 1, "max_records": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), [case(*item) for item in SIZES])
+def test_native_finds_what_plain_finds(name: str, values: dict[str, int]) -> None:
+    expected, result = ask(name, values, search=plain), ask(name, values)
+    assert found(result) == found(expected)
+    for item in result.properties:
+        assert item.path is None or is_valid(name, values, item.path)
+
+
+LARGER = [
+    case("kip101", {"replicas": 3, "max_leader_epoch": 1}),
+    case("mailbox", {"requests": 2, "resends": 1, "losses": 2, "deduplicate": 0}),
+    case("grid", {"width": 100, "starts": 7, "noisy": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), LARGER)
+@pytest.mark.parametrize("mode", ["exact", "compact"])
+def test_any_number_of_workers_gives_the_same_result(name: str, values: dict[str, int], mode: str) -> None:
+    options = replace(ALONE, compact=mode == "compact")
+    results = [ask(name, values, replace(options, workers=workers)) for workers in (1, 2, 4, 2)]
+    assert [result.workers for result in results] == [1, 2, 4, 2]
+    assert all(shared(result) == shared(results[0]) for result in results)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("kip101", {"replicas": 3, "max_leader_epoch": 1}),
+        case("mailbox", {}),
+        case("mailbox", {"requests": 2, "deduplicate": 0, "resends": 1}),
+        case("grid", {"width": 100, "starts": 7, "resting": 1, "returning": 1}),
+        case("grid", {"width": 1}),
+    ],
+)
+def test_compact_finds_what_exact_finds(name: str, values: dict[str, int]) -> None:
+    exact, compact = ask(name, values), ask(name, values, replace(ALONE, compact=True))
+    assert found(compact) == found(exact)
+    assert exact.omission == 0
+    assert compact.omission == compact.distinct**2 / 2**65
+    assert all(item.path is None or is_valid(name, values, item.path) for item in compact.properties)
+
+
+def exactly(machine: Machine, values: dict[str, int]) -> Machine:
+    """Return the machine with arrays of just the sizes that these values need."""
+    sizes = {
+        name: capacity(
+            item.default, low=item.low, high=item.high, meaning=item.meaning, room=values.get(name, item.default)
+        )
+        if item.sort == "capacity"
+        else item
+        for name, item in machine.constants.declared().items()
+    }
+    return replace(machine, constants=type("C", (Constants,), sizes))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("finite-replicated-log", {"log_size": 1}),
+        case("mailbox", {"resends": 1}),
+        case("kip320", {"replicas": 2, "log_size": 1, "max_leader_epoch": 1}),
+    ],
+)
+def test_smaller_values_in_a_larger_shape_count_as_in_their_own(name: str, values: dict[str, int]) -> None:
+    machine, properties = MACHINES[name]
+    own = exactly(machine, values)
+    result = native(own, own.set_constants(values), properties, ALONE)
+    assert found(result) == found(ask(name, values))
+    assert (
+        layout_of(own.state, own.set_constants(values)).rooms
+        != layout_of(machine.state, machine.set_constants(values)).rooms
+    )
+
+
+@pytest.mark.parametrize("mode", ["normalized", "as it is"])
+@pytest.mark.parametrize(
+    ("name", "values"), [case("mailbox", {"clients": 1, "requests": 2}), case("grid", {"noisy": 1, "returning": 1})]
+)
+def test_normalize_can_be_switched_off(name: str, values: dict[str, int], mode: str) -> None:
+    options = replace(ALONE, normalize=mode == "normalized")
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    assert [item.verdict for item in result.properties] == [item.verdict for item in ask(name, values).properties]
+    assert (result.distinct < ask(name, values, replace(ALONE, normalize=False)).distinct) is options.normalize
+
+
+@pytest.mark.xdist_group("grid-")
+def test_every_initial_state_is_reached_without_a_step() -> None:
+    result = ask("grid", {"width": 4, "starts": 4})
+    assert (result.levels, result.distinct, result.depth) == ((4, 4, 4, 4), 16, 4)
+    violated = result.of("is-left-of-the-last-column")
+    assert violated.path is not None
+    assert (violated.path.length, violated.path.steps) == (1, ())
+
+
+@pytest.mark.xdist_group("grid-")
+def test_each_violation_has_a_shortest_trace() -> None:
+    result = ask("grid", {"width": 30, "returning": 1, "resting": 1, "noisy": 1})
+    lengths = {
+        item.name: item.path and item.path.length for item in result.properties if item.kind is not Kind.SOMETIMES
+    }
+    assert lengths == {
+        "is-near": 5,
+        "is-left-of-the-last-column": 30,
+        "is-on-the-grid": None,
+        "never-rests": 2,
+        "never-goes-back": 4,
+        "is-quiet": 2,
+    }
+
+
+@pytest.mark.xdist_group("grid-")
+def test_step_properties_are_judged_on_steps_to_known_states() -> None:
+    result = ask("grid", {"returning": 1})
+    back = result.of("never-goes-back")
+    assert back.verdict is Verdict.VIOLATED
+    assert back.path is not None
+    assert back.path.states[-1] == back.path.start
+    assert result.distinct == ask("grid", {}).distinct
+
+
+@pytest.mark.xdist_group("grid-")
+def test_a_step_that_leads_nowhere_is_judged_and_counted() -> None:
+    result = ask("grid", {"resting": 1})
+    rests = result.of("never-rests")
+    assert rests.verdict is Verdict.VIOLATED
+    assert rests.path is not None
+    assert rests.path.states[0] == rests.path.states[1]
+    assert (result.fired["rest"], result.distinct, result.deadlocks) == (25, 25, 0)
+
+
+@pytest.mark.xdist_group("grid-")
+def test_step_properties_are_judged_before_normalize() -> None:
+    result = ask("grid", {"noisy": 1})
+    loud = result.of("is-quiet")
+    assert loud.verdict is Verdict.VIOLATED
+    assert loud.path is not None
+    assert all(state[2] == 0 for state in loud.path.states)
+
+
+@pytest.mark.xdist_group("grid-")
+def test_a_state_without_successors_is_reported_on_request() -> None:
+    result = ask("grid", {"width": 6})
+    assert result.deadlocks == 1
+    assert result.deadlock is not None
+    assert result.deadlock.states[-1] == (5, 5, 0)
+    assert is_valid("grid", {"width": 6}, result.deadlock)
+    assert ask("grid", {"width": 6}, Options(workers=1)).deadlock is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        case("kip101", {"replicas": 2}),
+        case("grid", {"width": 20}),
+        case("grid", {"width": 4, "starts": 4}),
+        case("grid", {"resting": 1}),
+        case("id-sequence", {}),
+    ],
+)
+def test_a_search_may_end_with_the_level_of_the_first_violation(name: str, values: dict[str, int]) -> None:
+    options = replace(ALONE, stop_on_violation=True)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    violated = [item for item in result.properties if item.verdict is Verdict.VIOLATED]
+    assert result.why_stopped == ("a property is violated" if violated else "")
+    full = {item.name: item.path and item.path.length for item in ask(name, values).properties}
+    assert all(item.path is not None and item.path.length == full[item.name] for item in violated)

@@ -1,0 +1,577 @@
+"""`fencepost prove`: what it proves, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import os
+import resource
+import signal
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
+from enum import IntEnum
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import z3
+from fencepost.api.answers.proof_report import ProveResult
+from fencepost.cli.views.console import results
+from fencepost.cli.views.proving import print_report
+from fencepost.explorers.cache_folder import keep
+from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
+from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.symbolic import asking, cache
+from fencepost.explorers.symbolic.asking import Asking
+from fencepost.explorers.symbolic.cache import cached
+from fencepost.explorers.symbolic.pool import apart, over
+from fencepost.explorers.symbolic.proof import Proof, Settings, prove
+from fencepost.explorers.symbolic.templates import candidates
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.model.language import Range, action, always
+from fencepost.model.language.errors import ModelError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.machines import comforts, oddments, shift_register
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REGISTER = str(Path(shift_register.__file__).relative_to(Path.cwd()))
+KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
+FACTS = ["--property", "quorum-is-the-last-decision", "--property", "beliefs-are-decisions"]
+
+
+def register(*names: str, puts: int = 0, **settings: Any) -> Proof:
+    machine = shift_register.MACHINE
+    known = {item.name: item for item in shift_register.PROPERTIES}
+    return prove(
+        machine, machine.set_constants({"puts": puts}), tuple(known[name] for name in names), Settings(**settings)
+    )
+
+
+def test_a_conjunction_is_inductive_where_its_parts_are_not() -> None:
+    assert register("first-is-empty").verdict is Verdict.UNDETERMINED
+    both = register("first-is-empty", "second-is-empty")
+    assert [item.verdict for item in both.findings] == [Verdict.PROVED, Verdict.PROVED]
+
+
+def test_induction_over_two_steps_proves_what_induction_over_one_does_not() -> None:
+    assert register("first-is-empty", k=2).verdict is Verdict.PROVED
+    assert register("first-is-empty", k=2, puts=1).verdict is Verdict.UNDETERMINED
+
+
+def test_what_is_inductive_is_proved_beside_what_is_not() -> None:
+    found = register("first-is-empty", "moves-are-bounded", "moves-are-counted")
+    assert found.of("first-is-empty").verdict is Verdict.UNDETERMINED
+    assert found.of("first-is-empty").why == "no induction: move may break it"
+    assert found.of("moves-are-bounded").verdict is Verdict.PROVED
+    assert found.of("moves-are-counted").verdict is Verdict.PROVED
+
+
+def test_a_bounded_search_finds_the_shortest_violation_and_nothing_before_it() -> None:
+    assert register("first-is-empty", puts=1, depth=1).verdict is Verdict.NOT_FOUND
+    found = register("first-is-empty", puts=1, depth=4)
+    assert (found.verdict, found.depth) == (Verdict.VIOLATED, 2)
+    assert found.history is not None
+    assert [name for name, _ in found.history.steps] == ["put", "move"]
+
+
+@always
+def there_are_few_moves(s: shift_register.State, c: shift_register.C) -> bool:
+    """There may be no more moves than fit a hand."""
+    return c.most <= 5
+
+
+def test_what_fails_initially_for_other_constants_only_is_no_violation() -> None:
+    machine = shift_register.MACHINE
+    ask = (there_are_few_moves,)
+    assert (
+        prove(machine, machine.set_constants({}), ask, Settings(lifted={"most": None})).verdict is Verdict.UNDETERMINED
+    )
+    assert (
+        prove(machine, machine.set_constants({"most": 6}), ask, Settings(lifted={"most": None})).verdict
+        is Verdict.VIOLATED
+    )
+
+
+def test_a_violation_for_some_value_of_a_constant_is_found_with_one_that_the_plain_semantics_takes() -> None:
+    found = register("first-is-empty", puts=1, depth=2, lifted={"most": None})
+    assert found.verdict is Verdict.VIOLATED
+    assert found.history is not None
+    assert 1 <= found.history.constants["most"] <= 100
+
+
+def test_constants_may_have_any_value() -> None:
+    found = register("moves-are-bounded", lifted={"most": None})
+    assert (found.verdict, dict(found.cuts)) == (Verdict.PROVED, {})
+
+
+def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> None:
+    done = fencepost(
+        *KIP320, *FACTS, "--property", "one-leader-per-epoch", "--unbounded", "epoch,max_records", "--json"
+    )
+    assert done.exit_code == 0, done.output
+    data = data_of(done)
+    assert data["unbounded"] == {"max_leader_epoch": "any", "max_records": "any"}
+    assert data["verdict"] == "proved"
+    assert {item["verdict"] for item in data["properties"]} == {"proved"}
+
+
+def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantics_confirms(tmp_path: Path) -> None:
+    file = tmp_path / "pair.trace"
+    done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file))
+    assert done.exit_code == 3
+    assert "breaks the induction: from a state in which all of them hold" in done.stdout
+    text = file.read_text()
+    assert text.startswith("format: induction 1\n")
+    assert "breaks: leader-in-isr-or-none\nreachable: not asked\n" in text
+    assert text.count("\n----\nany state\n") == 1
+    assert text.count("\n----\n") == 2
+
+
+def test_the_exhaustive_engine_says_whether_the_first_state_can_be_reached() -> None:
+    small = [REGISTER, "--workers", "1", "--no-cache", "--quiet", "--property", "first-is-empty"]
+    done = fencepost("prove", *small, "--json")
+    assert done.exit_code == 3
+    assert "so this step violates nothing there" in data_of(done)["counterexample"]["reachable"]
+    done = fencepost("prove", *small, "--set", "puts=1", "--json")
+    assert done.exit_code == 1
+    assert data_of(done)["verdict"] == "violated"
+    assert data_of(done)["counterexample"]["reachable"].startswith("it is one of")
+
+
+def test_a_violation_within_the_depth_is_a_trace_that_replays(tmp_path: Path) -> None:
+    file = tmp_path / "run.trace"
+    done = fencepost(
+        "prove", REGISTER, "--set", "puts=1", "--property", "first-is-empty", "--depth", "3", "--trace", str(file)
+    )
+    assert done.exit_code == 1
+    done = fencepost("replay", str(file), "--model", REGISTER)
+    assert (done.exit_code, done.stdout.strip()) == (
+        0,
+        f"{file}: shift-register: first-is-empty is violated: a trace of 3 states, as it says",
+    )
+
+
+def test_an_expected_verdict_is_a_success() -> None:
+    assert fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--expect", "undetermined").exit_code == 0
+    assert fencepost(*KIP320, *FACTS, "--expect", "violated").exit_code == 1
+
+
+def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Asking, "ask", lambda *_: z3.unknown)
+    done = fencepost("prove", REGISTER, "--workers", "1", "--no-cache", "--quiet", "--json")
+    assert done.exit_code == 3
+    found = {item["name"]: item for item in data_of(done)["properties"]}
+    assert found["first-is-empty"]["verdict"] == "undetermined"
+    assert all(item["why"].startswith("z3 cannot say") for item in found.values() if item["verdict"] != "proved")
+
+
+def test_z3_is_given_no_more_time_than_it_may_have() -> None:
+    asked = Asking(timeout=0.05)
+    x, y, z = z3.Ints("x y z")
+    asked.add(x * x * x + y * y * y == z * z * z, x > 1, y > 1, z > 1)
+    assert asked.ask() == z3.unknown
+    assert asked.seconds < 5
+
+
+def test_a_counterexample_is_made_small_in_the_time_of_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register("first-is-empty")
+    clock = SimpleNamespace(monotonic=count(0, 1_000).__next__, process_time=time.process_time)
+    monkeypatch.setattr(asking, "time", clock)
+    hurried = register("first-is-empty")
+    assert whole.pair is not None
+    assert hurried.pair is not None
+    assert whole.queries > hurried.queries
+
+
+def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    machine, properties = shift_register.MACHINE, shift_register.PROPERTIES
+    first = cached(machine, machine.set_constants({}), properties, Settings())
+    again = cached(machine, machine.set_constants({}), properties, Settings())
+    other = cached(machine, machine.set_constants({"puts": 1}), properties, Settings())
+    assert (first.cached, again.cached, other.cached) == (False, True, False)
+    assert again.findings == first.findings != other.findings
+
+
+def is_below_seven(s: shift_register.State, c: shift_register.C, more: int) -> bool:
+    """Moves and some more are below 7."""
+    return s.moves + more < 7
+
+
+def kinds(count: int) -> type[IntEnum]:
+    """Return an enum of so many members: its name is always the same."""
+    return IntEnum("Kind", [(f"KIND_{number}", number) for number in range(count)])
+
+
+@pytest.mark.parametrize("domains", [(Range(0, 3), Range(0, 4)), (kinds(4), kinds(5))], ids=["range", "enum"])
+def test_a_proof_is_made_again_where_the_domain_of_a_property_s_parameter_has_changed(
+    domains: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    machine = shift_register.MACHINE
+    few, more = (always(more=domain)(is_below_seven) for domain in domains)
+    found = [cached(machine, machine.set_constants({}), (item,), Settings()) for item in (few, more, more)]
+    assert [(item.verdict, item.cached) for item in found] == [
+        (Verdict.PROVED, False),
+        (Verdict.UNDETERMINED, False),
+        (Verdict.UNDETERMINED, True),
+    ]
+
+
+def test_a_proof_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = shift_register.MACHINE
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "keep", full(cache.keep))
+    found = cached(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings())
+    assert found.verdict is prove(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings()).verdict
+    assert [path.name for path in tmp_path.rglob("*")] == ["proofs"]
+
+
+def full(keep: Callable[[Path, bytes], None]) -> Callable[[Path, bytes], None]:
+    def where_no_room_is_left(path: Path, held: bytes) -> None:
+        before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(held) // 2, before[1]))
+        try:
+            keep(path, held)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+            signal.signal(signal.SIGXFSZ, ignored)
+
+    return where_no_room_is_left
+
+
+def keep_often(file: Path, held: bytes) -> None:
+    for _ in range(50):
+        keep(file, held)
+
+
+def test_processes_that_come_to_one_proof_at_once_all_keep_it(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(3) as others:
+        for item in [others.submit(keep_often, tmp_path / "proof", bytes(100_000)) for _ in range(3)]:
+            item.result()
+    assert [path.name for path in tmp_path.iterdir()] == ["proof"]
+
+
+def test_several_processes_find_what_one_finds() -> None:
+    one, two = (register("first-is-empty", "moves-are-bounded", workers=workers) for workers in (1, 2))
+    assert one.findings == two.findings
+    assert [item.move for item in one.broken] == [item.move for item in two.broken]
+
+
+REFUSED = {
+    ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, and a proof is about what always holds",
+    ("kip320", "--property", "strong-irs"): "protocol 'kip320' has no property or lemma 'strong-irs'. Did you mean 'strong-isr'?",
+    ("kip320", "--unbounded", "replicas"): "--unbounded was given 'replicas': constant 'replicas' is a size, which a proof keeps",
+    ("kip320", "--unbounded", "epochs"): "--unbounded was given 'epochs', which is neither a constant nor a domain of 'kip320'. Did you mean 'epoch'?",
+    ("kip320", "--unbounded", "log_size"): "model/lineage/base.py:",
+    ("mailbox.py", "--unbounded", "resends"): "there is no file mailbox.py",
+    ("kip320", "--k", "2", "--depth", "3"): "--depth was given with --k",
+    ("kip320", "--expect", "good"): "--expect was given 'good', which is not a verdict.",
+    ("--property", "strong-isr"): "--property does not apply to the catalogue",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", REFUSED, ids=" ".join)
+def test_what_cannot_be_meant_is_refused_in_one_message(given: tuple[str, ...]) -> None:
+    done = fencepost("prove", *given, "--quiet", "--workers", "1")
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"fencepost: {REFUSED[given]}")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
+    done = fencepost("prove", "kip320", "--unbounded", "log_size", "--property", "strong-isr", "--quiet")
+    assert done.exit_code == 2
+    assert "this loop has no bound: it runs to a number that --unbounded made unbounded." in done.stderr
+    assert "Instead, leave the constant that bounds it bounded, or add --havoc-loops" in done.stderr
+
+
+@always
+def first_is_even(s: shift_register.State, c: shift_register.C) -> bool:
+    """The number in the first place is even."""
+    return s.first & 1 == 0
+
+
+def test_an_operator_without_a_term_is_refused_with_its_line() -> None:
+    machine = shift_register.MACHINE
+    assert (
+        prove(machine, machine.set_constants({"puts": 1}), (first_is_even,), Settings()).verdict is Verdict.UNDETERMINED
+    )
+    with pytest.raises(ModelError) as caught:
+        prove(machine, machine.set_constants({}), (first_is_even,), Settings(lifted={"most": None}))
+    message = str(caught.value)
+    assert "the symbolic engine has no term for the bits of a number that is unbounded." in message
+    assert "return s.first & 1 == 0" in message
+    assert message.endswith("Instead, bound the number, or check with `check`.")
+
+
+@action()
+def put_from_afar(s: shift_register.State, c: shift_register.C) -> None:
+    """A 1 is put into the second place, as the lowest bit of a large number is off."""
+    s.second = 1 - ((1 << 9000 + s.moves) & 1)
+
+
+@always
+def far_bits_are_on(s: shift_register.State, c: shift_register.C) -> bool:
+    """Of a large number, some bit is on."""
+    return 1 << 9000 + s.moves > 0
+
+
+AFAR = shift_register.MACHINE.replacing(name="afar", sentence="a 1 is put in", put=put_from_afar)
+SHIFTED = {
+    "s.second = 1 - ((1 << 9000 + s.moves) & 1)": (AFAR, shift_register.second_is_empty),
+    "return 1 << 9000 + s.moves > 0": (shift_register.MACHINE, far_bits_are_on),
+}
+
+
+@pytest.mark.parametrize("way", [{}, {"k": 2}, {"depth": 2}], ids=str)
+@pytest.mark.parametrize("line", SHIFTED)
+def test_a_shift_beyond_what_a_term_has_is_refused_with_its_line(line: str, way: dict[str, Any]) -> None:
+    machine, prop = SHIFTED[line]
+    with pytest.raises(ModelError) as caught:
+        prove(machine, machine.set_constants({}), (prop,), Settings(**way))
+    assert "the symbolic engine has no term for a shift to the left by more than 8,192 bits." in str(caught.value)
+    assert line in str(caught.value)
+
+
+def test_without_z3_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "z3" else real(name, *rest))
+    done = fencepost("prove", "kip320")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        'fencepost: proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, '
+        "or explore with `fencepost check`.\n"
+    )
+
+
+def test_commands_that_prove_nothing_do_without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def no_z3(name: str, *rest: Any, **named: Any) -> Any:
+        if name == "z3":
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", no_z3)
+    assert fencepost("list").exit_code == 0
+
+
+# -- interrupted
+
+
+def interrupt_after(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Ctrl-C end z3 after so many questions."""
+    whole, asked = Asking.ask, []
+
+    def cut(self: Asking, *flags: Any) -> Any:
+        asked.append(flags)
+        if len(asked) > questions:
+            raise Stopped(BY_KEYBOARD)
+        return whole(self, *flags)
+
+    monkeypatch.setattr(Asking, "ask", cut)
+
+
+BOTH = ("first-is-empty", "second-is-empty")
+
+
+@pytest.mark.parametrize("way", [{}, {"k": 2}, {"depth": 3}, {"everywhere": True}])
+@pytest.mark.parametrize("questions", [0, 1])
+def test_an_interrupted_proof_proves_nothing_and_says_why(
+    way: dict[str, Any], questions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after(questions, monkeypatch)
+    found = register(*BOTH, **way)
+    assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
+    assert (found.why_stopped, found.gave_up) == ("SIGINT was received", True)
+
+
+def test_what_was_decided_before_an_interrupt_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = register("first-is-empty", "moves-are-bounded").of("first-is-empty")
+    interrupt_after(9, monkeypatch)
+    found = register("first-is-empty", "moves-are-bounded")
+    assert found.why_stopped
+    assert found.of("first-is-empty") == whole
+    assert found.of("moves-are-bounded").why == "SIGINT was received"
+
+
+def test_an_interrupted_proof_has_the_status_of_undetermined_and_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", BOTH[0], "--property", BOTH[1])
+    with monkeypatch.context() as patch:
+        interrupt_after(1, patch)
+        found = fencepost(*asked, "--expect", "undetermined", "--strengthen")
+    assert found.exit_code == 3
+    assert "Partial: SIGINT was received. What was not decided by then is undetermined." in found.stdout
+    assert fencepost(*asked).exit_code == 0
+
+
+def test_an_interrupted_catalogue_of_proofs_says_how_many_were_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupt_after(0, monkeypatch)
+    found = fencepost("prove", "--workers", "1", "--no-cache", "--quiet")
+    assert found.exit_code == 3
+    told = " ".join(found.stdout.split())
+    assert f"was proved. {len(THEOREMS)} of {len(THEOREMS)} proofs not made." in told
+    assert "Partial: SIGINT was received while " in told
+
+
+@pytest.mark.parametrize("way", ["apart", "over"])
+def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
+    told: list[Any] = []
+
+    def think(number: int) -> int:
+        time.sleep(60 if number else 0)
+        return number
+
+    def heard(number: int, *_: int) -> None:
+        told.append(number)
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def wait() -> None:
+        with interruptible():
+            if way == "over":
+                over((0, 1, 2), think, 2, heard)
+            else:
+                apart(lambda tell: (tell(1), think(1)), heard)
+
+    began = time.monotonic()
+    with pytest.raises(Stopped, match="SIGINT was received"):
+        wait()
+    assert told == [1]
+    assert time.monotonic() - began < 30
+
+
+def test_ctrl_c_in_a_destructor_at_the_end_of_the_work_is_heard() -> None:
+    class Last:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Stopped, match="SIGINT was received"), interruptible():
+        Last()
+
+
+def no_memory(*_: Any) -> Any:
+    raise MemoryError
+
+
+def killed(*_: Any) -> Any:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("way", [{"workers": 2}, {"k": 2}, {"depth": 3}, {"everywhere": True}], ids=str)
+@pytest.mark.parametrize("end", [no_memory, killed])
+def test_where_memory_runs_out_nothing_is_proved_and_the_reason_is_told(
+    way: dict[str, Any], end: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, whole = os.getpid(), Asking.ask
+
+    def ask(self: Asking, *flags: Any) -> Any:
+        return whole(self, *flags) if os.getpid() == here else end()
+
+    monkeypatch.setattr(Asking, "ask", ask)
+    found = register(*BOTH, **way)
+    assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
+    assert found.why_stopped.startswith("memory ran out")
+    assert found.gave_up
+
+
+def test_an_error_in_another_process_is_raised_here() -> None:
+    def fail(_: object) -> None:
+        raise ModelError("line 3")
+
+    with pytest.raises(ModelError, match="line 3"):
+        apart(fail, print)
+
+
+# -- what the report tells
+
+
+def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
+    asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
+    told = " ".join(fencepost(*asked).stdout.split())
+    assert "Constants that may have any value, here: puts=0." in told
+    assert "it is none of the 4 reachable states with puts=0, so this step violates nothing there" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("first-is-empty", "Lemmas that are inductive by themselves; not enough to prove what was asked"),
+        ("moves-are-bounded", "Lemmas that are inductive together with what is proved"),
+    ],
+)
+def test_lemmas_are_said_to_be_enough_only_where_something_is_proved(
+    name: str, heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = shift_register.MACHINE
+    constants = machine.set_constants({"puts": 1})
+    found = register(name, puts=1, explain=False)
+    print_report(results(), ProveResult(Protocol(machine, ()), constants, (), Settings(), found, lemmas=("a lemma",)))
+    assert heading in capsys.readouterr().out
+
+
+def test_candidates_for_lemmas_have_names_of_their_own() -> None:
+    made = candidates(shift_register.MACHINE)
+    assert made[0].name == "lemma-0"
+    others = candidates(shift_register.MACHINE, {"lemma-0"})
+    assert [item.sentence for item in others] == [item.sentence for item in made]
+    assert "lemma-0" not in {item.name for item in others}
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_proof_that_lifts_a_bound_names_what_leaves_it_under_the_constants_as_they_are(
+    tmp_path: Path, k: int
+) -> None:
+    file = tmp_path / "up.py"
+    file.write_text(
+        """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound
+
+class C(Constants):
+    n = bound(600, low=1, high=900, meaning="how far")
+
+class State(Record):
+    x: Annotated[int, Range(0, C.n)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    "At zero."
+
+@action()
+def up(s: State, c: C) -> None:
+    "One more."
+    s.x += 1
+
+@always
+def small(s: State, c: C) -> bool:
+    "Not below zero."
+    return s.x >= 0
+
+MACHINE = Machine("up", "It goes up.", State, C, initial, (up,))
+PROPERTIES = (small,)
+"""
+    )
+    found = data_of(fencepost("prove", str(file), "--unbounded", "n", "--k", str(k), "--json"))
+    assert found["verdict"] == "proved"
+    assert found["cuts"] == {"up" if k == 1 else "": ["State.x leaves its domain"]}
+
+
+def test_candidates_for_lemmas_say_nothing_of_what_is_inside_a_channel() -> None:
+    """Models cannot name that, and the whole proof was refused for such a candidate."""
+    for machine in (comforts.MACHINE, oddments.MACHINE):
+        made = candidates(machine)
+        check(machine, made)
+        assert not [item.sentence for item in made if "items" in item.sentence]

@@ -1,0 +1,170 @@
+"""A search that did not finish says so, and never that something holds."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.native import expansion, store
+from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.plain import search as plain
+from fencepost.explorers.search import search as native
+from fencepost.explorers.verdict import Verdict
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import ModelError, UsageError
+
+from tests.helpers.questions import ALONE, MACHINES, ask, case, found, group
+from tests.machines import grid, lottery
+
+if TYPE_CHECKING:
+    from fencepost.explorers.native.store import Progress
+
+
+@pytest.mark.parametrize(("name", "values"), [case("kip320", {"replicas": 2}), case("grid", {"width": 9, "starts": 2})])
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_a_depth_limit_ends_the_search_where_plain_ends_too(name: str, values: dict[str, int], depth: int) -> None:
+    options = replace(ALONE, max_depth=depth)
+    result = ask(name, values, options)
+    assert found(result) == found(ask(name, values, options, plain))
+    assert (result.depth, result.why_stopped) == (depth, f"the depth limit of {depth} was reached")
+
+
+@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
+@pytest.mark.parametrize(
+    ("limit", "why"),
+    [
+        ({"max_depth": 18}, "the depth limit of 18 was reached"),
+        ({"max_depth": 3}, "the depth limit of 3 was reached"),
+        ({"max_states": 100}, "the limit of 100 states was reached"),
+        ({"max_states": 1}, "the limit of 1 states was reached"),
+        ({"budget": 0.0}, "the time budget of 0 s ran out"),
+        ({"budget": 0.001}, "the time budget of 0.001 s ran out"),
+        ({"memory": 600 << 10}, "the memory limit of 1 MiB was reached"),
+    ],
+    ids=str,
+)
+@group("kip320", {"replicas": 2})
+def test_an_unfinished_search_never_says_that_something_holds(search: Any, limit: dict[str, Any], why: str) -> None:
+    result = ask("kip320", {"replicas": 2}, replace(ALONE, **limit), search)
+    assert (result.complete, result.why_stopped, result.verdict) == (False, why, Verdict.UNDETERMINED)
+    assert 0 < result.distinct <= 5_973
+    for item in result.properties:
+        reached = item.kind is Kind.SOMETIMES and item.path is not None
+        assert item.verdict is (Verdict.HOLDS if reached else Verdict.UNDETERMINED)
+
+
+@group("kip101", {"replicas": 2})
+def test_a_violation_stands_though_the_search_did_not_finish() -> None:
+    result = ask("kip101", {"replicas": 2}, replace(ALONE, max_depth=13))
+    assert (result.complete, result.verdict) == (False, Verdict.VIOLATED)
+
+
+@group("kip320", {"replicas": 2})
+def test_a_search_that_ends_inside_a_level_says_how_deep_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ask("kip320", {"replicas": 2})
+    ends = list(accumulate(whole.levels))
+    monkeypatch.setattr(expansion, "ROUND", 1)
+    monkeypatch.setattr(expansion, "BATCH", 8)
+    inside = 0
+    for most in range(100, 5_900, 777):
+        result = ask("kip320", {"replicas": 2}, replace(ALONE, max_states=most))
+        assert most <= result.distinct <= whole.distinct
+        assert result.depth == bisect_left(ends, result.distinct) + 1
+        inside += result.distinct not in ends
+    assert inside > 3, "rounds are so long that no search ends inside a level"
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@group("kip320", {"replicas": 2})
+def test_the_memory_of_a_search_is_that_of_its_states(compact: bool) -> None:
+    result = ask("kip320", {"replicas": 2}, replace(ALONE, compact=compact, deadlock=False))
+    assert 8 * result.distinct < result.store_bytes < 100 * result.distinct
+
+
+@group("kip320", {"replicas": 2})
+def test_progress_is_told_and_grows() -> None:
+    told: list[Progress] = []
+    machine, properties = MACHINES["kip320"]
+    result = native(machine, machine.set_constants({"replicas": 2}), properties, ALONE, tell=told.append)
+    assert [item.depth for item in told] == sorted(item.depth for item in told)
+    assert all(item.distinct <= after.distinct for item, after in pairwise(told))
+    assert (told[-1].distinct, told[-1].generated) == (result.distinct, result.generated)
+    assert all(0 <= item.seconds < 600 for item in told)
+
+
+def test_a_machine_without_an_initial_state_is_an_error() -> None:
+    broken = replace(grid.MACHINE, initial=grid.rest.named("initial"))
+    with pytest.raises(ModelError) as caught:
+        native(broken, broken.set_constants({}), (), ALONE)
+    assert str(caught.value) == (
+        "protocol 'grid' has no initial state for C(width=5, starts=1, noisy=False, resting=False, returning=False)."
+    )
+
+
+# -- where a state may have very many successors
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@group("kip320", {"replicas": 2})
+def test_a_search_with_room_for_few_successors_finds_the_same(compact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine, properties = MACHINES["kip320"]
+    constants = machine.set_constants({"replicas": 2})
+    kernels = compiled(machine, constants, properties)
+
+    def made() -> tuple[Search, Any]:
+        search = Search(machine, constants, properties, replace(ALONE, compact=compact), kernels=kernels)
+        return search, found(search.run())
+
+    usual, expected = made()
+    assert (usual.batch, usual.batches) == (store.BATCH, store.ROUND)
+    per_batch = store.BATCH * kernels.source.most_successors * (usual.layout.dtype.itemsize + store.BESIDE)
+    for most, sizes in (
+        (7 * per_batch, (store.BATCH, 7)),
+        (per_batch, (store.BATCH, 1)),
+        (per_batch // 64, (8, 1)),
+        (1, (1, 1)),
+    ):
+        monkeypatch.setattr(store, "MOST_BYTES", most)
+        other, result = made()
+        assert (other.batch, other.batches) == sizes
+        assert result == expected
+        for one, two in zip(usual.partitions, other.partitions, strict=True):
+            if other.batch == usual.batch:
+                assert one.parents[: one.count].tolist() == two.parents[: two.count].tolist()
+                assert one.all_hashes()[: one.count].tolist() == two.all_hashes()[: two.count].tolist()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_step_may_choose_from_millions(workers: int) -> None:
+    constants = lottery.MACHINE.set_constants({"last": 9_999_999})
+    result = native(lottery.MACHINE, constants, lottery.PROPERTIES, replace(ALONE, workers=workers))
+    few = found(plain(lottery.MACHINE, lottery.MACHINE.set_constants({}), lottery.PROPERTIES, ALONE))
+    assert found(result) == few | {"constants": {"last": 9_999_999}, "guards": result.guards}
+    assert [item.refused for item in result.guards] == [10_000_000, 2 * 9_999_998]
+
+
+def test_a_step_that_chooses_from_more_than_there_is_room_for_is_refused() -> None:
+    constants = lottery.MACHINE.set_constants({"last": 9_999_999_999})
+    with pytest.raises(
+        UsageError, match=r"the parameters of action 'draw' have 10,000,000,000 combinations.* smaller domains\.$"
+    ):
+        native(lottery.MACHINE, constants, lottery.PROPERTIES, ALONE)
+
+
+@pytest.mark.parametrize("search", [native, plain], ids=["native", "plain"])
+def test_an_initial_action_with_more_values_than_are_tried_is_refused(search: Any) -> None:
+    machine = replace(lottery.MACHINE, initial=lottery.draw, actions=(lottery.initial,))
+    with pytest.raises(
+        UsageError, match="the parameters of action 'draw' have 10,000,000,000 combinations, of which at most"
+    ):
+        search(machine, machine.set_constants({"last": 9_999_999_999}), lottery.PROPERTIES, ALONE)
+
+
+def test_memory_that_the_system_does_not_give_is_said_so() -> None:
+    with pytest.raises(UsageError, match=r"there is no memory for 35,184,372,088,832 successors of 8 bytes"):
+        store.Buffers(np.dtype([("words", "<u8", (1,))]), 1, 1 << 45)

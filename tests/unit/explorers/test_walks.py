@@ -1,0 +1,679 @@
+"""Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from dataclasses import replace
+from itertools import pairwise
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.verdict import LEFT, VIOLATED, Verdict
+from fencepost.explorers.walk import sample as sampling
+from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
+from fencepost.explorers.walk.sample import Plan, nothing, sample
+from fencepost.explorers.walk.walker import REGISTERS, End, Walker, walks
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import DomainError, UsageError
+
+from tests.helpers.commands import fencepost
+from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fencepost.explorers.walk.sample import Sample
+    from fencepost.model.language.records import Key
+
+SMALL: dict[str, Any] = {item.MACHINE.name: item for item in (async_isr, constructs, grid, lamps, mailbox)}
+WALKED: list[tuple[str, dict[str, int], int]] = [
+    *((name, {"replicas": 3}, 12) for name in LINEAGE),
+    ("mailbox", {}, 20),
+    ("mailbox", {"deduplicate": 0, "losses": 3}, 20),
+    ("async-isr", {}, 20),
+    ("constructs", {}, 10),
+    ("grid", {"starts": 3, "noisy": 1, "returning": 1, "resting": 1}, 20),
+    ("lamps", {}, 20),
+    ("replication", {"brokers": 2, "initial_isr": 1, "alter_partition_version": 2, "fences": 2}, 20),
+]
+FAIR = 45.0
+"""A sum of squares with 15 degrees of freedom is larger once in 12,000 times; with fewer degrees, more seldom."""
+
+
+def walker(name: str, **values: int) -> Walker:
+    """Return what walks a machine."""
+    found = SMALL.get(name)
+    machine, properties = (
+        (found.MACHINE, found.PROPERTIES) if found else (PROTOCOLS[name].machine, PROTOCOLS[name].properties)
+    )
+    return Walker(
+        machine, machine.set_constants(values), tuple(item for item in properties if not item.kind.over_behaviours)
+    )
+
+
+def decided_by(w: Walker, way: list[Key]) -> list[int]:
+    """Return after how many steps of a way the plain semantics says each property to be decided; -1 if it never is."""
+    found = []
+    for prop in w.properties:
+        wanted = prop.kind is Kind.SOMETIMES
+        at = -1
+        for steps, key in enumerate(way):
+            if prop.over_steps:
+                decides = any(
+                    w.plain.holds_step(prop, key, item) is wanted
+                    for item in w.plain.transitions(key)
+                    if prop.on is None or prop.on.name == item.step.action.name
+                )
+            else:
+                decides = w.plain.holds(prop, key) is wanted
+            if decides:
+                at = steps
+                break
+        found.append(at)
+    return found
+
+
+def squares(counted: np.ndarray[Any, Any], odds: list[float]) -> float:
+    """Return Pearson's sum of squares of counts against the odds they should have."""
+    expected = np.array(odds) * counted.sum()
+    return float(((counted - expected) ** 2 / expected).sum())
+
+
+def fixed(found: Sample) -> Sample:
+    """Return what of a sample is the same on every run."""
+    return replace(found, seconds=0, workers=0, plan=Plan())
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "count"),
+    [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in WALKED],
+)
+def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
+    name: str, values: Mapping[str, int], count: int
+) -> None:
+    w = walker(name, **values)
+    starts = w.plain.initial_states()
+    made = w.walk(0, count, seed=7, depth=40)
+    for number in range(count):
+        way = w.way(number, seed=7, steps=40)
+        assert way[0] in starts
+        fired = np.zeros(len(w.machine.actions), int)
+        for before, after in pairwise(way):
+            happened = next(item for item in w.plain.transitions(before) if item.after == after)
+            fired[w.machine.actions.index(happened.step.action)] += 1
+        assert len(way) == made.steps[number] + 1
+        assert w.layout.decode(made.finals[number]) == way[-1]
+        assert made.decided[number].tolist() == decided_by(w, way)
+        assert fired.sum() == made.fired[number].sum()
+        assert made.ends[number] == (
+            End.STUCK if not list(w.plain.transitions(way[-1])) and len(way) <= 40 else End.DEPTH
+        )
+
+
+def test_a_walk_depends_on_its_seed_and_number_only() -> None:
+    w = walker("kip279")
+    whole = w.walk(0, 60, seed=1, depth=30)
+    parts = [w.walk(first, last, seed=1, depth=30) for first, last in ((0, 7), (7, 8), (8, 60))]
+    for name in ("steps", "ends", "decided", "fired", "finals"):
+        assert (np.concatenate([getattr(item, name) for item in parts]) == getattr(whole, name)).all()
+    assert (np.maximum.reduce([item.sketch for item in parts]) == whole.sketch).all()
+    assert (w.walk(0, 60, seed=2, depth=30).finals != whole.finals).any()
+
+
+def test_walks_are_what_a_plain_call_with_the_same_arguments_gives() -> None:
+    found = PROTOCOLS["kip279"]
+    constants = found.machine.set_constants({})
+    made = walks(found.machine, constants, found.properties, 3, 9, seed=1, depth=30, weights={"leader-write": 2})
+    w = walker("kip279")
+    assert (made.finals == w.walk(0, 9, seed=1, depth=30, weights=w.weights({"leader_write": 2})).finals[3:]).all()
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_sample_is_the_same_for_any_number_of_workers(stop: bool) -> None:
+    w = walker("kip101")
+    found = [sample(w, Plan(walks=3_000, workers=workers, stop_on_violation=stop)) for workers in (1, 2, 5)]
+    assert fixed(found[0]) == fixed(found[1]) == fixed(found[2])
+    assert found[0].verdict is Verdict.VIOLATED
+    assert found[0].complete is not stop
+    assert (found[0].walks < 3_000) is stop
+
+
+def test_all_enabled_steps_are_equally_likely() -> None:
+    w = walker("lamps")
+    made = w.walk(0, 16_000, seed=3, depth=1)
+    finals = w.states(made.finals)
+    after = finals["lit"] + 8 * finals["noise"]
+    assert squares(np.bincount(after, minlength=16), [1 / 16] * 16) < FAIR
+    # of favourites 0 and 1 there are two initial states each, and of the last one
+    assert (
+        squares(np.bincount(w.states(w.walk(0, 16_000, seed=4, depth=0).finals)["favourite"]), [0.4, 0.4, 0.2]) < FAIR
+    )
+
+
+def test_actions_are_chosen_by_weight_and_then_their_steps_alike() -> None:
+    w = walker("grid", width=9, resting=1)
+    made = w.walk(0, 16_000, seed=5, depth=1, weights=w.weights({"right": 5, "rest": 2}))
+    assert made.fired.sum(axis=0).tolist()[3] == 0
+    assert squares(made.fired.sum(axis=0)[:3], [5 / 8, 1 / 8, 2 / 8]) < FAIR
+    lights = walker("lamps")
+    weighted = lights.walk(0, 16_000, seed=5, depth=1, weights=lights.weights({"switch-to": 3}))
+    assert squares(np.bincount(lights.states(weighted.finals)["lit"], minlength=8), [1 / 8] * 8) < FAIR
+
+
+def test_successive_choices_are_independent() -> None:
+    w = walker("grid", width=120)
+    made = w.walk(0, 16_000, seed=6, depth=4)
+    rights = made.fired[:, 0]  # of four steps, each to the right or down
+    assert squares(np.bincount(rights, minlength=5), [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]) < FAIR
+
+
+def test_an_action_without_weight_never_happens() -> None:
+    w = walker("grid")
+    made = w.walk(0, 50, seed=0, depth=20, weights=w.weights({"right": 0}))
+    assert (w.states(made.finals)["x"] == 0).all()
+    assert (w.states(made.finals)["y"] == 4).all()
+    assert (made.ends == End.STUCK).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"left": 1}, "protocol 'grid' has no action 'left'. Did you mean 'rest'?"),
+        (
+            {"right": 70_000},
+            "action 'right' was given the weight 70000, which is out of range: write a whole number from 0 to 65535.",
+        ),
+        (
+            {"right": 0, "down": 0, "rest": 0, "go-back": 0},
+            "every action was given the weight 0, so no walk could take a step: give one of them a weight.",
+        ),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(given: dict[str, int], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        walker("grid").weights(given)
+    assert str(caught.value).startswith(said)
+
+
+def test_a_walk_may_end_where_a_property_is_violated() -> None:
+    w = walker("kip101")
+    whole = w.walk(0, 2_000, seed=0, depth=60)
+    ended = w.walk(0, 2_000, seed=0, depth=60, stop=True)
+    bad = [number for number, item in enumerate(w.properties) if item.kind is not Kind.SOMETIMES]
+    first = np.where(whole.decided[:, bad] < 0, 10**6, whole.decided[:, bad]).min(axis=1)
+    assert (first < 10**6).any()
+    assert ((ended.ends == End.STOPPED) == (first < 10**6)).all()
+    assert (ended.steps[first < 10**6] == first[first < 10**6]).all()
+    assert (ended.steps[first == 10**6] == whole.steps[first == 10**6]).all()
+
+
+def test_a_schedule_chooses_the_initial_state_and_then_the_enabled_step_of_its_number() -> None:
+    w = walker("grid", width=4, starts=2)
+    assert w.way_along([1, 1, 1, 2, 2]) == [(1, 0, 0), (2, 0, 0), (3, 0, 0), (3, 1, 0), (3, 2, 0)]
+    assert w.way_along([3, 1]) == w.way_along([1, 1])
+    assert w.way_along([0, 3, 4]) == w.way_along([0, 1, 2])
+    assert w.way_along([0, 2**64 - 1]) == w.way_along([0, 1])
+    assert w.way_along([1, 1, 1, 1], steps=2) == w.way_along([1, 1, 1])
+    assert w.way_along([0]) == [(0, 0, 0)]
+
+
+def test_none_in_a_schedule_is_no_step() -> None:
+    w = walker("grid", width=4)
+    assert w.way_along([0, 0, 1, 0, 0, 2, 0]) == w.way_along([0, 1, 2]) == [(0, 0, 0), (1, 0, 0), (1, 1, 0)]
+    assert w.way_along([0, 0, 0]) == [(0, 0, 0)]
+
+
+def test_schedules_are_followed_each_on_its_own_to_a_violation() -> None:
+    w = walker("grid", width=4)
+    followed = w.follow(np.array([[0, 0, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1], [0, 2, 2, 2, 2, 1]]))
+    assert followed.steps.tolist() == [1, 3, 4]
+    assert followed.ends.tolist() == [End.DEPTH, End.STOPPED, End.STOPPED]
+    assert w.states(followed.finals)["x"].tolist() == [
+        1,
+        3,
+        1,
+    ]  # the fourth step down is the only one left, to the right
+    assert followed.decided[:, 0].tolist() == [-1, -1, 4]
+
+
+@pytest.mark.parametrize("name", ["weak-isr", "strong-isr", "follower-truncates", "leader-changes"])
+def test_a_way_is_confirmed_by_the_plain_semantics(name: str) -> None:
+    w = walker("kip101")
+    found = sample(w, Plan(walks=3_000)).of(name)
+    assert found.path is not None
+    assert found.walk is not None
+    column = [item.name for item in w.properties].index(name)
+    decided = w.walk(0, 3_000, seed=0, depth=100).decided[:, column]
+    over_steps = w.properties[column].over_steps
+    assert found.path.length == decided[decided >= 0].min() + 1 + over_steps
+    assert decided[found.walk] == decided[decided >= 0].min()
+    assert found.walks == (decided >= 0).sum()
+
+
+def test_walks_never_say_that_something_holds() -> None:
+    found = sample(walker("kip320", replicas=2), Plan(walks=200))
+    assert {item.result.verdict for item in found.properties if item.result.kind is not Kind.SOMETIMES} == {
+        Verdict.NOT_FOUND
+    }
+    assert found.verdict is Verdict.NOT_FOUND
+    assert sample(Walker(grid.MACHINE, grid.C(), ()), Plan(walks=1)).verdict is Verdict.NOT_FOUND
+
+
+def test_what_the_first_state_decides_counts_in_walks_without_a_step() -> None:
+    found = sample(Walker(still.MACHINE, still.MACHINE.set_constants({}), still.PROPERTIES), Plan(walks=70))
+    assert (found.walks, found.steps, found.stuck) == (70, 0, 70)
+    assert (found.longest, found.most_faults, found.deepest_log) == (0, 0, 0)
+    assert (found.properties[0].result.verdict, found.properties[0].walks, found.properties[0].walk) == (
+        Verdict.VIOLATED,
+        70,
+        0,
+    )
+
+
+def test_a_seed_of_more_than_64_bits_is_one_of_those() -> None:
+    w = walker("mailbox")
+    assert np.array_equal(w.walk(0, 50, seed=5, depth=9).finals, w.walk(0, 50, seed=5 + 2**64, depth=9).finals)
+
+
+def test_who_asks_to_stop_is_heard_after_the_batches_that_were_begun() -> None:
+    told: list[tuple[int, int, float]] = []
+
+    def tell(walks: int, steps: int, seconds: float) -> None:
+        told.append((walks, steps, seconds))
+        signal.raise_signal(signal.SIGINT)
+
+    began = time.perf_counter()
+    found = sample(walker("mailbox"), Plan(walks=10**9, workers=1), tell)
+    assert (found.why_stopped, len(told)) == ("SIGINT was received", 1)
+    assert (found.walks, found.steps) == told[0][:2]
+    assert 0 < told[0][2] <= time.perf_counter() - began
+
+
+def test_a_budget_ends_a_sample_which_says_so() -> None:
+    found = sample(walker("kip320"), Plan(walks=10**9, budget=0.3, workers=1))
+    assert found.why_stopped == "the time budget of 0.3 s ran out"
+    assert 0 < found.walks < 10**9
+    assert found.verdict is Verdict.NOT_FOUND
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(workers: int) -> None:
+    constants = faulty.MACHINE.set_constants({"fault": faulty.Fault.STORE_NONE})
+    with pytest.raises(DomainError, match=r"index: State\.values: NONE used as an index"):
+        sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
+
+
+BEHIND_ITS_END = '''"""A count that runs behind the end of an array."""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require
+
+
+class C(Constants):
+    """None."""
+
+
+class State(Record):
+    """A count, and an array."""
+
+    items: Annotated[Array[Annotated[int, Range(0, 7)]], Size(3)]
+    out: Annotated[int, Range(0, 50)]
+
+
+@action()
+def initial(s, c):
+    """All is 0."""
+
+
+@action()
+def go(s, c):
+    """The count goes on."""
+    require(s.out < 10)
+    s.out += 1
+
+
+def behind(s):
+    """Read behind the array, in a way that is not read in columns."""
+    at = 0
+    for _ in range(s.out):
+        if at == 9:
+            break
+        at += 1
+    return s.items[at]
+
+
+@always
+def reads(s, c):
+    """Fails behind the array; what an index that is wrong goes on with would violate it."""
+    return s.items[s.out] == 0 and s.out < 3 or s.items[s.out] == 1
+
+
+@always
+def calls(s, c):
+    """Fails there too."""
+    return behind(s) == 0 and s.out < 3
+
+
+@always
+def is_small(s, c):
+    """It is violated before."""
+    return s.out < 2
+
+
+MACHINE = Machine("behind-its-end", "A count that runs behind the end of an array", State, C, initial, (go,))
+PROPERTIES = (reads, calls, is_small)
+'''
+
+
+@pytest.mark.parametrize("asked", [["reads"], ["calls"], ["reads", "calls"], ["is-small", "calls", "reads"]])
+def test_a_check_that_fails_is_no_violation(asked: list[str], tmp_path: Path) -> None:
+    machine, known = load(BEHIND_ITS_END, tmp_path)
+    w = Walker(machine, machine.set_constants({}), tuple(item for name in asked for item in known if item.name == name))
+    assert w.walk(0, 4, seed=1, depth=2).decided.tolist() == [[2 if name == "is-small" else -1 for name in asked]] * 4
+    with pytest.raises(DomainError, match=r"State\.items: index 3 is outside the array: it has 3 elements"):
+        w.walk(0, 4, seed=1, depth=20)
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One walk is a batch; with two threads that of walk 0 ends after that of walk 1."""
+    monkeypatch.setattr(sampling, "BATCH_STEPS", 1)
+    w, plan = walker("grid"), Plan(walks=2, depth=8, stop_on_violation=True)
+    walked = w.walk
+    found = []
+    for workers in (1, 2):
+        one_is_done = Event()
+
+        def walk(first: int, last: int, *, workers: int = workers, done: Event = one_is_done, **how: Any) -> Any:
+            if first == 0 and workers == 2:
+                assert done.wait(60)
+            if first == 1:
+                done.set()
+            if first == failing:
+                raise DomainError("it goes wrong")
+            return walked(first, last, **how)
+
+        monkeypatch.setattr(w, "walk", walk)
+        if failing == 0:
+            with pytest.raises(DomainError, match="it goes wrong"):
+                sample(w, replace(plan, workers=workers))
+        else:
+            found.append(sample(w, replace(plan, workers=workers)))
+    assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(
+        found
+    )
+    assert len({fixed(item).steps for item in found}) == (1 if failing else 0)
+
+
+GOES_WRONG = '''"""A machine that goes wrong in some walks."""
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+class C(Constants):
+    """None."""
+
+class State(Record):
+    b: Annotated[int, Range(0, 5)]
+
+@action()
+def initial(s, c):
+    """0."""
+
+@action(by=Range(1, 2))
+def go(s, c, by):
+    """Count on once."""
+    require(s.b == 0)
+    s.b += by
+
+@action()
+def bad(s, c):
+    """Leave the domain."""
+    require(s.b == 2)
+    s.b += 8
+
+@always
+def not_one(s: State, c: C) -> bool:
+    """Violated by walks that are fine."""
+    return s.b != 1
+
+@always
+def not_two(s: State, c: C) -> bool:
+    """Violated where the next step goes wrong."""
+    return s.b != 2
+
+@always
+def low(s: State, c: C) -> bool:
+    """Never violated."""
+    return s.b < 3
+
+PROPERTIES = (not_one, not_two, low)
+MACHINE = Machine("m", "M.", State, C, initial, (go, bad))
+'''
+
+
+@pytest.mark.parametrize("stop", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_walk_that_goes_wrong_hides_no_violation_of_it_or_of_others(seed: int, stop: bool, tmp_path: Path) -> None:
+    machine, properties = load(GOES_WRONG, tmp_path)
+    w = Walker(machine, machine.set_constants({}), properties)
+    told = []
+    for workers in (1, 2):
+        with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain") as caught:
+            sample(w, Plan(walks=20, depth=8, seed=seed, workers=workers, stop_on_violation=stop))
+        told.append(fixed(caught.value.found))
+    found = told[0]
+    assert (found, found.verdict, found.why_stopped, found.walks, found.steps) == (
+        told[1],
+        Verdict.VIOLATED,
+        LEFT,
+        20,
+        20,
+    )
+    one, two, low = found.properties
+    assert (one.walks + two.walks, low.walks) == (20, 0)
+    assert one.walks > 0 < two.walks
+    assert {one.path and one.path.length, two.path and two.path.length} == {2}
+    with pytest.raises(DomainError, match=r"bad: State\.b: 10 is out of its domain") as caught:
+        sample(Walker(machine, machine.set_constants({}), properties[2:]), Plan(walks=20, depth=8, seed=seed))
+    assert caught.value.found is None
+
+
+def test_an_error_of_a_walk_is_told_beside_the_violations(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(GOES_WRONG)
+    for shrink in ("--shrink", "--no-shrink"):
+        found = fencepost("simulate", str(file), "--walks", "20", "--json", "--quiet", shrink)
+        data = json.loads(found.stdout)
+        assert (found.exit_code, data["verdict"], data["complete"], data["why_stopped"]) == (1, "violated", False, LEFT)
+        [note] = data["notes"]
+        assert note.startswith(f"{file}:25: bad: State.b: 10 is out of its domain 0..5. Guard the step")
+
+
+def test_walks_that_are_too_long_are_refused() -> None:
+    with pytest.raises(UsageError, match="which are too long: ask for at most 1,000,000"):
+        walker("grid").walk(0, 1, seed=0, depth=2_000_000)
+
+
+@pytest.mark.parametrize("count", [100, 5_000, 2_000_000])
+def test_hashes_are_counted_to_a_few_per_cent_however_many_they_are(count: int) -> None:
+    draw = np.random.default_rng(1)
+    sketch = np.zeros(REGISTERS, np.uint8)
+    np.maximum.at(
+        sketch, draw.integers(0, REGISTERS, count), np.minimum(draw.geometric(0.5, count), 255).astype(np.uint8)
+    )
+    assert abs(estimate(sketch) - count) < 0.05 * count
+
+
+def test_a_sample_that_was_not_begun_has_nothing() -> None:
+    w = walker("mailbox")
+    found = nothing(w.machine, w.constants, w.properties, Plan(walks=5), "there was no time")
+    assert (
+        found.walks,
+        found.steps,
+        found.seconds,
+        found.stuck,
+        found.longest,
+        found.most_faults,
+        found.deepest_log,
+    ) == (0,) * 7
+    assert (found.distinct, set(found.fired.values()), found.why_stopped) == (0, {0}, "there was no time")
+    assert found.verdict is Verdict.NOT_FOUND
+
+
+def test_different_states_are_counted_to_a_few_per_cent() -> None:
+    w = walker("kip320", replicas=2)
+    for count in (20, 1_500):
+        exact = len({key for number in range(count) for key in w.way(number, seed=0, steps=50)[1:]})
+        about = estimate(w.walk(0, count, seed=0, depth=50).sketch)
+        assert about == pytest.approx(exact, rel=0.05)
+    assert estimate(np.zeros(4096, np.uint8)) == 0
+
+
+def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> None:
+    w = walker("replication", brokers=2, initial_isr=1)
+    finals = w.walk(0, 300, seed=0, depth=100).finals
+    keys = [w.plain.schema.restore(w.layout.decode(row)) for row in finals]
+    whole = w.constants.crashes + w.constants.fences + w.constants.shrinks
+    spent = [whole - (s.budget.crashes + s.budget.fences + s.budget.shrinks) for s in keys]
+    assert faults_used(w.machine, w.states(finals), w.states(w.initial)[0]).tolist() == spent
+    assert deepest_log(w.machine, w.states(finals)).tolist() == [max(r.end for r in s.replica) for s in keys]
+    differ = [
+        sum(
+            (a.log[n].record, a.log[n].epoch) != (b.log[n].record, b.log[n].epoch)
+            for a, b in [(s.replica[0], s.replica[1])]
+            for n in range(min(a.end, b.end))
+        )
+        for s in keys
+    ]
+    assert divergence(w.machine, w.states(finals)).tolist() == differ
+    post = walker("mailbox")
+    left = [s["resends_left"] + s["losses_left"] for s in post.states(post.walk(0, 50, seed=0, depth=50).finals)]
+    spent = faults_used(
+        post.machine, post.states(post.walk(0, 50, seed=0, depth=50).finals), post.states(post.initial)[0]
+    ).tolist()
+    assert spent == [int(post.constants.resends + post.constants.losses - item) for item in left]
+    assert (
+        deepest_log(post.machine, post.states(post.initial)).tolist()
+        == divergence(post.machine, post.states(post.initial)).tolist()
+        == [0]
+    )
+
+
+NO_LOGS = '''"""A count beside an array of logs that may be empty."""
+
+from typing import Annotated
+
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require, shape
+
+
+class C(Constants):
+    """How many logs there are."""
+
+    logs = shape(0, low=0, high=2, meaning="logs")
+
+
+class Replica(Record):
+    """A log and its end."""
+
+    log: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
+    end: Annotated[int, Range(0, 2)]
+
+
+class State(Record):
+    """A count, and the logs."""
+
+    count: Annotated[int, Range(0, 3)]
+    replica: Annotated[Array[Replica], Size(C.logs)]
+
+
+@action()
+def initial(s, c):
+    """All is empty."""
+
+
+@action()
+def add(s, c):
+    """The count goes on, and every log with it."""
+    require(s.count < 2)
+    s.count += 1
+    for replica in s.replica:
+        replica.end += 1
+
+
+@always
+def is_small(s, c):
+    """The count is small."""
+    return s.count < 3
+
+
+MACHINE = Machine("no-logs", "logs that may be none", State, C, initial, (add,))
+PROPERTIES = (is_small,)
+'''
+
+
+def test_where_there_are_no_logs_the_longest_has_no_record(tmp_path: Path) -> None:
+    machine, properties = load(NO_LOGS, tmp_path)
+    for logs, longest in ((0, 0), (2, 2)):
+        found = sample(
+            Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1)
+        )
+        assert (found.walks, found.verdict, found.deepest_log) == (20, Verdict.NOT_FOUND, longest)
+
+
+BUDGETS = '''"""Walks begin with other budgets."""
+
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
+
+
+class C(Constants):
+    pass
+
+
+class State(Record):
+    given: Annotated[int, Range(0, 3)]
+    crashes_left: Annotated[int, Range(0, 3)]
+
+
+@action(count=Range(0, 3))
+def initial(s: State, c: C, count: int) -> None:
+    s.given = count
+    s.crashes_left = count
+
+
+@action()
+def crash(s: State, c: C) -> None:
+    require(s.crashes_left > 0)
+    s.crashes_left -= 1
+
+
+@always
+def fine(s: State, c: C) -> bool:
+    return s.crashes_left < 4
+
+
+MACHINE = Machine("budgets", "", State, C, initial, (crash,))
+PROPERTIES = (fine,)
+'''
+
+
+def test_faults_count_from_the_initial_state_of_each_walk(tmp_path: Path) -> None:
+    machine, properties = load(BUDGETS, tmp_path)
+    w = Walker(machine, machine.set_constants({}), properties)
+    made = w.walk(0, 60, seed=0, depth=5)
+    given = w.states(made.finals)["given"]
+    assert set(given.tolist()) == {0, 1, 2, 3}
+    assert w.faults(made).tolist() == given.tolist()
+    assert w.states(w.initial[made.begins])["given"].tolist() == given.tolist()
+    assert sample(w, Plan(walks=60, depth=5, workers=1)).most_faults == 3
+    followed = w.follow(np.array([[2, 1, 1, 1], [3, 1, 1, 1]]))
+    assert w.faults(followed).tolist() == [2, 3]

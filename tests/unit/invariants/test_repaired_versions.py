@@ -1,0 +1,157 @@
+"""What an operator asks of a version: what it contains, what closes that, and what the question means."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from fencepost.api.asking.targets import ask
+from fencepost.api.topics.evidence import of_kind
+from fencepost.api.topics.standing import WORDS, standing_of
+from fencepost.api.topics.version_notes import version_notes
+from fencepost.invariants.figures.store import FOLDER
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import DOCS
+
+SMALL = [
+    "--set",
+    "brokers=2",
+    "--set",
+    "max_leader_epoch=0",
+    "--set",
+    "crashes=0",
+    "--set",
+    "fences=0",
+    "--set",
+    "shrinks=0",
+]
+PAGE = DOCS / "losing-data.md"
+
+
+@pytest.mark.parametrize("version", [item.name for item in MACHINE.versions])
+def test_a_repaired_version_lacks_nothing_and_is_as_its_version_else(version: str) -> None:
+    plain, repaired = MACHINE.version(version), MACHINE.version(f"{version}-repaired")
+    missing = MACHINE.missing(plain.values)
+    assert {"HYP-1", "HYP-3", "HYP-9"} <= {item.finding for item in missing}
+    assert MACHINE.missing(repaired.values) == ()
+    changed = {name for item in missing for name in item.values}
+    assert {**plain.values, **{name: repaired.values[name] for name in changed}} == repaired.values
+    assert all(item.finding in repaired.sentence for item in missing)
+    assert MACHINE.refuse is not None
+    assert MACHINE.refuse(C(**repaired.values)) is None
+
+
+def test_a_finding_counts_where_a_version_needs_its_repair() -> None:
+    found = {item.name: {repair.finding for repair in MACHINE.missing(item.values)} for item in MACHINE.versions}
+    assert ("HYP-2" in found["kafka-3.9"], "HYP-2" in found["kafka-4.0"]) == (True, False)
+    assert ("HYP-10" in found["kafka-4.0"], "HYP-10" in found["kafka-4.1"]) == (False, True)
+
+
+def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() -> None:
+    notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *SMALL, "--json"))["notes"]
+    assert notes[0].startswith(
+        "2 brokers, min.insync.replicas 1; brokers crash 0 times in all, and a crash loses the log of"
+    )
+    assert "(4.1.2: sources)" in notes[2]
+    assert notes[3].startswith("It contains HYP-1, until ")
+    assert "`--version kafka-4.1-repaired` asks the same" in notes[3]
+    assert not any("may come from the conjecture HYP-1" in note for note in notes)
+    whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
+    assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
+    assert not any("It contains" in note for note in whole)
+    assert "2 brokers" not in data_of(fencepost("check", "replication", *SMALL, "--json"))["notes"][0]
+
+
+def test_an_unknown_version_is_told_of_the_repaired_ones() -> None:
+    with pytest.raises(UsageError, match="each also as NAME-repaired"):
+        MACHINE.version("kafka-9")
+
+
+def test_the_page_says_what_the_fault_table_says() -> None:
+    rows = json.loads((FOLDER / "faults.json").read_text())["3"]["grid"]
+    least = {tuple(row["setting"].values()): row["least"] for row in rows}
+    for isr, *cells in re.findall(r"^\| (\d) \| (.*?) \| (.*?) \| (.*?) \|$", PAGE.read_text(), re.MULTILINE):
+        told = [int((re.search(r"lost with(?:out any)? ?(\d*)", cell) or [0, 0])[1] or 0) for cell in cells]
+        assert told == [least[int(isr), False, False], least[int(isr), True, False], least[int(isr), True, True]], isr
+
+
+def test_the_page_says_in_short_what_the_figures_say() -> None:
+    figures = json.loads((FOLDER / "versions.json").read_text())["losses"]["rows"]
+    lost = {isr: [row["version"] for row in figures if row["min_isr"] == isr and row["front"]] for isr in (1, 2)}
+    assert lost == {1: [item.name for item in MACHINE.versions if item.name != "kafka-3.5"], 2: []}
+    assert not any(row["unknown"] for row in figures)
+    assert all(any("crashes" not in item["faults"] for item in row["front"]) for row in figures if row["front"])
+    least = {
+        row["setting"]["min_isr"]: row["least"] for row in json.loads((FOLDER / "faults.json").read_text())["2"]["grid"]
+    }
+    assert None not in least.values()
+    assert "min ISR 1 they lost one in every release from 3.7 on, without any crash" in " ".join(
+        PAGE.read_text().split()
+    )
+
+
+def test_every_version_says_which_source_its_verdict_rests_on() -> None:
+    for found in PROTOCOLS.values():
+        for version in found.machine.versions:
+            notes = " ".join(version_notes(ask(found, version=version.name)))
+            assert version.sentence in notes, (found.name, version.name)
+            assert not found.machine.repairs or re.search(r"sources\)|classes\)", notes)
+
+
+def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_do() -> None:
+    settings = ("max_leader_epoch=0", "crashes=0", "fences=0", "brokers=2", "min_isr=2")
+    small = [word for item in settings for word in ("--set", item)]
+    notes = data_of(fencepost("check", "replication", "--version", "kafka-4.1", *small, "--json"))["notes"]
+    told = [note for note in notes if "prevents the shortest history" in note]
+    assert len(told) == 1
+    assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
+    assert "maximal-isr-covers-requests" in told[0]
+    assert (
+        "What crashes alone do, with everything repaired and every crash losing the log, to a record on 2 brokers, with ELR and without "
+        "unclean elections: min ISR 1: can be lost with 1 crash; min ISR 2: survives 1 crash, can be lost with 2 (docs/checks/crashes.md)."
+    ) in notes
+    whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
+    assert whole["verdict"] != "violated"
+    assert not any("prevents" in note for note in whole["notes"])
+
+
+def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_was_seen() -> None:
+    words = {entry.id: standing_of(entry) for entry in of_kind("guarantee")}
+    for name in ("G-S1", "G-S1b", "G-S2", "G-S6b", "G-S8", "KIP903-S2", "KIP903-S3"):
+        assert words[name].word == "finding"
+        assert any(item.is_seen for item in words[name].findings)
+    for name in ("G-S10", "K1166-Q1", "TOK-S1", "K951-S3", "K951-L1"):
+        assert words[name].word == "conjecture"
+        assert not any(item.is_seen for item in words[name].findings)
+    assert words["G-S6b"].text == (
+        "broken by what Kafka was seen to do: HYP-10 (in kafka-4.1 to kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 and on Kafka's "
+        "classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
+    )
+    assert words["G-S4"].text == "kept by Kafka as read"
+    assert words["G-S7"].text.startswith(
+        "kept by Kafka as read; broken before by HYP-2 (in kafka-3.5 to kafka-3.9; seen on "
+    )
+    for found in words.values():
+        assert found.word in WORDS
+        assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
+
+
+def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
+    text = " ".join(fencepost("guarantees", "K951-S3").stdout.split())
+    assert "broken by a conjecture that was not seen on real Kafka: HYP-7 (not seen on real Kafka)." in text
+    known = {item["id"]: item for item in data_of(fencepost("guarantees", "--json"))["guarantees"]}
+    assert known["K951-S3"]["standing"] == "conjecture"
+    assert known["K951-S3"]["findings"] == [
+        {"id": "HYP-7", "repair": None, "versions": [], "classes": [], "clusters": []}
+    ]
+    [found] = known["G-S6b"]["findings"]
+    assert (found["id"], found["repair"]) == ("HYP-10", "who loses its replica leaves the ELR")
+    assert found["versions"][0] == "kafka-4.1"
+    assert "4.1.2" in found["classes"]
+    assert "4.1.2" in found["clusters"]

@@ -1,0 +1,248 @@
+"""Files of runs and of claims: what they mean, and how mistakes in them are reported."""
+
+from __future__ import annotations
+
+import pytest
+from fencepost.invariants.catalogue import Profile
+from fencepost.invariants.claim_files import read_claims, settle
+from fencepost.invariants.run_files import Runs
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.places import ROOT
+
+RUNS = """
+protocol = "replication"
+
+[ids]
+G-S1 = "leader-has-committed"
+G-S7 = "isr-members-are-current"
+grows = "isr-grows"
+returns = "broker-returns"
+drops = "drops-until-settled"
+
+[lists]
+both = "G-S1, G-S7"
+
+[sets]
+small = "brokers=2 max_records=1"
+
+[never]
+grows = "fences=0 shrinks=0; brokers<2"
+
+[[group]]
+set = "small fences=1"
+why = "the same of all"
+run."2 brokers" = {pin=[10, 2]}
+run."2 brokers, B09" = [{set="alter_partition_version=2 fences=2", pin=[1_000, 20], fails="both 7"},
+  {why="its own", trace="G-S7 b09"}]
+run."kafka-4.1 2 brokers" = {set="fences=0 shrinks=0", pin=[11, 3], profile="quick"}
+
+[[group]]
+set = "small"
+title = "2 brokers in the end"
+judges = "returns, drops"
+worst = "drops 2"
+serves = "this test"
+run."" = {pin=[12, 4], fails="returns 5"}
+run."kafka-4.0" = {pin=[13, 4], worst="drops unbounded"}
+"""
+CLAIMS = """
+[texts]
+rule = "A rule."
+
+[[section]]
+title = "Of a test"
+kind = "step"
+protocol = "replication"
+
+[section.G-S7]
+sentence = '''Members of the ISR
+are current.'''
+about = {source="a KIP", verdict="broken"}
+answer = "Not so. {rule}"
+runs.replication = ["2 brokers", "2 brokers, B09", "|kafka-4.0 2 brokers in the end: drops"]
+
+[section.B09]
+kind = "bug"
+sentence = "Something is wrong."
+source = "KAFKA-1"
+switch = "alter_partition_version=2"
+by = "G-S1, G-S7"
+
+[section.SEED-1]
+kind = "claim"
+sentence = "The same."
+about = {source="another KIP", as="G-S7"}
+
+[section.SEED-2]
+kind = "claim"
+sentence = "In one version."
+source = "another KIP"
+gap = "{rule}"
+runs.replication = ["kafka-4.1 2 brokers: G-S1"]
+"""
+
+
+@pytest.fixture
+def runs() -> Runs:
+    """The runs of the file above."""
+    return Runs({"the file": RUNS})
+
+
+def test_a_row_says_what_is_other_than_in_its_group(runs: Runs) -> None:
+    plain, b09, kafka, end, later = runs.all
+    assert plain.constants == {"brokers": 2, "max_records": 1, "fences": 1}
+    assert b09.constants == {**plain.constants, "fences": 2, "alter_partition_version": 2}
+    assert (plain.why, b09.why) == ("the same of all", "its own")
+    assert (b09.distinct, b09.depth) == (1000, 20)
+    assert (plain.profile, kafka.profile) == (Profile.CI, Profile.QUICK)
+    assert (end.properties, end.worst) == (("broker-returns", "drops-until-settled"), {"drops-until-settled": 2})
+    assert later.worst == {"drops-until-settled": "unbounded"}
+
+
+def test_a_key_is_a_title_with_a_version_or_what_the_group_leaves_open(runs: Runs) -> None:
+    assert [(run.version, run.title) for run in runs.all[2:]] == [
+        ("kafka-4.1", "2 brokers"),
+        ("", "2 brokers in the end"),
+        ("kafka-4.0", "2 brokers in the end"),
+    ]
+
+
+def test_a_list_stands_for_its_properties_and_a_slug_for_a_file(runs: Runs) -> None:
+    assert runs.all[1].violated == {"leader-has-committed": 7, "isr-members-are-current": 7}
+    assert runs.all[1].trace == {"isr-members-are-current": "replication-b09.trace"}
+
+
+def test_witnesses_are_out_of_reach_where_the_file_says_so(runs: Runs) -> None:
+    assert [run.unreached for run in runs.all] == [(), (), ("isr-grows",), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('protocol = "replication"', 'protocol = "replicatoin"', r"there is no protocol 'replicatoin'\. Did you mean"),
+        ("[lists]", "[list]", r"there is no key 'list'"),
+        ('"isr-grows"', '"isr-shrinks"', r"there is no property 'isr-shrinks'\."),
+        (
+            'set = "small fences=1"',
+            'set = "small fence=1"',
+            r"run '2 brokers': there is no constant 'fence'\. Did you mean 'fences'",
+        ),
+        ('set = "small fences=1"', 'set = "smal fences=1"', r"there is no set 'smal'"),
+        ("fences=1", "fences=many", r"constant 'fences' was given 'many'"),
+        ("pin=[11, 3]", "pni=[11, 3]", r"run 'kafka-4\.1 2 brokers': there is no key of a run 'pni'"),
+        ("pin=[11, 3], ", "", r"it has no figures: write `pin=\[0, 0\]`"),
+        ('profile="quick"', 'profile="fast"', r"there is no profile 'fast'.* Write one of: quick, ci, full"),
+        ('"both 7"', '"G-S9 7"', r"there is no judged property for `fails`: 'G-S9'"),
+        ('"both 7"', '"both seven"', r"'seven' was given where the states of a trace are counted"),
+        ('"both 7"', '"both"', r"'both' was given alone, and two words are needed"),
+        ('"both 7"', '"grows 7"', r"isr-grows is a witness, which cannot fail: write it under `never`"),
+        ('trace="G-S7 b09"', 'never="G-S7"', r"isr-members-are-current is not a witness"),
+        ('shrinks=0", pin', 'shrinks=0", never="grows", pin', r"isr-grows is out of reach anyway, as \[never\] says"),
+        ('trace="G-S7 b09"', 'worst="G-S7 3"', r"isr-members-are-current bounds no cost"),
+        ('"drops unbounded"', '"drops many"', r"the worst case of drops-until-settled was given as 'many'"),
+        ('run."kafka-4.1 2 brokers" =', "run.'2 brokers' =", r"cannot be read as TOML: Cannot overwrite"),
+        ('run."kafka-4.0" =', 'run."kafka-9.9" =', r"protocol 'replication' has no version 'kafka-9\.9'"),
+        ('title = "2 brokers in the end"', 'title = "2 brokers"', r"two runs are called 'replication 2 brokers'"),
+        ('{why="its own"', '{pin=[1, 1], why="its own"', r"'pin' was given twice: leave one out"),
+    ],
+)
+def test_a_mistake_in_a_file_of_runs_is_named_with_its_run(old: str, new: str, message: str) -> None:
+    assert old in RUNS
+    with pytest.raises(UsageError, match=r"^the file:? ") as found:
+        Runs({"the file": RUNS.replace(old, new, 1)})
+    assert found.match(message)
+
+
+def settled(claims: str, runs: Runs) -> dict[str, list[tuple[str, str]]]:
+    """Return the cases of each entry: the run and the property."""
+    found = {claim.entry.id: claim for claim in read_claims("claims", claims)}
+    return {item: [(case.run.short_name, case.prop) for case in has.cases] for item, has in settle(found, runs).items()}
+
+
+def test_an_entry_has_the_runs_that_it_names_and_is_asked_about_itself(runs: Runs) -> None:
+    found = settled(CLAIMS, runs)
+    assert found["G-S7"] == [
+        ("2 brokers", "isr-members-are-current"),
+        ("2 brokers, B09", "isr-members-are-current"),
+        ("2 brokers in the end", "drops-until-settled"),
+        ("kafka-4.0 2 brokers in the end", "drops-until-settled"),
+    ]
+    assert found["SEED-1"] == found["G-S7"]
+
+
+ONE_SWITCH = RUNS.replace(" fences=2", "")
+NAMED = [("2 brokers, B09", "leader-has-committed"), ("2 brokers, B09", "isr-members-are-current")]
+TWIN = [("2 brokers", "leader-has-committed"), ("2 brokers", "isr-members-are-current")]
+
+
+def test_a_bug_has_the_runs_whose_titles_name_it_with_their_twins(runs: Runs) -> None:
+    assert settled(CLAIMS, runs)["B09"] == NAMED
+    assert settled(CLAIMS, Runs({"": ONE_SWITCH}))["B09"] == [*NAMED, *TWIN]
+
+
+def test_runs_that_a_bug_names_come_after_those_with_their_twins_too() -> None:
+    more = CLAIMS.replace('by = "G-S1, G-S7"', 'by = "G-S1, G-S7"\nruns.replication = ["kafka-4.1 2 brokers: G-S7"]')
+    found = settled(more, Runs({"": ONE_SWITCH}))["B09"]
+    assert found == [*NAMED, *TWIN, ("kafka-4.1 2 brokers", "isr-members-are-current")]
+
+
+def test_a_bug_that_stands_alone_has_the_runs_that_it_names_only() -> None:
+    alone = CLAIMS.replace('by = "G-S1, G-S7"', 'alone = true\nruns.replication = ["2 brokers, B09: G-S7"]')
+    assert settled(alone, Runs({"": ONE_SWITCH}))["B09"] == [NAMED[1]]
+
+
+def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
+    found = {claim.entry.id: claim for claim in read_claims("claims", CLAIMS)}
+    assert found["G-S7"].entry.sentence == "Members of the ISR are current."
+    evidence = settle(found, runs)
+    assert (evidence["G-S7"].answer, evidence["G-S7"].verdict) == ("Not so. A rule.", "broken")
+    assert evidence["SEED-2"].gap == "A rule."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"2 brokers", ', '"3 brokers", ', r"entry G-S7: there is no run of replication '3 brokers'"),
+        ("runs.replication", "runs.replicating", r"there is no protocol 'replicating'"),
+        ('"2 brokers", ', '"2 brokers: G-S99", ', r"entry G-S7: protocol 'replication' has no property 'G-S99'"),
+        (
+            'by = "G-S1, G-S7"',
+            'by = "G-S1, G-S77"',
+            r"entry B09: no protocol has a property 'G-S77', which stands under `by`",
+        ),
+        (": drops", "", r"run 'replication 2 brokers in the end' judges nothing of G-S7"),
+        ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
+        ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
+        ('as="G-S7"', 'as="G-S8"', r"entry SEED-1: there is no entry 'G-S8'"),
+        ('as="G-S7"', 'same_as=["G-S8"]', r"entry SEED-1: there is no entry 'G-S8'"),
+        ('gap = "{rule}"', 'classes = "hold: 4.1.2"', r"entry SEED-2: there is no verdict of Kafka's classes 'hold'"),
+        ("Not so. {rule}", "Not so. {ruel}", r"there is no shared text 'ruel'\. Did you mean 'rule'"),
+        ('source = "KAFKA-1"\n', "", r"entry B09: it has no source: write one"),
+        ("switch =", "swich =", r"there is no key of an entry 'swich'\. Did you mean 'switch'"),
+        (
+            'runs.replication = ["kafka-4.1 2 brokers: G-S1"]',
+            "",
+            r"run 'replication kafka-4\.1 2 brokers' decides nothing: name it in an entry, or say under `serves` what it is for",
+        ),
+    ],
+)
+def test_a_mistake_in_a_file_of_claims_is_named_with_its_entry(runs: Runs, old: str, new: str, message: str) -> None:
+    assert old in CLAIMS
+    with pytest.raises(UsageError, match=message):
+        settled(CLAIMS.replace(old, new, 1), runs)
+
+
+INVARIANTS = ROOT / "invariants"
+
+
+def lines_of(*patterns: str) -> list[str]:
+    """Return the lines of files of what must hold."""
+    return [line for pattern in patterns for file in INVARIANTS.glob(pattern) for line in file.read_text().splitlines()]
+
+
+def test_what_must_hold_stays_short_enough_to_be_read() -> None:
+    every = lines_of("*.py", "*/*.toml")
+    assert len(every) <= 10_180
+    assert len(lines_of("runs/*.toml")) <= 2_240
+    assert [line for line in every if len(line) > 140] == []

@@ -1,0 +1,329 @@
+"""Promises that cannot be broken, actions and guards that do nothing are reported, and so are guarantees without evidence."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.answers.suspicions import suspicions
+from fencepost.cli.status import Exit
+from fencepost.invariants.catalogue import values_of
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Kind
+from fencepost.site.pages import (
+    finding_faults,
+    histories,
+    kips,
+    matrices,
+    stale,
+    tolerance,
+    vacuity,
+    versions,
+)
+
+from tests.docs.built_pages import built_once  # noqa: F401 (a fixture)
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLANTED = str(MACHINES / "planted.py")
+
+
+@pytest.fixture(scope="module")
+def planted() -> dict[str, Any]:
+    return data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--workers", "1"))
+
+
+@pytest.mark.xdist_group("planted")
+def test_a_planted_vacuous_property_is_reported(planted: dict[str, Any]) -> None:
+    assert planted["suspicions"]["never_violated"] == ["tickets-are-counted"]
+
+
+@pytest.mark.xdist_group("planted")
+def test_a_planted_dead_action_is_reported(planted: dict[str, Any]) -> None:
+    assert planted["suspicions"]["dead"] == ["burn-down"]
+
+
+@pytest.mark.xdist_group("planted")
+def test_planted_redundant_guards_are_reported_and_needed_ones_are_not(planted: dict[str, Any]) -> None:
+    idle = set(planted["suspicions"]["idle"])
+    assert {"sell 2", "enter 3"} <= idle
+    assert not idle & {"enter 1", "enter 1a", "enter 4", "sell 1"}
+
+
+@pytest.mark.xdist_group("planted")
+def test_a_witness_that_is_not_reached_is_reported() -> None:
+    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "--set", "tickets=1")
+    assert "witnesses that no state or step satisfies" in " ".join(found.stdout.split())
+    assert "hall-is-full" in found.stdout
+
+
+@pytest.mark.xdist_group("planted")
+def test_nothing_is_said_to_be_suspicious_where_only_some_rows_were_asked_for() -> None:
+    found = data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--guard", "enter 4"))
+    assert found["suspicions"] == {}
+
+
+def test_a_guard_with_a_needed_part_is_not_idle() -> None:
+    rows = [
+        {
+            "row": "go 1",
+            "kind": "guard",
+            "action": "go",
+            "number": 1,
+            "part": 0,
+            "purpose": "nothing-broke",
+            "cells": {},
+        },
+        {"row": "go 1a", "kind": "guard", "action": "go", "number": 1, "part": 1, "purpose": "needed", "cells": {}},
+    ]
+    found = suspicions({"rows": rows, "properties": [], "asked": [], "actions": []})
+    assert found["idle"] == []
+
+
+# -- the chapter
+
+
+def measured_as_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {name: {"mark": matrices.mark_of(PROTOCOLS[name]), "bases": []} for name in matrices.BASES}
+    monkeypatch.setattr(matrices, "measured", lambda: known)
+    counted = {replicas: {"mark": tolerance.mark_of(replicas)} for replicas in tolerance.SIZES}
+    monkeypatch.setattr(tolerance, "measured", lambda: counted)
+    assert (matrices.stale(), tolerance.stale()) == ([], [])
+
+
+def with_another_effect(name: str) -> Any:
+    """Return a protocol one of whose actions does what another one does."""
+    found = PROTOCOLS[name]
+    item, other = next(pair for pair in combinations(found.machine.actions, 2) if pair[0].params == pair[1].params)
+    changed = tuple(replace(one, function=other.function) if one is item else one for one in found.machine.actions)
+    return replace(found, machine=replace(found.machine, actions=changed))
+
+
+@pytest.mark.parametrize("name", list(matrices.BASES))
+def test_a_changed_effect_a_changed_property_and_changed_constants_make_what_was_measured_stale(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured_as_now(monkeypatch)
+    now = matrices.mark_of(PROTOCOLS[name])
+    assert matrices.mark_of(with_another_effect(name)) != now
+    assert matrices.mark_of(replace(PROTOCOLS[name], properties=PROTOCOLS[name].properties[1:])) != now
+    with monkeypatch.context() as patch:
+        patch.setitem(matrices.BASES, name, matrices.BASES[name][1:])
+        assert matrices.stale() == [name]
+    with monkeypatch.context() as patch:
+        patch.setattr(matrices, "TIMES", matrices.TIMES + 1)
+        assert name in matrices.stale()
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            matrices, "values_of", lambda run: {**values_of(run), **(OTHERWISE[name] if run.protocol == name else {})}
+        )
+        assert matrices.stale() == [name]
+    assert matrices.stale() == []
+
+
+OTHERWISE = {
+    "kip320": {"max_leader_epoch": 1},
+    "replication": {"max_leader_epoch": 1},
+    "quorum": {"losses": 3},
+    "metadata-reads": {"wrong_contexts": 2},
+    "leader-discovery": {"elections": 3},
+    "hints-and-tokens": {"old_brokers": 1},
+    "follower-reads": {"retentions": 3},
+    "controller-failover": {"shrinks": 3},
+    "watermark-propagation": {"records": 4},
+    "unclean-recovery": {"fences": 2},
+}
+
+
+def test_layout_comments_and_sentences_make_nothing_stale() -> None:
+    found = PROTOCOLS["kip320"]
+    told = replace(found.machine, sentence="said otherwise", source="elsewhere")
+    assert matrices.mark_of(replace(found, machine=told)) == matrices.mark_of(found)
+
+
+def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured_as_now(monkeypatch)
+    monkeypatch.setattr(tolerance, "MOST_STATES", tolerance.MOST_STATES + 1)
+    assert tolerance.stale() == list(tolerance.SIZES)
+
+
+@pytest.mark.usefixtures("built_once")
+def test_stale_figures_are_named_with_their_model_and_fail_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
+    monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
+    monkeypatch.setattr(versions, "stale", lambda: False)
+    monkeypatch.setattr(finding_faults, "stale", lambda: False)
+    assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
+    found = fencepost("guarantees", "--check", str(tmp_path))
+    assert found.exit_code == 0
+    first, second = (line for line in found.stdout.splitlines() if "proofs.json" not in line)
+    mark = matrices.measured()["kip320"]["mark"]
+    assert first.startswith(f"stale: invariants/figures/matrices/kip320.json: measured with model {mark}, which is ")
+    assert "`python -m benchmarks.figures.matrices kip320`" in first
+    assert "`python -m benchmarks.figures.matrices --faults 3`" in second
+
+
+@pytest.mark.usefixtures("built_once")
+def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
+    monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
+    assert list(stale.refuted()) == []
+    row, base = next(histories.histories(matrices.measured()["kip320"]))
+    known = {"kip320": {"mark": "", "bases": [{**base, "rows": [{**row, "steps": row["steps"][1:]}]}]}}
+    monkeypatch.setattr(stale.matrices, "measured", lambda: known)
+    (line,) = stale.refuted()
+    assert line.startswith(
+        f"refuted: invariants/figures/matrices/kip320.json: {row['row']} is said to be needed, and its history fails: "
+    )
+
+
+# -- the checks of each KIP
+
+
+def test_every_check_of_a_kip_is_shown_necessary_or_has_a_reason() -> None:
+    best = {name: matrices.best_of(data) for name, data in matrices.measured().items()}
+    assert kips.unexplained(best) == []
+    text = "\n".join(kips.page(best))
+    assert all(f"## {kip}" in text for kip in ("KIP-320", "KIP-841", "KIP-903", "KIP-966"))
+    assert "not measured" not in text
+
+
+def test_every_check_of_a_kip_is_a_row_of_a_matrix() -> None:
+    rows = {
+        (name, row["row"])
+        for name, data in matrices.measured().items()
+        for base in data["bases"]
+        for row in base["rows"]
+    }
+    assert {(name, row) for items in kips.ADDED.values() for name, row, _ in items} <= rows
+
+
+def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
+    run = kips.of_catalogue("replication", "elr=off")
+    assert run is not None
+    assert run.title == "3 brokers, B19"
+    assert kips.of_catalogue("replication", "leader_eligibility_check=off") is None
+    assert kips.of_catalogue("replication", "leader-handles-fetch 1") is None
+
+
+def test_a_check_that_is_needed_with_a_reason_why_not_is_found() -> None:
+    assert "replication last_known_leader=off" not in kips.unexplained({})
+    assert "replication leader-handles-fetch 1" in kips.unexplained({})
+
+
+# -- guarantees without evidence
+
+
+def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant() -> None:
+    known = vacuity.falsifiable()
+    assert known
+    assert vacuity.vacuous() == list(vacuity.UNBREAKABLE)
+
+
+@pytest.mark.usefixtures("built_once")
+def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = vacuity.vacuous()
+    monkeypatch.setattr(vacuity, "seen_to_fail", set)
+    assert len(vacuity.vacuous()) > len(before)
+    found = fencepost("guarantees", "--check", str(tmp_path))
+    assert found.exit_code == 1
+    assert (
+        "vacuous: KIP903-S4 holds, and nothing shows that it can fail: add a variant that violates it" in found.stdout
+    )
+
+
+def test_a_property_of_one_protocol_is_no_evidence_for_one_of_another() -> None:
+    families = {name: vacuity.family_of(name) for name in PROTOCOLS}
+    assert families["kip101"] == families["kip320"] == "lineage"
+    assert (
+        len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
+    )
+
+
+@pytest.mark.parametrize("name", list(matrices.BASES))
+def test_vacuity_tells_of_each_protocol_what_was_never_seen(name: str) -> None:
+    found = fencepost("vacuity", name, "--json")
+    whole = data_of(found)
+    assert whole["stale"] in ([], [name])
+    assert found.exit_code == (Exit.UNDETERMINED if whole["stale"] else Exit.AS_EXPECTED), found.stdout
+    (data,) = whole["protocols"]
+    assert (data["protocol"], data["guarantees"], data["unreached"]) == (name, [], [])
+    assert set(data["bases"]) <= set(matrices.BASES[name])
+    assert whole["stale"] or data["bases"] == list(matrices.BASES[name])
+    safety = {item.name for item in PROTOCOLS[name].properties if item.kind is not Kind.SOMETIMES}
+    assert not safety & set(data["never_violated"])
+    assert not set(data["idle"]) & {
+        row["row"] for base in matrices.measured()[name]["bases"] for row in base["rows"] if row["purpose"] == "needed"
+    }
+
+
+def test_vacuity_finds_a_planted_vacuous_property_and_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = vacuity.seen_to_fail()
+    monkeypatch.setattr(vacuity, "seen_to_fail", lambda: whole - {("lineage", "weak-isr")})
+    found = fencepost("vacuity", "kip320")
+    assert found.exit_code == 1
+    text = " ".join(found.stdout.split())
+    assert "properties that no run and no row of a matrix violates: weak-isr" in text
+    assert re.search(r"guarantees that hold, and that nothing was seen to break: \w", text)
+
+
+def test_vacuity_of_a_users_own_file_names_the_command_that_tells_it() -> None:
+    found = fencepost("vacuity", PLANTED)
+    assert found.exit_code == 2
+    assert "fencepost ablate" in found.stderr
+
+
+# -- crashes that a record survives
+
+
+def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dict[str, Any]:
+    front = [] if least is None else [{"faults": {"crashes": least}, "length": 9, "cost": least}]
+    undecided = [{"faults": {"crashes": count}, "why": "the limit was reached"} for count in unknown]
+    setting = {"min_isr": min_isr, "elr": True, "unclean_election": False}
+    return {
+        "setting": setting,
+        "kinds": ["crashes"],
+        "least": least,
+        "front": front,
+        "unknown": undecided,
+        "undetermined": bool(unknown),
+    }
+
+
+@pytest.mark.parametrize(
+    ("points", "says"),
+    [
+        ([point(1, 1), point(2, 2), point(3, None)], "The claim holds"),
+        ([point(1, 1), point(2, 1), point(3, 3)], "fails with min ISR 2 by crashes 1 (9 states)"),
+        ([point(1, 1), point(3, None, (2, 3))], "is not decided in the model at these constants** for min ISR 3"),
+        ([point(1, 1), point(3, None, (3,))], "The claim holds"),
+    ],
+)
+def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
+    points: list[dict[str, Any]], says: str
+) -> None:
+    assert says in tolerance.claim({"grid": points})
+
+
+def test_what_no_matrix_was_measured_for_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vacuity, "measured", dict)
+    told = fencepost("vacuity", "kip320").stdout
+    assert "actions that never happen in a matrix: not examined" in told
+    assert "guards that no property was seen to depend on: not examined" in told
+
+
+def test_one_matrix_is_one_and_a_file_that_is_missing_is_said_to_be() -> None:
+    assert ", 1 matrix (" in fencepost("vacuity", "kip320").stdout
+    missing = fencepost("vacuity", "nofile.py")
+    assert missing.exit_code == 2
+    assert "there is no file nofile.py" in missing.stderr

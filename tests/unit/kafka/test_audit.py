@@ -1,0 +1,795 @@
+"""The audit without Kafka and Spark: records are judged by the model's rules, and what cannot be known is said."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.calls import audit as auditing
+from fencepost.api.calls.audit import audit
+from fencepost.cli.builds.audit_sarif import sarif
+from fencepost.cli.views.audit import print_audit
+from fencepost.cli.views.console import results
+from fencepost.explorers import sealed
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.kafka.audit.dumped import lines
+from fencepost.kafka.audit.findings import SEVERITIES, SORTS
+from fencepost.kafka.audit.fitting import fitted
+from fencepost.kafka.audit.following import Row, follow
+from fencepost.kafka.audit.history import SAME_LEADER, Change, Core
+from fencepost.kafka.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
+from fencepost.kafka.audit.logs import File, Note, chosen, files_in, gaps, overlaps
+from fencepost.kafka.audit.reading import Reading, read, take_notes
+from fencepost.kafka.audit.recorded import Recorded, recorded
+from fencepost.kafka.audit.surroundings import Event, gathered
+from fencepost.kafka.audit.words import when
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.audits import findings, followed, table
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+THREE = Core((1, 2, 3), (1, 2, 3), (), (), 1, 0, (), ())
+ELR = Rules(2, elr=True)
+OLD = Rules(2, elr=False)
+STAYS = Change(None, None, None, None, SAME_LEADER, None, None, None)
+
+
+# -- changes, by the model's rules
+
+
+@pytest.mark.parametrize(
+    ("change", "broken"),
+    [
+        (STAYS._replace(isr=(1, 2)), ()),
+        (STAYS._replace(isr=(1,), elr=(2, 3)), ()),
+        (STAYS._replace(isr=(1,)), ("elr-not-by-rule",)),
+        (STAYS._replace(isr=(1, 2), elr=(3,)), ("isr-not-sane", "elr-not-by-rule")),
+        (STAYS._replace(isr=(2, 3), leader=2), ()),
+        (STAYS._replace(isr=(2, 3)), ("isr-not-sane",)),
+        (STAYS._replace(isr=(1, 2, 9)), ("isr-not-sane",)),
+        (STAYS._replace(leader=1), ("epoch-without-reason",)),
+        (STAYS._replace(replicas=(1, 2), isr=(1, 2), leader=1), ()),
+        (STAYS._replace(replicas=(1, 2), isr=(1, 2)), ("epoch-not-opened",)),
+        (STAYS._replace(isr=(9,), leader=9), ("isr-not-sane", "not-electable")),
+        (STAYS._replace(isr=(), leader=-1, elr=(1, 2, 3), last_known=(1,)), ()),
+    ],
+)
+def test_a_change_is_what_the_models_controller_makes_or_it_is_named(change: Change, broken: tuple[str, ...]) -> None:
+    assert (
+        tuple(sort for sort in judged(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken)
+        == broken
+    )
+
+
+def test_before_3_6_an_isr_that_shrinks_opens_a_leader_epoch() -> None:
+    shrink = STAYS._replace(isr=(1, 2), leader=1)
+    assert judged(THREE, shrink, OLD).broken == ("epoch-without-reason",)
+    assert judged(THREE, shrink, Rules(2, elr=False, opens_on_shrink=True)).broken == ()
+
+
+def test_an_unclean_restart_leaves_the_elr() -> None:
+    alone = judged(THREE, STAYS._replace(isr=(1,), elr=(2, 3)), ELR).core
+    gone = STAYS._replace(elr=(3,))
+    assert judged(alone, gone, ELR).broken == ("elr-not-by-rule",)
+    assert judged(alone, gone, ELR, (2,)).broken == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "change", "election"),
+    [
+        (THREE, STAYS._replace(isr=(2, 3), leader=2), "isr"),
+        (THREE._replace(isr=(), elr=(2,), leader=-1), STAYS._replace(isr=(2,), elr=(), leader=2), "elr"),
+        (
+            THREE._replace(isr=(), leader=-1, last_known=(3,)),
+            STAYS._replace(isr=(3,), leader=3, recovering=1),
+            "last-known",
+        ),
+        (
+            THREE._replace(isr=(), elr=(1,), leader=-1),
+            STAYS._replace(isr=(3,), elr=(), leader=3, recovering=1),
+            "unclean",
+        ),
+        (THREE._replace(isr=(1,)), STAYS._replace(leader=3), "none-of-them"),
+    ],
+)
+def test_an_election_is_told_by_where_the_leader_came_from(before: Core, change: Change, election: str) -> None:
+    assert judged(before, change, ELR).election == election
+
+
+def test_brokers_are_judged_by_the_models_predicates() -> None:
+    assert standing(THREE._replace(isr=(1,), elr=(9,)), ELR) == ("elr-without-replica",)
+    assert not with_inactive(THREE, ELR, (2,))
+    assert with_inactive(THREE._replace(isr=(2,), leader=-1), OLD, (2,))
+    assert not with_stale(THREE, ELR, 2)
+    assert with_stale(THREE._replace(isr=(2,)), OLD, 2)
+    assert electable(THREE._replace(leader=-1), ELR, (2, 3)) == 2
+    assert electable(THREE._replace(leader=-1, isr=(), elr=(3,)), ELR, (2,)) == -1
+
+
+# -- histories
+
+
+class Log:
+    """Records of a log as they are written one after the other, two seconds apart."""
+
+    def __init__(self, *, elr: bool = True, replicas: tuple[int, ...] = (1, 2, 3)) -> None:
+        self.events: list[Event] = []
+        self.changes: list[tuple[Any, ...]] = []
+        self._offset = itertools.count()
+        self.time = 0
+        self.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=int(elr))
+        for broker in replicas:
+            self.register(broker)
+        self.event("TOPIC_RECORD", name="t", topicId="T")
+        self.set("min.insync.replicas", "2")
+        fields = {"replicas": replicas, "isr": replicas, "leader": 1, "leaderEpoch": 0, "partitionEpoch": 0}
+        self.change(creates=True, **fields)
+
+    def event(self, kind: str, **fields: Any) -> None:
+        self.time += 2000
+        self.events.append(Event(next(self._offset), False, self.time, kind, json.dumps(fields)))
+
+    def register(self, broker: int) -> None:
+        self.event("REGISTER_BROKER_RECORD", brokerId=broker, brokerEpoch=len(self.events), fenced=True)
+        self.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=broker, brokerEpoch=1, fenced=-1)
+
+    def fence(self, broker: int) -> None:
+        self.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=broker, brokerEpoch=1, fenced=1)
+
+    def set(self, name: str, value: str) -> None:
+        self.event("CONFIG_RECORD", resourceType=2, resourceName="t", name=name, value=value)
+        self.event("CLEAR_ELR_RECORD", topicName="t")
+
+    def change(self, *, creates: bool = False, snapshot: bool = False, **fields: Any) -> int:
+        self.time += 2000
+        offset = next(self._offset)
+        self.changes.append(
+            ("T", 0, offset, self.time, 1, creates, snapshot, json.dumps({"partitionId": 0, "topicId": "T", **fields}))
+        )
+        return offset
+
+    def rows(self, *missing: tuple[int, int]) -> list[Row]:
+        self.event("NO_OP_RECORD")
+        end = self.events[-1]
+        around = gathered(self.events, gaps=list(missing), end=end.offset, until=end.time, min_isr=1)
+        return list(follow(around, 60_000, iter(self.changes)))
+
+    def found(self, *missing: tuple[int, int]) -> set[str]:
+        return {item.sort for item in findings(self.rows(*missing))}
+
+
+def test_hyp_10_is_seen_before_and_after_the_election() -> None:
+    log = Log(replicas=(1, 2))
+    log.change(replicas=[1, 3, 2], addingReplicas=[3])
+    log.change(isr=[1], eligibleLeaderReplicas=[2])
+    log.change(isr=[1, 3], eligibleLeaderReplicas=[])
+    removed = log.change(replicas=[1, 2], addingReplicas=[], isr=[1], eligibleLeaderReplicas=[3], leader=1)
+    log.change(replicas=[1, 3, 2], addingReplicas=[3])
+    elected = log.change(isr=[3], leader=3, eligibleLeaderReplicas=[1])
+    bad = {item.sort: item.offset for item in findings(log.rows()) if item.severity in ("critical", "high")}
+    assert bad == {"elr-without-replica": removed, "removed-replica-elected": elected}
+
+
+def test_hyp_11_needs_a_min_isr_that_was_just_raised() -> None:
+    for pause, wanted in ((0, {"late-min-isr", "late-min-isr-elected"}), (100_000, set())):
+        log = Log()
+        log.set("min.insync.replicas", "3")
+        log.time += pause
+        log.change(isr=[1, 2], eligibleLeaderReplicas=[3])
+        log.change(isr=[1], eligibleLeaderReplicas=[3, 2])
+        log.change(isr=[3], leader=3, eligibleLeaderReplicas=[2, 1])
+        assert {sort for sort in log.found() if sort.startswith("late")} == wanted
+
+
+def test_hyp_12_is_a_change_of_min_isr_while_nobody_leads() -> None:
+    log = Log(replicas=(1, 2))
+    log.change(isr=[1], eligibleLeaderReplicas=[2])
+    log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[1])
+    log.fence(1)
+    log.fence(2)
+    log.set("min.insync.replicas", "1")
+    assert "cleared-while-leaderless" in log.found()
+    assert log.rows()[-1].elr == ()
+
+
+def test_hyp_13_is_a_topic_that_is_deleted_after_its_elr_was_cleared() -> None:
+    for joins_again in (False, True):
+        log = Log()
+        log.change(isr=[1, 2])
+        log.change(isr=[1], eligibleLeaderReplicas=[2])
+        log.set("min.insync.replicas", "1")
+        if joins_again:
+            log.set("min.insync.replicas", "2")
+            log.change(isr=[1, 2])
+            log.change(isr=[1], eligibleLeaderReplicas=[2])
+            log.change(isr=[1, 2], eligibleLeaderReplicas=[])
+        log.event("REMOVE_TOPIC_RECORD", topicId="T")
+        said = [item.brokers for item in findings(log.rows()) if item.sort == "cleared-then-deleted"]
+        assert said == ([] if joins_again else [(2,)])
+
+
+def test_hyp_14_is_an_elr_that_stays_when_it_is_turned_off() -> None:
+    for registers in (False, True):
+        log = Log(replicas=(1, 2))
+        log.change(isr=[1], eligibleLeaderReplicas=[2])
+        log.fence(2)
+        log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[1])
+        log.time -= 2000  # in the batch of that change, as below
+        log.fence(1)
+        log.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=0)
+        if registers:
+            log.register(2)
+        else:
+            log.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=2, brokerEpoch=1, fenced=-1)
+        log.time -= 2000
+        log.change(isr=[2], leader=2, eligibleLeaderReplicas=[], lastKnownElr=[])
+        bad = {item.sort for item in findings(log.rows()) if item.severity in ("critical", "high")}
+        assert bad == {"last-replica-down", "elr-left-behind", *(["stale-elr-elected"] if registers else [])}
+
+
+def test_leadership_that_comes_back_without_a_restart_is_hyp_1() -> None:
+    for restarts in (False, True):
+        log = Log()
+        log.change(leader=2)
+        if restarts:
+            log.change(isr=[2, 3])
+            log.register(1)
+            log.change(isr=[1, 2, 3])
+        log.change(leader=1)
+        assert ("regained-leadership" in log.found()) is not restarts
+
+
+def test_who_is_fenced_or_registers_again_must_leave_the_isr() -> None:
+    log = Log()
+    log.fence(2)
+    assert log.found() == {"inactive-member"}
+    log = Log()
+    log.register(2)
+    assert log.found() == {"stale-member", "inactive-member"}
+    log = Log()
+    log.change(isr=[1, 3])
+    log.fence(2)
+    log.register(2)
+    log.change(isr=[1, 3, 2])
+    assert log.found() == set()
+
+
+def test_a_partition_that_could_be_led_must_be() -> None:
+    log = Log()
+    log.change(leader=-1)
+    assert "nobody-elected" in log.found()
+
+
+def test_a_deleted_topic_takes_its_settings_along_and_may_come_back() -> None:
+    log = Log()
+    log.event("REMOVE_TOPIC_RECORD", topicId="T")
+    log.change(isr=[1])
+    assert log.found() == {"unknown-partition"}
+    again = Log()
+    again.event("REMOVE_TOPIC_RECORD", topicId="T")
+    again.event("TOPIC_RECORD", name="t", topicId="U")
+    fields = {
+        "replicas": [1, 2],
+        "isr": [1],
+        "leader": 1,
+        "leaderEpoch": 0,
+        "partitionEpoch": 0,
+        "partitionId": 0,
+        "topicId": "U",
+    }
+    again.changes.append(("U", 0, 99, again.time, 1, True, False, json.dumps(fields)))
+    row = next(row for row in again.rows() if row.topic_id == "U")
+    assert (row.topic, row.min_isr) == ("t", 1)
+
+
+def test_a_snapshot_must_agree_with_the_records_and_fills_gaps() -> None:
+    fields = {"replicas": [1, 2, 3], "isr": [1, 2], "leader": 1, "leaderEpoch": 0}
+    log = Log()
+    log.change(isr=[1, 2])
+    log.change(creates=True, snapshot=True, **fields, partitionEpoch=1)
+    assert log.found() == set()
+    log.change(creates=True, snapshot=True, **fields, partitionEpoch=7)
+    assert log.found() == {"snapshot-differs"}
+    other = Log()
+    last = other.change(isr=[1, 2])
+    other.changes.append(
+        (
+            *other.changes.pop()[:2],
+            last + 10,
+            *other.changes[-1][3:5],
+            True,
+            True,
+            json.dumps({**fields, "partitionEpoch": 9}),
+        )
+    )
+    assert other.found((last, last + 5)) == set()
+
+
+def test_a_partition_without_a_beginning_is_not_judged() -> None:
+    log = Log()
+    log.changes = log.changes[1:]
+    offset = log.change(isr=[1])
+    assert [row.election for row in log.rows((0, offset - 1))] == ["unjudged"]
+    assert log.found((0, offset - 1)) == set()
+
+
+def test_an_aborted_transaction_changes_nothing() -> None:
+    log = Log()
+    log.event("BEGIN_TRANSACTION_RECORD", name="x")
+    log.fence(2)
+    log.event("ABORT_TRANSACTION_RECORD", reason="x")
+    assert log.found() == set()
+
+
+# -- the way through the model
+
+
+def led(log: Log, until: int | None = None) -> Recorded:
+    log.event("NO_OP_RECORD")
+    end = log.events[-1]
+    around = gathered(log.events, gaps=[], end=end.offset, until=end.time, min_isr=1)
+    return recorded([row._asdict() for row in follow(around, 60_000, iter(log.changes))], around, until)
+
+
+def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -> None:
+    log = Log()
+    shrunk = log.change(isr=[1, 3])
+    log.change(isr=[1, 3], eligibleLeaderReplicas=[2])
+    found = fitted(led(log), most=60)
+    assert not found.whole
+    assert (found.data("x")["last"], found.data("x")["next"]) == (shrunk, shrunk + 1)
+    assert [step.action.name for step in found.replay.path.steps][-2:] == [
+        "leader_requests_shrink",
+        "controller_applies_alter_partition",
+    ]
+    assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
+    assert fitted(led(log, shrunk)).whole
+    assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (
+        found.replay.path.length - 1,
+        shrunk,
+    )
+
+
+def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() -> None:
+    log = Log(replicas=(1, 2))
+    for _ in range(7):
+        for leader, isr in ((2, [2]), (2, [1, 2]), (1, [1, 2])):
+            log.change(leader=leader, isr=isr)
+    history = led(log)
+    assert "leader epochs, and the model has room for 12" in history.left_out
+    assert history.points[-1].seen.leader_epoch <= 12
+    assert history.points[0].offset > log.changes[0][2]
+
+
+def test_what_the_model_lacks_is_named() -> None:
+    many = Log(replicas=(1, 2, 3, 4, 5, 6))
+    with pytest.raises(
+        UsageError, match="6 brokers have replicas, and the model has 5 at most, and it cannot begin later either"
+    ):
+        led(many)
+    late = Log(elr=False)
+    late.event("FEATURE_LEVEL_RECORD", name="eligible.leader.replicas.version", featureLevel=1)
+    late.change(isr=[1])
+    assert "eligible leader replicas are turned on" in led(late).left_out
+
+
+def test_a_history_ends_where_its_topic_is_deleted() -> None:
+    log = Log()
+    last = log.change(isr=[1, 2])
+    log.event("REMOVE_TOPIC_RECORD", topicId="T")
+    log.fence(3)
+    history = led(log)
+    assert (history.points[-1].offset, history.points[-1].seen.min_isr) == (last, 2)
+
+
+def test_a_single_replica_is_followed_too() -> None:
+    log = Log(replicas=(1,))
+    log.change(isr=[], leader=-1, eligibleLeaderReplicas=[1], lastKnownElr=[1])
+    log.time -= 2000
+    log.fence(1)
+    log.event("REGISTER_BROKER_RECORD", brokerId=1, brokerEpoch=99, fenced=True)
+    log.time -= 2000
+    log.change(eligibleLeaderReplicas=[])
+    log.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=1, brokerEpoch=99, fenced=-1)
+    log.time -= 2000
+    log.change(isr=[1], leader=1, lastKnownElr=[], leaderRecoveryState=1)
+    found = fitted(led(log))
+    assert found.whole
+    assert found.data("x")["brokers"] == [1]
+
+
+def test_min_isr_goes_up_one_by_one_in_the_model() -> None:
+    log = Log()
+    log.change(isr=[1], eligibleLeaderReplicas=[2, 3])
+    log.set("min.insync.replicas", "1")
+    log.set("min.insync.replicas", "3")
+    history = led(log)
+    assert [point.seen.min_isr for point in history.points[-4:]] == [2, 1, 2, 3]
+    assert fitted(history).whole
+
+
+# -- files
+
+
+def segment(number: int, *runs: list[int]) -> File:
+    return File(number, f"{number}.log", "segment", runs=list(runs))
+
+
+def test_every_offset_is_taken_once_and_gaps_are_named() -> None:
+    files = [segment(0, [0, 9], [20, 29]), segment(1, [5, 15])]
+    assert chosen(files) == [(0, 0, 9), (1, 10, 15), (0, 20, 29)]
+    assert overlaps(files) == [(5, 9)]
+    assert gaps(files) == [(16, 19)]
+
+
+def test_what_the_decoder_notes_is_kept_over_runs() -> None:
+    item = segment(0)
+    told = {"position": 10, "size": 12, "grown": 30, "records": 5, "last": 4, "failed": ""}
+    take_notes({0: item}, [{"file": 0, "note": "run", "offset": 0, "after": -1}, {"file": 0, "note": "read", **told}])
+    assert (item.position, item.runs, [(note.what, note.unread) for note in item.notes]) == (
+        10,
+        [[0, 4]],
+        [("grew", False)],
+    )
+    again = {**told, "position": 30, "size": 30, "last": 9}
+    take_notes({0: item}, [{"file": 0, "note": "run", "offset": 5, "after": -1}, {"file": 0, "note": "read", **again}])
+    assert (item.position, item.runs, item.notes) == (30, [[0, 9]], [])
+
+
+DUMPED = """\
+Dumping 00000000000000000000.log
+Log starting offset: 0
+baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: true isvalid: true
+| offset: 0 CreateTime: 5 keySize: 4 valueSize: 19 sequence: -1 headerKeys: [] LeaderChange: {}
+baseOffset: 1 lastOffset: 2 count: 2 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: false
+| offset: 1 CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: {"type":"NO_OP_RECORD","version":0,"data":{}}
+| offset: 2 CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: garbage
+what is this
+"""
+
+
+def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
+    path, runs, notes = tmp_path / "dump.txt", list[list[int]](), list[Note]()
+    path.write_text(DUMPED)
+    assert list(lines(path, 3, runs, notes)) == [b"3\t1\t2\t1\t7\tNO_OP_RECORD\t0\t\t-1\t{}\n"]
+    assert runs == [[0, 1]]
+    assert [note.what for note in notes] == ["damaged", "refused", "strange"]
+
+
+def test_of_many_lines_that_are_not_as_they_should_be_the_others_are_counted(tmp_path: Path) -> None:
+    path, notes = tmp_path / "dump.txt", list[Note]()
+    path.write_text(DUMPED + "what is this\n" * 1_000 + DUMPED.splitlines(keepends=True)[-2] * 7)
+    assert len(list(lines(path, 3, [], notes))) == 1
+    assert [(note.what, note.count) for note in notes if note.count > 1] == [("strange", 997), ("refused", 4)]
+    assert [note.text for note in notes if note.count > 1] == [
+        f"{path}: 997 more: lines that are not the tool's",
+        f"{path}: 4 more: records that are none of the metadata log",
+    ]
+    assert len(notes) == 1 + 5 + 5
+
+
+def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path) -> None:
+    path, runs = tmp_path / "dump.txt", list[list[int]]()
+    path.write_text(DUMPED)
+    assert list(lines(path, 3, runs, [], after=1)) == []
+    assert runs == [[0, 1]]
+
+
+def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> Iterator[Path]:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.iterdir", refuse)
+    found, notes = files_in([tmp_path])
+    assert found == []
+    assert [note.text for note in notes] == [f"{tmp_path} cannot be read: Permission denied"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nowhere"], "nowhere does not exist: name a folder __cluster_metadata-0"),
+        ([".", "--resume"], "--resume was given without an audit to continue"),
+        ([".", "--partition", "t-0"], "--partition, --trace and --until go together"),
+        ([".", "--until", "3"], "--partition, --trace and --until go together"),
+        ([".", "--output", "."], "is not empty: write --resume"),
+        ([".", "--severity", "awful"], "'awful' is not one of"),
+    ],
+)
+def test_bad_input_ends_with_one_message(words: list[str], says: str) -> None:
+    pytest.importorskip("pyspark")
+    found = fencepost("audit", *words)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert says in found.stderr
+
+
+def test_without_a_log_nothing_begins() -> None:
+    pytest.importorskip("pyspark")
+    with pytest.raises(UsageError, match="no log was given"):
+        audit()
+
+
+def test_what_an_audit_found_is_told_where_there_is_no_room_for_its_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyspark")
+
+    def full(path: Path, _: str) -> None:
+        raise UsageError(f"{path} cannot be written: No space left on device.")
+
+    monkeypatch.setattr(auditing, "_audited", lambda *_, **__: (json.loads(json.dumps(DATA)), "a trace"))
+    monkeypatch.setattr(auditing, "write_text", full)
+    asked = ["audit", str(tmp_path), "--partition", "t-0", "--trace", str(tmp_path / "a.trace"), "--quiet"]
+    for result in (fencepost(*asked), fencepost(*asked, "--json")):
+        assert "leader was elected uncleanly" in " ".join(result.stdout.split())
+        assert (result.exit_code, "No space left on device" in result.stderr) == (2, True)
+
+
+# -- what is said
+
+
+def test_every_sort_has_a_page_and_a_guarantee() -> None:
+    assert {sort.severity for sort in SORTS.values()} == set(SEVERITIES)
+    assert "replication" in PROTOCOLS
+    for sort in SORTS.values():
+        assert sort.page.startswith("docs/")
+        assert sort.look.endswith(".")
+
+
+FOUND = {
+    "sort": "unclean-election", "kind": "exposure", "severity": "critical", "about": "G-S1", "topic": "t", "partition": 0, "offset": 9,
+    "time": 1000, "end": 9, "lasted": -1, "brokers": [2], "text": "broker 2 was elected",
+}  # fmt: skip
+STEP = {
+    "offset": 8, "time": 0, "leader": 1, "leader_epoch": 0, "replicas": [1, 2], "isr": [1], "elr": [], "adding": [], "removing": [],
+    "min_isr": 1, "election": "created", "why": "",
+}  # fmt: skip
+DATA: Any = {
+    "verdict": "exposed", "first": 0, "last": 9, "records": 10, "topics": 1, "partitions": 1, "changes": 2, "elections": 1,
+    "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [], "by_broker": [],
+    "sorts": [{**FOUND, "count": 4, "partitions": 1, "first": 1000, "last": 1000, "longest": -1, "page": "docs/x.md",
+               "sentence": "A leader was elected uncleanly.", "look": "Compare the logs."}],
+    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}],
+                   "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000}, "advice": ["Keep it down."]}],
+    "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0, "until": 2000,
+    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}], "unjudged_partitions": 2,
+    "notes": [{"what": "damaged", "text": "a batch is damaged", "count": 1, "unread": True}],
+    "disagreements": {"count": 2, "offset": 7},
+    "trace": {
+        "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "", "last": 8,
+        "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20, "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}], "searched": 30,
+    },
+}  # fmt: skip
+
+
+def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    print_audit(results(), DATA)
+    text = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more", "2 elected uncleanly",
+        "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets", "3 changes of partitions whose state before is in no file",
+        "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas", "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
+    ):  # fmt: skip
+        assert part in text
+
+
+def test_dashboards_get_a_rule_for_each_sort_and_a_result_for_each_finding() -> None:
+    run = json.loads(sarif(DATA))["runs"][0]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["unclean-election"]
+    assert [(item["level"], item["message"]["text"]) for item in run["results"]] == [
+        ("error", "t-0, offset 9: broker 2 was elected.")
+    ]
+    assert run["invocations"][0]["executionSuccessful"] is False
+
+
+def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
+    pytest.importorskip("plotly")
+    from fencepost.cli.views.audit_page import page
+
+    data = json.loads(json.dumps(DATA))
+    data["omitted"] = 0
+    data["findings"][0]["text"] = "</script><b>"
+    text = page(data)
+    assert "</script><b>" not in text
+    for part in (
+        "A leader was elected uncleanly.",
+        "Compare the logs.",
+        "2 elected uncleanly",
+        "a batch is damaged",
+        "rangeslider",
+    ):
+        assert part in text
+    assert page({**data, "findings": [], "sorts": [], "histories": []}).count("<script") == 0
+
+
+# -- what nobody's controller has written
+
+
+BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
+OF_TYPES: dict[str, dict[str, Any]] = {
+    "PARTITION_RECORD": {
+        "partitionId": 0,
+        "topicId": "id",
+        "leader": 1,
+        "leaderEpoch": 0,
+        "partitionEpoch": 0,
+        "leaderRecoveryState": 0,
+        **{
+            name: [1, 2, 3]
+            for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")
+        },
+    },
+    "PARTITION_CHANGE_RECORD": {"partitionId": 0, "topicId": "id", "isr": [1, 2], "leader": 2, "lastKnownElr": [1]},
+    "REGISTER_BROKER_RECORD": {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False},
+    "UNREGISTER_BROKER_RECORD": {"brokerId": 1},
+    "FENCE_BROKER_RECORD": {"id": 1},
+    "BROKER_REGISTRATION_CHANGE_RECORD": {"brokerId": 1, "fenced": 1, "inControlledShutdown": 1},
+    "TOPIC_RECORD": {"name": "t", "topicId": "id"},
+    "REMOVE_TOPIC_RECORD": {"topicId": "id"},
+    "CONFIG_RECORD": {"resourceType": 2, "resourceName": "t", "name": "min.insync.replicas", "value": "2"},
+    "CLEAR_ELR_RECORD": {"topicName": "t"},
+    "FEATURE_LEVEL_RECORD": {"name": "metadata.version", "featureLevel": 7},
+}
+ODD = (
+    None,
+    "x",
+    "\ud800",
+    -1,
+    1 << 31,
+    1 << 70,
+    1.5,
+    float("inf"),
+    [],
+    {},
+    [["a"]],
+    [None],
+    True,
+    [1 << 40],
+    [-1],
+    list(range(20_000)),
+    "\t\n",
+    "9" * 50,
+)
+
+
+def audited(text: str, folder: Path) -> Reading:
+    """Return what is read of a dump, after its partitions were followed."""
+    (folder / "dump.txt").write_text(text, encoding="utf-8", errors="surrogatepass")
+    found = read([folder / "dump.txt"], folder / "read", None, None, resume=False)
+    rows = table(found)
+    if rows:
+        for row in followed(found, rows):
+            assert when(row.time)
+    return found
+
+
+def record(offset: object, payload: str, time: object = 1) -> str:
+    return f"| offset: {offset} CreateTime: {time} keySize: -1 payload: {payload}\n"
+
+
+@pytest.mark.parametrize("kind", OF_TYPES)
+def test_records_are_what_kafka_can_have_written_or_are_told(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    known = [
+        json.dumps({"type": name, "version": 0, "data": OF_TYPES[name]})
+        for name in ("TOPIC_RECORD", "PARTITION_RECORD")
+    ]
+    made = [
+        json.dumps({"type": kind, "version": 0, "data": data})
+        for name in OF_TYPES[kind]
+        for data in [{**OF_TYPES[kind], name: value} for value in ODD]
+        + [{key: value for key, value in OF_TYPES[kind].items() if key != name}]
+    ]
+    for number, payload in enumerate(made):
+        (tmp_path / str(number)).mkdir()
+        audited(BATCH + "".join(map(record, itertools.count(), [*known, payload, known[1]])), tmp_path / str(number))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "[" * 100_000,
+        '{"type":"A","version":0,"data":' + '{"a":' * 5000 + "1" + "}" * 5001,
+        '{"type":"A","version":1e400,"data":{}}',
+        '{"type":"A","version":99999,"data":{}}',
+        '{"type":"A\\tB\\nC","version":0,"data":{}}',
+        '{"type":"A","version":0,"data":{"partitionId":"x"}}',
+        '{"type":"A","version":0,"data":{"topicId":"a\\tb"}}',
+        '{"type":"A","version":0,"data":{"x":' + "9" * 5000 + "}}",
+    ],
+)
+def test_what_is_no_record_is_told(payload: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    found = audited(BATCH + record(0, payload), tmp_path)
+    assert [note.what for note in found.every_note] == ["refused"]
+
+
+def test_numbers_and_times_that_no_log_has_are_told(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    payload = json.dumps({"type": "PARTITION_RECORD", "version": 0, "data": OF_TYPES["PARTITION_RECORD"]})
+    for number, text in enumerate(
+        (
+            record("9" * 25, payload), record(0, payload, "9" * 5000), BATCH.replace("Epoch: 1", f"Epoch: {'9' * 20}"),
+            record(0, payload, "9" * 18), record(0, payload, "-" + "9" * 18),
+        )
+    ):  # fmt: skip
+        (tmp_path / str(number)).mkdir()
+        audited(BATCH + text, tmp_path / str(number))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "baseOffset: 1 lastOffset: 1 " * 20_000,
+        "baseOffset: 1 lastOffset: 1 partitionLeaderEpoch: 1 " * 5_000,
+        "| offset: 1 " + "CreateTime: 1 " * 100_000,
+        "".join(record(2 * number, '{"type":"A","version":0,"data":{}}') for number in range(30_000)),
+        "nothing\n" * 100_000,
+        record(0, "{") * 30_000,
+    ],
+    ids=lambda text: text[:20].strip(),
+)
+def test_a_line_and_a_log_are_read_in_a_time_that_grows_with_them(text: str, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    began = time.monotonic()
+    found = audited(text, tmp_path)
+    assert time.monotonic() - began < 10
+    assert len(found.every_note) <= 5
+
+
+def test_a_dump_is_read_up_to_a_line_that_has_no_end(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    dump = tmp_path / "dump.txt"
+    dump.write_text((BATCH + record(0, '{"type":"A","version":0,"data":{}}')) * 5)
+    os.truncate(dump, 10 << 30)
+    began = time.monotonic()
+    found = read([dump], tmp_path / "audit", None, None, resume=False)
+    assert time.monotonic() - began < 5
+    assert "nothing is read from there on" in found.every_note[0].text
+    assert found.records == 5
+
+
+def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
+    mine = tmp_path / "mine/records/diary.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("dear")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/records").symlink_to(mine.parent)
+    (tmp_path / "beside/records").mkdir(parents=True)
+    (tmp_path / "beside/histories").mkdir()
+    for name in ("mine", "linked", "beside"):
+        with pytest.raises(UsageError, match="name another"):
+            read([tmp_path / "dump.txt"], tmp_path / name, None, None, resume=True)
+    assert mine.read_text() == "dear"
+    (tmp_path / "begun/records").mkdir(parents=True)
+    (tmp_path / "begun/records/part-00000.parquet").touch()
+    assert read([tmp_path / "dump.txt"], tmp_path / "begun", None, None, resume=True).added == 1
+
+
+def test_a_manifest_of_an_audit_that_says_what_none_says_is_refused(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
+    read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=False)
+    manifest = tmp_path / "read/records.json"
+    said = sealed.unsealed(sealed.object_in(manifest.read_bytes()))
+    (item,) = said["files"]
+    for name, odd in itertools.product(item, (None, "x", -1, 1 << 80, [], {}, [["a"]], [[1]], [{}])):
+        if type(odd) is type(item[name]) and odd in ([], "x"):
+            continue  # which it may say
+        manifest.write_bytes(sealed.sealed({**said, "files": [{**item, name: odd}]}))
+        with pytest.raises(UsageError, match=r"no readable records\.json"):
+            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)
+    for parts in (["../../dump.txt"], ["part-00009.parquet"], [1], 1, None, [["a"]]):
+        manifest.write_bytes(sealed.sealed({**said, "parts": parts}))
+        with pytest.raises(UsageError, match=r"no readable records\.json"):
+            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)

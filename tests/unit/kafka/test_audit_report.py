@@ -1,0 +1,290 @@
+"""What the report of the audit tells an operator who has never seen Fencepost."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.cli.views import audit_page
+from fencepost.cli.views.audit import headline, lines_of, looked_at, print_audit, ranked
+from fencepost.cli.views.console import results
+from fencepost.kafka.audit.findings import SORTS
+from fencepost.kafka.audit.logs import files_in
+from fencepost.kafka.audit.pipeline import Disagreement
+from fencepost.kafka.audit.report import warnings_of
+from fencepost.kafka.audit.telling import told
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.audits import findings
+from tests.unit.kafka.test_audit import DATA, FOUND, STEP, Log
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fencepost.api.answers.contract import AuditData
+
+
+def said(log: Log, sort: str) -> list[tuple[int, int, tuple[int, ...], str]]:
+    """Return what was found of a sort: from where to where, about whom, and the text."""
+    return [(item.offset, item.end, item.brokers, item.text) for item in findings(log.rows()) if item.sort == sort]
+
+
+def test_the_last_replica_is_another_one_when_the_isr_has_another_member() -> None:
+    log = Log(replicas=(1, 2))
+    one = log.change(isr=[1], eligibleLeaderReplicas=[2])
+    other = log.change(isr=[2], leader=2, eligibleLeaderReplicas=[1])
+    both = log.change(isr=[1, 2], eligibleLeaderReplicas=[])
+    assert [item[:3] for item in said(log, "last-replica")] == [(one, other, (1,)), (other, both, (2,))]
+
+
+def test_a_partition_that_nobody_leads_is_offline_and_has_no_last_replica() -> None:
+    log = Log(replicas=(1, 2))
+    alone = log.change(isr=[1], eligibleLeaderReplicas=[2])
+    gone = log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[1])
+    back = log.change(isr=[2], leader=2, eligibleLeaderReplicas=[1], lastKnownElr=[])
+    both = log.change(isr=[1, 2], eligibleLeaderReplicas=[])
+    assert said(log, "offline") == [(gone, back, (), "nobody led for 2.0 s")]
+    assert [item[:3] for item in said(log, "last-replica")] == [(alone, gone, (1,)), (back, both, (2,))]
+    assert [item[:2] for item in said(log, "under-min-isr")] == [(alone, gone), (back, both)]
+    assert SORTS["offline"].severity == "medium"
+
+
+def test_what_one_disk_alone_has_depends_on_min_isr() -> None:
+    refused, taken = Log(), Log(elr=False)
+    taken.set("min.insync.replicas", "1")
+    for log in (refused, taken):
+        log.change(isr=[1], **({"eligibleLeaderReplicas": [2, 3]} if log is refused else {}))
+    assert "min ISR 2, so acks=all was refused" in said(refused, "last-replica")[0][3]
+    assert "min ISR 1: what was acknowledged meanwhile, with acks=all too" in said(taken, "last-replica")[0][3]
+
+
+def why(log: Log) -> str:
+    """Return why brokers left the ISR with the newest change."""
+    return [row.why for row in log.rows() if row.election != "end"][-1]
+
+
+def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
+    fenced, stopped, slow, moved, restarted = (Log() for _ in range(5))
+    fenced.change(isr=[1, 2])
+    fenced.time -= 2000  # in the batch of that change
+    fenced.fence(3)
+    stopped.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=3, brokerEpoch=1, inControlledShutdown=1)
+    stopped.change(isr=[1, 2])
+    slow.change(isr=[1, 2])
+    moved.change(replicas=[1, 2], isr=[1, 2], leader=1)
+    restarted.change(isr=[1, 2])
+    restarted.time -= 2000
+    restarted.event("REGISTER_BROKER_RECORD", brokerId=3, brokerEpoch=99, fenced=True)
+    assert [why(log) for log in (fenced, stopped, slow, moved, restarted)] == [
+        "3: it was fenced: its heartbeats had stopped",
+        "3: it was shutting down",
+        "3: it was active: its leader found that it lagged",
+        "3: it is no replica any more",
+        "3: it had restarted",
+    ]
+
+
+def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None:
+    for allowed in (True, False):
+        log = Log(replicas=(1, 2))
+        if allowed:
+            log.set("unclean.leader.election.enable", "true")
+        since = len(log.events) + len(log.changes) - 2
+        log.change(isr=[], leader=-1, eligibleLeaderReplicas=[1, 2], lastKnownElr=[1])
+        log.change(isr=[2], leader=2, eligibleLeaderReplicas=[], lastKnownElr=[], leaderRecoveryState=1)
+        ((*_, text),) = said(log, "unclean-election")
+        told = (
+            f"=true of the topic since offset {since}, 1970-01-01 00:00:"
+            if allowed
+            else "=true: server.properties allows it"
+        )
+        assert f"unclean.leader.election.enable{told}" in text
+    assert "unclean.leader.election.enable=false" in SORTS["unclean-election"].look
+    assert SORTS["unclean-election"].page == "docs/losing-data.md"
+
+
+# -- the history of a partition
+
+
+def change(offset: int, leader: int, isr: list[int], election: str = "", **more: Any) -> dict[str, Any]:
+    """Return a change as the report reads it: up to offset 9, or after it."""
+    step = {**STEP, "offset": offset, "time": 1000 * offset, "leader": leader, "isr": isr, "election": election, **more}
+    return {**step, "topic": "t", "partition": 0, "earlier": offset <= 9, "of": 30}
+
+
+LED = [change(8, 1, [1]), change(9, 2, [2], "unclean")]
+
+
+def history(*later: dict[str, Any], gaps: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
+    """Return the history of a partition whose leader 1 lost it to 2 at offset 9, of a log that ends at offset 50."""
+    return told([*LED, *later], [FOUND], list(gaps), (50, 50_000))
+
+
+def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() -> None:
+    made = history(change(12, 2, [2, 1]), change(40, 1, [2, 1]))
+    assert [step["offset"] for step in made["steps"]] == [8, 9, 12, 40]
+    assert (made["earlier"], made["left_out"], made["end"]) == (28, 28, {"offset": 50, "time": 50_000})
+    texts = [line["told"] for line in lines_of(made)]
+    assert texts[0].startswith("(28 earlier changes not shown)")
+    assert texts[3].startswith("(28 changes before this one not shown)")
+    assert texts[-1] == "as the log ends"
+    assert lines_of(made)[-1]["state"][0] == "1"
+
+
+@pytest.mark.parametrize(
+    ("later", "says"),
+    [
+        ([change(12, 2, [2, 1])], "joined the ISR again at offset 12 (00:00:12)"),
+        ([], "has not joined the ISR again when the log ends (offset 50, 00:00:50)"),
+        ([change(12, 2, [2], replicas=[2, 3])], "is no replica any more since offset 12"),
+        ([change(12, -1, [], "deleted")], "The topic was deleted at offset 12"),
+    ],
+)
+def test_what_to_do_now_depends_on_what_became_of_the_former_leader(later: list[dict[str, Any]], says: str) -> None:
+    (advice,) = history(*later)["advice"]
+    assert says in advice
+    assert ("'Truncating partition t-0' between 00:00:01 and 00:00:12" in advice) is (
+        "joined the ISR again at" in advice
+    )
+
+
+def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_known() -> None:
+    made = history(change(20, -1, [], "unjudged"), gaps=((11, 12),))
+    assert [(line["offset"], line["told"]) for line in lines_of(made)][2:] == [
+        (11, "offsets 11 to 12 are damaged or missing: what was changed there is not known"),
+        (20, "(29 changes before this one not shown) not judged: the state before is not known"),
+        (50, "as the log ends: not known"),
+    ]
+
+
+def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -> None:
+    log = Log(replicas=(1, 2))
+    alone = log.change(isr=[1], eligibleLeaderReplicas=[2])
+    moved = log.change(replicas=[2, 1])
+    log.change(isr=[2], leader=2)
+    log.changes.pop(-2)  # it is in no file
+    rows = log.rows((moved, moved))
+    assert [(item.sort, item.offset) for item in findings(rows)] == [("last-replica", alone), ("under-min-isr", alone)]
+    assert "at least, until records that are missing" in findings(rows)[0].text
+    assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
+
+
+def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    print_audit(results(), of(trace=DATA["trace"]))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The trace numbers the brokers from 0: 0 is broker 1, 1 is broker 2." in text
+    assert "Recorded steps: 6 (offset 8, 00:00:00). All others are supposed." in text
+    assert "is supposed. On it: not so from step 7 on: The leader has it." in text
+
+
+def test_why_a_broker_left_stands_in_the_words_of_the_row() -> None:
+    made = history(change(12, 2, [], why="2: it was shutting down"))
+    assert "2 left the ISR (it was shutting down)" in lines_of(made)[2]["told"]
+
+
+# -- the head of the report
+
+
+def of(**more: Any) -> AuditData:
+    """Return a report."""
+    return json.loads(json.dumps({**DATA, "omitted": 0, "trace": None, **more}))
+
+
+def test_the_headline_is_in_an_operators_words() -> None:
+    assert headline(of()) == "records of t-0 may be lost (critical, 1970-01-01 00:00:01)"
+    assert (
+        headline(of(sorts=[], findings=[]))
+        == "the cluster passed through states from which records may be lost, or were"
+    )
+    assert (
+        headline(of(sorts=[], findings=[], severity="high", milder=1))
+        == "nothing is high or worse; 1 milder finding left out"
+    )
+
+
+def test_what_is_incomplete_stands_in_the_second_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_audit(results(), of())
+    assert capsys.readouterr().out.splitlines()[:2] == [f"audit: {headline(of())}", DATA["warnings"][0]]
+
+
+def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
+    none, damage = Disagreement(0, -1), [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
+    counts = {"unjudged": 3, "unjudged_partitions": 1}
+    assert warnings_of(counts, damage, [(111, 111)], none, 0) == [
+        "incomplete: offset 111 is damaged or missing; 3 later changes of 1 partition were not judged"
+    ]
+    assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
+    assert warnings_of({"unjudged": 0}, [], [(0, 99)], Disagreement(2, 80), 87) == []
+    (seem,) = warnings_of({"unjudged": 0}, [], [], Disagreement(55, 7), 87)
+    assert seem.startswith("these logs seem to be of different clusters: 55 of 87 offsets")
+
+
+def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert looked_at(of(unjudged=0)) == (
+        "Read: /var/00.log: 10 records, offsets 0 to 9, 1970-01-01 00:00:00 to 1970-01-01 00:00:02 UTC. "
+        "Judged: 2 changes of 1 partition of 1 topic, 1 election."
+    )
+    print_audit(results(), of(sorts=[], findings=[], histories=[], verdict="nothing-found"))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "audit: nothing was found" in text
+    assert "the contents of the replicas' logs, requests that were refused" in text
+
+
+def test_who_is_concerned_most_is_counted_in_words() -> None:
+    data = of(by_topic=[{"topic": "t", "count": 6, "partitions": 1}], by_broker=[{"broker": 1, "count": 2}])
+    assert ranked(data) == [
+        "Most findings by topic: t (6 findings in 1 partition).",
+        "Most findings by broker: broker 1 (2 findings).",
+    ]
+
+
+def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jinja2")
+    monkeypatch.setattr(audit_page, "timeline", lambda _: "")
+    text = audit_page.page(of())
+    for part in (
+        headline(of()),
+        DATA["warnings"][0],
+        looked_at(of()),
+        "broker 2 was elected",
+        "Keep it down.",
+        "as the log ends",
+        "and 3 more",
+    ):
+        assert part in text
+
+
+# -- files that are no log
+
+
+def test_what_is_no_log_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    for name, content, says in (
+        ("log.tar.gz", b"\x1f\x8b\x08", "is an archive: unpack it first"),
+        ("00000000000000000000.log", b"baseOffset: 0\n", "is no log: it is text"),
+        ("other.log", b"\x00\x01", "nor named as Kafka names its files"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(UsageError, match=says):
+            files_in([tmp_path / name])
+
+
+def test_an_empty_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "00000000000000000000.log").touch()
+    _, (note,) = files_in([tmp_path])
+    assert (note.text, note.unread) == (f"{tmp_path}/00000000000000000000.log is empty", False)
+
+
+def test_logs_of_two_clusters_are_refused_if_their_ids_are_known(tmp_path: Path) -> None:
+    folders = [tmp_path / name / "__cluster_metadata-0" for name in ("a", "b", "c")]
+    for folder, cluster in zip(folders, ("X", "Y", "X"), strict=True):
+        folder.mkdir(parents=True)
+        (folder / "00000000000000000000.log").touch()
+        (folder.parent / "meta.properties").write_text(f"version=1\ncluster.id={cluster}\n")
+    with pytest.raises(UsageError, match=r"is of the cluster X and .* of Y, by their meta.properties"):
+        files_in(folders[:2])
+    assert len(files_in([folders[0], folders[2]])[0]) == 2

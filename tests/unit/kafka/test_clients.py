@@ -1,0 +1,302 @@
+"""Clients are judged by rules that the model has too; histories are kept as files; what cannot be played is refused in one message."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.clients import wire
+from fencepost.kafka.clients.beliefs import SLACK, beliefs
+from fencepost.kafka.clients.events import NOBODY, Event, Play
+from fencepost.kafka.clients.history import BESIDES, DEPTH, History, Move, Source, by_name, settings
+from fencepost.kafka.clients.keep import diagram, load, of_archive, text_of
+from fencepost.kafka.clients.own import MUTANTS
+from fencepost.kafka.clients.rules import NAMES, Judge
+from fencepost.kafka.clients.stories import STORIES
+from fencepost.kafka.clients.world import CLUSTER_ACTIONS, World
+from fencepost.model.clients.discovery.brokers import is_hinted, outcome_of
+from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
+from fencepost.model.clients.discovery.state import Outcome
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ERRORS = {
+    Outcome.SUCCESS: wire.NONE,
+    Outcome.NOT_LEADER: wire.NOT_LEADER,
+    Outcome.FENCED_EPOCH: wire.FENCED_EPOCH,
+    Outcome.UNKNOWN_EPOCH: wire.UNKNOWN_EPOCH,
+}
+OWN = {"brokers": 3, "partitions": 1, "changes": 2}
+
+
+def history(*moves: str, **constants: int) -> History:
+    parts = (text.split() for text in moves)
+    made = protocol("leader-discovery").machine.set_constants({**OWN, **constants})
+    return History(made, tuple(Move(name.replace("-", "_"), tuple(map(int, args))) for name, *args in parts), "test")
+
+
+# -- the cluster
+
+
+def test_a_broker_answers_as_the_model_says() -> None:
+    compared = 0
+    for one in Source(settings(), seed=7, besides=0, lag=0).walks(24, 30):
+        world = World(one)
+        for move in one.moves:
+            if move.name not in CLUSTER_ACTIONS:
+                continue
+            world.apply(move)
+            for broker in range(world.c.brokers):
+                for epoch in (NOBODY, 0, 1, 2):
+                    answer = world.refused(broker, 0, epoch if epoch == NOBODY else 2 * epoch, None)
+                    assert answer.error == ERRORS[outcome_of(world.s, broker, 0, epoch)]
+                    assert (answer.leader != NOBODY) == is_hinted(world.s, world.c, broker, 0, epoch)
+                    compared += 1
+    assert compared > 500
+
+
+def test_a_log_that_is_cut_has_other_records_where_the_lost_ones_were() -> None:
+    world = World(history())
+    first = [world.write(0), world.write(0)]
+    assert world.apply(Move("records_are_lost", (0,))) == []
+    assert world.apply(Move("controller_elects_leader", (0, 1))) == [(0, 1)]
+    log = world.logs[0, 0, 1]
+    assert [item.value for item in log[:1]] == first[:1]
+    assert len(log) == 3
+    assert first[1] not in {item.value for item in log}
+    assert world.end_of(log, 0) == (0, 1)
+
+
+def test_at_rest_every_partition_has_a_leader_that_all_know() -> None:
+    world = World(history())
+    world.apply(Move("leader_is_missing", (0,)))
+    assert world.view(0, 0).leader == NOBODY
+    before = world.view(0, 0).wire_epoch
+    world.settle()
+    assert {world.outcome(broker, 0, NOBODY) for broker in range(3)} == {wire.NONE, wire.NOT_LEADER}
+    assert world.view(0, 0).wire_epoch > before
+
+
+# -- the rules
+
+
+def told(kind: Any, at: float, leader: int, epoch: int) -> Event:
+    return Event(kind, at, "metadata", 0, 0, leader=leader, epoch=epoch, named=kind == "hint")
+
+
+def sent(at: float, broker: int, epoch: int = NOBODY, api: str = "produce", **more: Any) -> Event:
+    return Event("request", at, api, broker, 0, epoch=epoch, since=at - 0.001, **more)
+
+
+def judged(*events: Event, role: str = "producer") -> set[str]:
+    play = Play(role, 1, list(events), backoff=0.03)
+    return {item.rule for item in Judge(play).broken}
+
+
+@pytest.mark.parametrize("epoch", range(4))
+@pytest.mark.parametrize("leader", range(2))
+def test_news_is_believed_as_the_model_says(epoch: int, leader: int) -> None:
+    for kind, accepts in (
+        ("metadata", accepts_metadata(2, epoch, 0)),
+        ("hint", accepts_hint(0, 2, 0, epoch, leader)),
+    ):
+        play = Play("producer", 1, [told("metadata", 0, 0, 2), told(kind, 1, leader, epoch)])
+        assert (len(beliefs(play)[0].trail) == 2) is bool(accepts)
+
+
+def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> None:
+    start = told("metadata", 0, 0, 2)
+    assert judged(start, told("metadata", 1, 1, 4), sent(2, 0)) == {"newer-metadata-is-used"}
+    assert judged(start, told("hint", 1, 1, 4), sent(2, 0)) == {"newer-hint-is-used"}
+    assert judged(start, told("metadata", 1, 1, 0), sent(2, 1)) == {"older-metadata-is-ignored"}
+    assert judged(start, told("hint", 1, 1, 0), sent(2, 1)) == {"older-hint-is-ignored"}
+    assert judged(start, told("metadata", 1, NOBODY, 3), sent(2, 0)) == {"no-leader-no-request"}
+    assert judged(start, sent(2, 2)) == {"only-to-named-leaders"}
+    assert judged(start, told("metadata", 1, 1, 4), sent(2, 1)) == set()
+
+
+def test_a_request_that_was_under_way_breaks_nothing() -> None:
+    start, news = told("metadata", 0, 0, 2), told("metadata", 1, 1, 4)
+    assert judged(start, news, sent(1 + SLACK / 2, 0)) == set()
+    assert judged(start, news, sent(1.01, 1), sent(1.02, 0)) == {"newer-metadata-is-used"}, (
+        "the client has acted on the news"
+    )
+
+
+def test_an_epoch_that_was_used_is_the_least_from_then_on() -> None:
+    start = told("metadata", 0, 0, 4)
+    older = [sent(1, 0, 4, "fetch"), told("metadata", 2, 0, 2), sent(3, 0, 2, "fetch")]
+    assert "epochs-never-fall" in judged(start, *older, role="consumer")
+    forgets = [sent(1, 0, 4, "fetch"), told("metadata", 2, NOBODY, NOBODY), sent(3, 0, NOBODY, "fetch")]
+    assert "epoch-is-not-forgotten" in judged(start, *forgets, role="consumer")
+
+
+def test_a_retry_waits_unless_there_is_news() -> None:
+    start, refused = told("metadata", 0, 0, 2), Event("answer", 1, "produce", 0, 0, error="6")
+    start_of = Event("request", 0.9, "produce", 0, 0, since=0.8, value="w")
+    soon = Event("request", 1.002, "produce", 0, 0, since=1, value="w")
+    assert judged(start, start_of, refused, soon) == {"retry-waits-for-the-backoff"}
+    news = told("hint", 1, 1, 4)
+    assert judged(start, start_of, refused, news, Event("request", 1.002, "produce", 1, 0, since=1, value="w")) == set()
+    assert judged(start, start_of, refused, Event("request", 1.04, "produce", 0, 0, since=1, value="w")) == set()
+    assert judged(start, start_of, refused, Event("request", 1.002, "produce", 0, 0, since=1, value="x")) == set(), (
+        "another batch"
+    )
+
+
+def test_errors_without_news_make_the_client_ask() -> None:
+    start, events = told("metadata", 0, 0, 2), []
+    for place in range(5):
+        events += [sent(1 + place, 0), Event("answer", 1.5 + place, "produce", 0, 0, error="6")]
+    assert judged(start, *events) == {"error-asks-for-metadata"}
+    asked = Event("request", 1.6, "metadata", 0, since=1.5)
+    assert judged(start, *events[:2], asked, *events[2:]) == set()
+
+
+def read(at: float, offset: int, value: str) -> Event:
+    return Event("delivered", at, partition=0, offset=offset, value=value)
+
+
+def records(log: list[str], *events: Event) -> set[str]:
+    return {item.rule for item in Judge(Play("consumer", 1, list(events), logs={(0, 0): log})).broken}
+
+
+def test_records_are_read_once_and_all() -> None:
+    log = ["a", "b", "c"]
+    assert records(log, read(1, 0, "a"), read(2, 2, "c")) == {"no-record-is-skipped"}
+    assert records(log, read(1, 0, "a"), read(2, 1, "b"), read(3, 1, "b")) == {"no-record-is-delivered-twice"}
+    gone = [read(1, 0, "a"), read(2, 1, "x"), read(4, 2, "c")]
+    assert records(log, *gone) == {"truncation-is-noticed"}
+    report = Event("reported", 3, partition=0, error="truncated")
+    assert records(log, gone[0], gone[1], report, gone[2]) == set()
+
+
+def test_a_read_from_a_new_epoch_needs_a_question_first() -> None:
+    first = [sent(1, 0, 0, "fetch"), Event("answer", 1.1, "fetch", 0, 0, epoch=0, offset=0)]
+    second = [sent(3, 0, 2, "fetch"), Event("answer", 3.1, "fetch", 0, 0, epoch=2, offset=1)]
+    start = [told("metadata", 0, 0, 0), *first, told("metadata", 2, 0, 2)]
+    assert judged(*start, *second, role="consumer") == {"validates-before-delivering"}
+    asked = sent(2.5, 0, 2, "validate", fetched=0)
+    assert judged(*start, asked, *second, role="consumer") == set()
+
+
+def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
+    wanted = [Event("written", 1, partition=0, value="w"), Event("settled", 2)]
+    logs: dict[tuple[int, int], list[str]] = {(0, 0): []}
+    stuck = Play("producer", 1, wanted, logs=logs)
+    assert {item.rule for item in Judge(stuck).broken} == {"recovers"}
+    done = Play("producer", 1, [*wanted, Event("acked", 3, partition=0, value="w")], logs=logs)
+    assert Judge(done).broken == []
+    assert {item.rule for item in Judge(Play("producer", 1, wanted, logs={(0, 1): []})).broken} == {"finds-a-new-topic"}
+
+
+def test_there_is_a_mutant_for_each_rule() -> None:
+    assert set(MUTANTS.values()) == set(NAMES)
+
+
+# -- histories
+
+
+def test_walks_and_covers_are_the_same_each_time() -> None:
+    small = ({"brokers": 2, "partitions": 1, "changes": 1, "elections": 1},)
+    assert [one.key for one in Source(small).cover()] == [one.key for one in Source(small).cover()]
+    first = [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
+    assert first == [str(one.moves) for one in Source(settings(), seed=3).walks(16, 20)]
+    assert any(name in text for name in BESIDES for text in first)
+
+
+def test_a_history_has_the_name_that_finds_it() -> None:
+    names = ("walk 951.5", "cover 0.7")
+    found = [by_name(name) for name in names]
+    assert [one.name if one else "" for one in found] == list(names)
+    assert found[0] == list(Source(settings(), seed=951).walks(9, DEPTH))[5]
+    assert by_name("walk 951") is by_name("rolling-upgrade") is None
+
+
+def test_a_history_is_kept_as_a_file(tmp_path: Path) -> None:
+    before = history("controller-elects-leader 0 1", "records-are-lost 0", "client-refreshes 2", consumer=1)
+    path = tmp_path / "one.history"
+    path.write_text(text_of(before, client="none"))
+    after = load(path)
+    assert (after.moves, after.constants.values, after.role) == (before.moves, before.constants.values, "consumer")
+
+
+def test_a_history_that_is_shown_as_a_trace_is_said_to_be_one_of_clients(tmp_path: Path) -> None:
+    path = tmp_path / "a.history"
+    path.write_text(text_of(history()), "utf-8")
+    found = fencepost("show", str(path))
+    assert found.exit_code == 2
+    assert "--client NAME --trace FILE" in found.stderr
+
+
+def test_every_archived_trace_can_be_played() -> None:
+    assert len(of_archive()) >= 19
+    assert all(one.moves for one in of_archive())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", '{"constants": {}, "moves": ["nothing-like-it 1"]}', '{"constants": {}, "moves": ["broker-learns x"]}'],
+)
+def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "bad.history"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="cannot be read as a history"):
+        load(path)
+
+
+def test_a_story_is_made_of_moves_that_there_are() -> None:
+    known = {item.name for item in protocol("leader-discovery").machine.actions} | set(BESIDES)
+    assert {move.name for story in STORIES for move in story.history.moves} <= known
+    assert {rule for story in STORIES for rule in story.rules} <= set(NAMES)
+
+
+def test_a_diagram_names_who_said_what() -> None:
+    last = sent(2, 1, 4, "fetch", offset=3)
+    play = Play("consumer", 1, [told("metadata", 1, 1, 4), last, sent(3, 0)])
+    assert diagram(play, last).splitlines()[-2:] == [
+        "  b0-->>client: metadata: broker 1 leads 0, epoch 4",
+        "  client->>b1: fetch of 0 from 3, epoch 4",
+    ]
+
+
+def test_an_event_is_short_json() -> None:
+    assert json.loads(json.dumps(sent(1, 2).data())) == {
+        "kind": "request",
+        "at": 1,
+        "api": "produce",
+        "broker": 2,
+        "partition": 0,
+        "since": 0.999,
+    }
+
+
+# -- the command
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("leader-discovery", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
+        (("leader-discovery", "--client", "fencepost", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
+        (("leader-discovery", "--client", "java==../x"), "has a version that cannot be one"),
+        (("replication", "--client", "java"), "--client is for `leader-discovery`"),
+        (("leader-discovery", "--client", "java", "--kafka", "4.1.2"), "Leave out the others"),
+        (
+            ("leader-discovery", "--client", "fencepost", "--story", "no-epoch-acepted"),
+            "Did you mean 'no-epoch-accepted'?",
+        ),
+        (("leader-discovery", "--story", "no-epoch-accepted"), "--story was given without --client"),
+    ],
+)
+def test_what_cannot_be_asked_of_a_client_is_one_message(words: tuple[str, ...], said: str) -> None:
+    found = fencepost("conform", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert "Traceback" not in found.stderr

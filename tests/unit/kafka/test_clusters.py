@@ -1,0 +1,320 @@
+"""`fencepost reproduce` without Kafka: stories on stand-ins, what it refuses, and that nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from fencepost.kafka.clusters import kit as kits
+from fencepost.kafka.clusters.cluster import ClusterError
+from fencepost.kafka.clusters.kit import REPAIRS, Kit
+from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, reproduce
+from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.model.language.errors import UsageError
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import ROOT
+from tests.helpers.ports import first_of_free_ports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.kafka.clusters.stage import Stage
+    from fencepost.kafka.clusters.story import Line
+
+pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
+FAKE = ROOT / "tests" / "helpers" / "fake_kafka.py"
+
+
+class FakeKit(Kit):
+    """A release whose programs are stand-ins, which behave as `version` says."""
+
+    @property
+    def number(self) -> tuple[int, int]:
+        return (4, 1)
+
+    def java(self, main: str, *words: str) -> list[str]:
+        return [sys.executable, str(FAKE), self.version, main, *words]
+
+    def tool(self, main: str, *words: str) -> list[str]:
+        return [sys.executable, "-c", f"print('{main.rpartition('.')[2]}', '{words[-1]}')"]
+
+    def repaired(self, finding: str, folder: Path) -> Kit:
+        folder.mkdir()
+        return FakeKit(self.version, self.jars, self.more, self.tools, self.classes, folder, finding)
+
+
+def fake(behaviour: str = "works") -> Kit:
+    return FakeKit(behaviour, Path(), Path(), Path(), Path())
+
+
+def scenario(play: Callable[[Stage], None], **more: object) -> Scenario:
+    return Scenario(name="small", title="a small story", play=play, brokers=(1, 2), control="nothing", **more)  # type: ignore[arg-type]
+
+
+def played(play: Callable[[Stage], None], behaviour: str = "works", seconds: float = 30) -> tuple[Report, list[Line]]:
+    lines: list[Line] = []
+    report = reproduce(
+        scenario(play, delays=False), Asked(port=first_of_free_ports(), seconds=seconds), fake(behaviour), lines.append
+    )
+    return report, lines
+
+
+def children() -> set[int]:
+    return {found.pid for found in psutil.Process().children(recursive=True)}
+
+
+def loses(stage: Stage) -> None:
+    stage.create([1, 2], min_isr=2)
+    stage.send("first", "failed", "LOST")
+    stage.acknowledged("first", "failed", "LOST")
+    stage.kill(2)
+    stage.stop(1)
+    stage.finish(isr=[1, 2])
+
+
+def keeps(stage: Stage) -> None:
+    stage.send("first")
+    stage.must_acknowledge("first")
+
+
+def waits_in_vain(stage: Stage) -> None:
+    stage.send("first")
+    stage.wait(leader=2, seconds=0.3)
+
+
+def elects(stage: Stage) -> None:
+    stage.elect()
+
+
+def test_a_record_that_was_acknowledged_and_cannot_be_read_is_lost() -> None:
+    report, lines = played(loses)
+    assert (report.verdict, report.lost, report.readable) == ("lost", ["LOST"], ["first", "failed"])
+    assert report.acknowledged == ["first", "LOST"]
+    assert lines[-1].text == "2 acknowledged, 2 readable: 1 acknowledged record is LOST."
+    data = report.data()
+    assert (data["acknowledged"], data["lost"], data["lost_records"], data["expected"]) == (2, 1, ["LOST"], "lost")
+    assert [line["text"] for line in data["steps"]] == [line.text for line in lines]
+
+
+def test_a_story_without_a_loss_keeps() -> None:
+    report, lines = played(keeps)
+    assert (report.verdict, report.lost) == ("kept", [])
+    assert lines[-1].text == "1 acknowledged, 1 readable: every acknowledged record is there."
+
+
+def test_what_does_not_come_about_is_undetermined_and_said() -> None:
+    report, lines = played(waits_in_vain)
+    assert report.verdict == "undetermined"
+    assert report.why == "not reached: leader 2"
+    assert lines[-1].text == "Undetermined: not reached: leader 2."
+
+
+def test_a_story_that_takes_too_long_is_undetermined() -> None:
+    report, _ = played(lambda stage: stage.pause(60), seconds=5)
+    assert (report.verdict, report.why) == ("undetermined", "not reached: the time is over")
+
+
+def test_nothing_is_left_of_a_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.MEMORY_FOLDER", tmp_path)
+    before, seen = children(), []
+
+    def looks(stage: Stage) -> None:
+        seen.extend(tmp_path.iterdir())
+        loses(stage)
+
+    for story in (looks, waits_in_vain):
+        played(story)
+    assert len(seen) == 1
+    assert children() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("format-fails", "the nodes' folders could not be formatted:\nthe id is not an id"),
+        ("node-dies", "node 100 of Kafka node-dies ended at its start; its log says:\nERROR the disk is full"),
+        ("client-dies", "the client has died at 'elect' with status 4"),
+        ("client-garbles", "the client answered 'elect' with garbage: b'what?"),
+    ],
+)
+def test_a_program_that_fails_is_one_message_and_no_process(behaviour: str, said: str) -> None:
+    before = children()
+    with pytest.raises((ClusterError, UsageError)) as caught:
+        played(elects, behaviour)
+    assert said in str(caught.value)
+    assert children() == before
+
+
+def test_a_port_that_is_taken_is_one_message_and_no_process() -> None:
+    before = children()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError) as caught:
+            reproduce(scenario(keeps), Asked(port=port), fake(), lambda _: None)
+    assert f"port {port} of 127.0.0.1 is taken by another program" in str(caught.value)
+    assert "--port" in str(caught.value)
+    assert children() == before
+
+
+def test_ports_beyond_the_last_are_refused() -> None:
+    with pytest.raises(UsageError, match="needs ports 65534 to 65536, and 65535 is the last one"):
+        reproduce(scenario(keeps, delays=False), Asked(port=65534), fake(), lambda _: None)
+
+
+def test_what_the_operators_tools_print_is_in_the_story() -> None:
+    _, lines = played(lambda stage: stage.reassign_by_tool([1, 2], "--execute"))
+    texts = [(line.kind, line.text) for line in lines]
+    assert ("operator", "kafka-reassign-partitions.sh --reassignment-json-file to-1-2.json --execute") in texts
+    assert ("log", "ReassignPartitionsCommand --execute") in texts
+
+
+def test_logs_and_settings_are_kept_where_it_was_asked(tmp_path: Path) -> None:
+    reproduce(scenario(keeps, delays=False), Asked(port=first_of_free_ports(), keep=tmp_path), fake(), lambda _: None)
+    assert {"100.log", "1.log", "2.log", "100.properties", "1.properties", "2.properties"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+
+
+RUN = """
+import sys
+from pathlib import Path
+from tests.unit.kafka.test_clusters import fake, scenario
+from fencepost.kafka.clusters.reproduce import Asked, reproduce
+print("begun", flush=True)
+reproduce(scenario(lambda stage: stage.pause(100), delays=False), Asked(port={port}), fake(), lambda line: print(line.text, flush=True))
+"""
+
+
+def test_a_cluster_whose_starter_is_killed_ends() -> None:
+    port = first_of_free_ports()
+    command = [sys.executable, "-c", RUN.format(port=port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as run:
+        end = time.monotonic() + 60
+        while len(nodes := psutil.Process(run.pid).children()) < 4:  # three nodes and the client
+            assert run.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        run.kill()
+    gone, alive = psutil.wait_procs(nodes, timeout=20)
+    assert len(gone) == 4
+    assert not alive
+
+
+def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+        monkeypatch.setattr(
+            "fencepost.kafka.clusters.reproduce.SCENARIOS",
+            (scenario(lambda _, number=number: os.kill(os.getpid(), number) or time.sleep(30), delays=False),),
+        )
+        before = children()
+        found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()))
+        assert found.exit_code == 3, found.stderr
+        assert children() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hyp-2"], "there is no scenario 'hyp-2'. Did you mean"),
+        (["hyp-1", "--control", "--repaired"], "--control and --repaired exclude each other"),
+        (["hyp-1"], "no release of Kafka was given"),
+        (["hyp-1", "--kafka", "4.1.9"], "Kafka 4.1.9 is not a release that the driver knows. Did you mean '4.1.2'?"),
+    ],
+)
+def test_bad_input_is_refused_with_one_message(words: list[str], said: str) -> None:
+    found = fencepost("reproduce", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stdout == ""
+
+
+def test_a_finding_without_a_repair_is_not_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses), *SCENARIOS))
+    found = fencepost("reproduce", "small", "--repaired")
+    assert found.exit_code == 2
+    assert "small has no repair that could be applied. --repaired is for hyp-1, hyp-1-no-crash, hyp-3" in found.stderr
+
+
+def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    old = Kit("4.0.2", Path(), Path(), Path(), Path())
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: old)
+    found = fencepost("reproduce", "hyp-10", "--kafka", "4.0.2")
+    assert found.exit_code == 2
+    assert (
+        "hyp-10 cannot be played on Kafka 4.0.2: it needs eligible leader replicas, which are on from 4.1"
+        in found.stderr
+    )
+
+
+def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+    monkeypatch.setattr(
+        "fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False, repair="hyp-1"),)
+    )
+
+    def status(*words: str) -> int:
+        return fencepost(
+            "reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), *words
+        ).exit_code
+
+    assert status() == 0
+    assert status("--control") == 1
+    assert status("--repaired") == 1
+    assert status("--control", "--expect", "lost") == 0
+    assert status("--expect", "kept") == 1
+    assert status("--budget", "1ms") == 3
+
+
+def test_json_has_the_story_and_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
+    found = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--json")
+    data = data_of(found)
+    assert (data["format"], data["finding"], data["verdict"], data["expected"]) == (1, "small", "lost", "lost")
+    assert "A producer sends" in found.stderr
+    quiet = fencepost("reproduce", "small", "--kafka", "4.1.2", "--port", str(first_of_free_ports()), "--quiet")
+    assert quiet.stdout.splitlines() == ["small on Kafka works: lost"]
+    assert quiet.stderr == ""
+
+
+def test_without_a_name_the_findings_are_listed() -> None:
+    found = fencepost("reproduce", "--json")
+    assert [row["name"] for row in data_of(found)["findings"]] == [item.name for item in SCENARIOS]
+    assert "hyp-10-b" in fencepost("reproduce").stdout
+
+
+def test_every_repair_has_its_diff() -> None:
+    assert {item.repair for item in SCENARIOS if item.repair} == {path.stem for path in REPAIRS.glob("*.diff")}
+
+
+def test_history_b_is_expected_to_keep_its_records_before_4_3() -> None:
+    late = next(item for item in SCENARIOS if item.name == "hyp-10-b")
+    assert late.expected((4, 1), control=False, repaired=False) == "kept"
+    assert late.expected((4, 4), control=False, repaired=False) == "lost"
+    assert late.expected((4, 4), control=True, repaired=False) == "kept"
+
+
+def test_tools_of_4_3_1_are_taken_for_4_4_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def brought(pom: str, jars: Path, what: str) -> Path:
+        asked.append(what)
+        assert "kafka-tools</artifactId>\n      <version>4.3.1</version>" in pom
+        return jars
+
+    monkeypatch.setattr(kits, "brought", brought)
+    assert kits._tools("4.4.0", tmp_path).parts[-2:] == ("4.3.1", "tools")
+    assert asked == ["the command line tools of Kafka 4.3.1"]
+    (tmp_path / "kafka-tools-4.5.0.jar").touch()
+    assert kits._tools("4.5.0", tmp_path) == tmp_path

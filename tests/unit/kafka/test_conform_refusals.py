@@ -1,0 +1,216 @@
+"""What `fencepost conform` says where it cannot run: one message, exit status 2, and no process left."""
+
+from __future__ import annotations
+
+import stat
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.driver import releases as kafka
+from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.driver.process import Driver, DriverError
+from fencepost.kafka.replication.mapping import (
+    ACTIONS,
+    AS_BUILT,
+    FIELDS,
+    NOT_COMPARED,
+    NOT_DRIVEN,
+    built,
+    refuse,
+)
+from fencepost.kafka.replication.seen import REPLICA, STATE
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.commands import fencepost
+from tests.kafka.kafkas import KAFKA, on_kafka
+
+MACHINE = protocol("replication").machine
+KAFKA_41 = dict(MACHINE.version("kafka-4.1").values)
+
+
+class Script(kafka.Release):
+    """A release whose driver is a few lines of Python: those of its `model`."""
+
+    def command(self, folder: str) -> list[str]:  # noqa: ARG002 (it writes no files)
+        return [sys.executable, "-c", self.model]
+
+
+GREETING = 'print(\'{"kafka": "4.1.2"}\', flush=True)\n'
+
+
+def children() -> set[int]:
+    return {item.pid for item in psutil.Process().children(recursive=True)}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys; sys.exit('no memory')", "died at 'its start' with status 1, saying:\nno memory"),
+        ("print('hello', flush=True)", "answered 'its start' with garbage: b'hello'"),
+        ("print('{}', flush=True)", "began with something that is not a greeting"),
+        ("import time; time.sleep(60)", "did not answer 'its start' within 0.5 s; it was ended"),
+        (GREETING + "input(); print('[1]', flush=True)", "answered 'look' with garbage: b'[1]'"),
+        (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something else"),
+        (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "class X is not there"),
+        (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed at 'look':\ntrace"),
+        (GREETING + "input(); import os; os._exit(3)", "died at 'look' with status 3, saying nothing"),
+        (GREETING + "input(); import time; time.sleep(60)", "did not answer 'look' within 0.5 s"),
+    ],
+)
+def test_a_driver_that_dies_hangs_or_prints_garbage_is_one_message_and_no_process(text: str, said: str) -> None:
+    before = children()
+    with (
+        pytest.raises(DriverError) as caught,
+        Driver(Script(KAFKA, text, Path(), Path()), patience=0.5 if "sleep" in text else 30) as driver,
+    ):
+        driver.ask("look")
+    assert said in str(caught.value)
+    assert children() == before
+
+
+def test_a_run_that_was_stopped_for_a_while_goes_on() -> None:
+    """As by Ctrl-Z: one wait has lasted too long, and the answer comes after that."""
+    answers = GREETING + "input(); print('{\"state\": {}}', flush=True); input()"
+    with Driver(Script(KAFKA, answers, Path(), Path()), patience=30) as driver:
+        waits: list[Any] = [[]]
+        select = driver._selector.select
+        driver._selector.select = lambda seconds: waits.pop() if waits else select(seconds)  # type: ignore[method-assign]
+        assert driver.ask("look") == {"state": {}}
+
+
+def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    maven = tmp_path / "mvn"
+    maven.write_text("#!/bin/sh\nprintf '\\033[0m[ERROR] no network\\n[ERROR] \\n[ERROR] use -X\\n'; exit 1\n")
+    maven.chmod(maven.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
+    with pytest.raises(UsageError) as caught:
+        kafka.brought("", tmp_path / "jars", "the jars")
+    assert str(caught.value).splitlines()[:2] == ["Maven did not bring the jars:", "no network"]
+    assert "use -X" not in str(caught.value)
+    assert "--jars" in str(caught.value)
+
+
+def test_without_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    found = fencepost("conform", "replication", "--kafka", KAFKA)
+    assert found.exit_code == 2
+    assert f"`java` was not found: JAVA_HOME={tmp_path} has none" in found.stderr
+    assert "openjdk-17-jdk-headless" in found.stderr
+
+
+def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    found = fencepost("conform", "replication", "--kafka", KAFKA)
+    assert found.exit_code == 2
+    assert "need Java 17 or newer" in found.stderr
+
+
+@on_kafka
+def test_an_unknown_release_is_refused_with_the_nearest_one() -> None:
+    found = fencepost("conform", "replication", "--kafka", "4.1.1")
+    assert found.exit_code == 2
+    assert "Kafka 4.1.1 is not a release that the driver knows" in found.stderr
+    assert KAFKA in found.stderr
+
+
+@on_kafka
+def test_without_maven_the_message_names_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("JAVA_HOME", str(Path(kafka.tool("java")).resolve().parent.parent))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = fencepost("conform", "replication", "--kafka", KAFKA)
+    assert found.exit_code == 2
+    assert "Maven (`mvn`) was not found" in found.stderr
+    assert "--jars" in found.stderr
+
+
+@on_kafka
+def test_a_damaged_jar_is_one_message(tmp_path: Path) -> None:
+    (tmp_path / "kafka-clients-4.1.2.jar").write_bytes(b"no jar")
+    found = fencepost("conform", "replication", "--jars", str(tmp_path))
+    assert found.exit_code == 2
+    assert "cannot be read as a jar of Kafka" in found.stderr
+
+
+@on_kafka
+def test_a_folder_without_kafkas_classes_does_not_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    with zipfile.ZipFile(tmp_path / "kafka-clients-4.1.2.jar", "w") as jar:
+        jar.writestr("kafka/kafka-version.properties", "version=4.1.2\n")
+    found = fencepost("conform", "replication", "--jars", str(tmp_path))
+    assert found.exit_code == 2
+    assert "a class has changed, or a jar is missing or damaged" in found.stderr
+
+
+@on_kafka
+def test_jars_of_another_release_than_was_asked_for_are_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "kafka-clients-4.1.2.jar", "w") as jar:
+        jar.writestr("kafka/kafka-version.properties", "version=4.9.9\n")
+    found = fencepost("conform", "replication", "--jars", str(tmp_path), "--kafka", KAFKA)
+    assert found.exit_code == 2
+    assert "are Kafka 4.9.9" in found.stderr
+
+
+def test_other_protocols_are_not_mapped() -> None:
+    found = fencepost("conform", "kip320", "--kafka", KAFKA)
+    assert found.exit_code == 2
+    assert "Only `replication` and `quorum` are" in found.stderr
+
+
+@on_kafka
+def test_rules_that_kafka_has_cannot_be_switched() -> None:
+    found = fencepost("conform", "replication", "--kafka", KAFKA, "--without", "fetch_broker_epoch_check")
+    assert found.exit_code == 2
+    assert "fetch_broker_epoch_check" in found.stderr
+
+
+def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
+    assert {item.name for item in MACHINE.actions} == set(ACTIONS) | set(NOT_DRIVEN)
+    assert not set(ACTIONS) & set(NOT_DRIVEN)
+    every = {name for name in STATE if name != "replica"} | {f"replica.{name}" for name in REPLICA}
+    assert every == set(FIELDS) | set(NOT_COMPARED)
+    assert not set(FIELDS) & set(NOT_COMPARED)
+
+
+def test_the_rules_as_built_are_those_of_the_version() -> None:
+    assert built("kafka-4.1") == AS_BUILT
+    for version in set(kafka.RELEASES.values()):
+        constants = MACHINE.set_constants(dict(MACHINE.version(version).values))
+        assert refuse(constants, version) is None
+        assert {name: int(constants.values[name]) for name in AS_BUILT} == built(version)
+
+
+def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
+    constants = MACHINE.set_constants({**dict(MACHINE.version("kafka-3.9").values), "elr": 1})
+    assert refuse(constants, "kafka-3.9") == "elr is set otherwise than Kafka is built or driven (elr=0)"
+
+
+def test_a_cover_takes_every_transition_and_each_walk_begins_at_the_start() -> None:
+    plain = Interpreter(
+        MACHINE, MACHINE.set_constants({**KAFKA_41, "brokers": 2, "crashes": 0, "shrinks": 0, "max_leader_epoch": 1})
+    )
+    graph = state_graph(plain, 5_000)
+    assert graph is not None
+    taken = set()
+    for walk in Cover(graph).walks():
+        at = graph.graph["initial"]
+        for item in walk:
+            assert plain.apply(at, item.step).after == item.after
+            taken.add((at, item.step))
+            at = item.after
+    assert len(taken) == graph.number_of_edges()
+
+
+def test_a_state_graph_that_is_too_large_is_none() -> None:
+    plain = Interpreter(MACHINE, MACHINE.set_constants({**KAFKA_41, "brokers": 2}))
+    assert state_graph(plain, 100) is None

@@ -1,0 +1,195 @@
+"""The plain semantics reproduces what TLC says of the published models and of the smaller specifications."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.explorers.program.subset.program import check
+from fencepost.invariants import lineage
+from fencepost.model.language.records import Schema
+from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
+
+from tests.helpers.search import explore
+from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
+
+if TYPE_CHECKING:
+    from fencepost.model.language import Machine, Property
+
+MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
+SMALL = (id_sequence, finite_replicated_log, async_isr, mailbox)
+WITNESSES = {"committed-on-all-replicas", "follower-truncates", "leader-changes", "isr-grows-back"}
+
+
+def sizes(replicas: int, log_size: int, max_records: int, max_leader_epoch: int) -> dict[str, int]:
+    """Return the constants in the order in which TLC's table writes them."""
+    return {
+        "replicas": replicas,
+        "log_size": log_size,
+        "max_records": max_records,
+        "max_leader_epoch": max_leader_epoch,
+    }
+
+
+def test_models_are_named_as_on_the_command_line() -> None:
+    assert list(MODELS) == ["truncate-to-hwm", "kip101", "kip279", "kip320-first-try", "kip320"]
+
+
+@pytest.mark.parametrize(
+    ("machine", "properties"),
+    [
+        *((machine, lineage.PROPERTIES) for machine in MODELS.values()),
+        *((module.MACHINE, module.PROPERTIES) for module in SMALL),
+    ],
+    ids=lambda item: getattr(item, "name", ""),
+)
+def test_machines_are_inside_the_modelling_language(machine: Machine, properties: tuple[Property, ...]) -> None:
+    program = check(machine, properties)
+    assert list(program.actions) == [item.name for item in machine.actions]
+
+
+@pytest.mark.parametrize("machine", MODELS.values(), ids=MODELS)
+def test_every_action_says_what_it_does(machine: Machine) -> None:
+    assert all(item.sentence.endswith(".") for item in machine.actions)
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "depth", "violated"),
+    [
+        ("truncate-to-hwm", 1251, 16, {"weak-isr": 9, "strong-isr": 10}),
+        ("kip101", 1177, 15, {}),
+        ("kip279", 1177, 15, {}),
+        ("kip320-first-try", 1165, 15, {}),
+        ("kip320", 957, 15, {}),
+    ],
+)
+def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
+    name: str, distinct: int, depth: int, violated: dict[str, int]
+) -> None:
+    found = explore(MODELS[name], sizes(2, 2, 2, 1), lineage.PROPERTIES)
+    assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
+    assert set(found.reached) == WITNESSES
+    assert all(found.fired.values()), found.fired
+
+
+@pytest.mark.parametrize(
+    ("name", "distinct", "depth", "violated"),
+    [
+        ("kip101", 9045, 18, {"weak-isr": 12, "strong-isr": 12}),
+        ("kip320", 5973, 18, {}),
+    ],
+)
+def test_a_third_epoch_breaks_kip101_and_not_kip320(
+    name: str, distinct: int, depth: int, violated: dict[str, int]
+) -> None:
+    found = explore(MODELS[name], sizes(2, 2, 2, 2), lineage.PROPERTIES)
+    assert (found.distinct, found.depth, found.violated) == (distinct, depth, violated)
+
+
+# Counted by a transcription of the specification into sets and tuples, action by action, from every state.
+EDGES = {
+    "one replica": (sizes(1, 1, 3, 2), (23, 23, 23, 23, 23)),
+    "one epoch": (sizes(2, 2, 5, 0), (95, 95, 95, 95, 93)),
+    "no records": (sizes(2, 2, 0, 1), (85, 85, 85, 85, 65)),
+    "one slot, more records": (sizes(2, 1, 3, 1), (401, 389, 389, 397, 325)),
+    "three replicas, one epoch": (sizes(3, 1, 2, 0), (280, 280, 280, 280, 271)),
+}
+
+
+@pytest.mark.parametrize(("constants", "counts"), EDGES.values(), ids=EDGES)
+def test_odd_sizes_give_the_states_of_the_specification(constants: dict[str, int], counts: tuple[int, ...]) -> None:
+    assert tuple(explore(machine, constants).distinct for machine in MODELS.values()) == counts
+
+
+Log = tuple[tuple[int, int], ...]
+"""Records as (id, epoch)."""
+
+
+def all_logs(longest: int) -> list[Log]:
+    """Return every log of two record ids and three epochs that is at most this long."""
+    records = list(product(range(2), range(3)))
+    return [log for length in range(longest + 1) for log in product(records, repeat=length)]
+
+
+SCHEMA = Schema(base.State, base.C(**sizes(2, 2, 2, 2)))
+
+
+def two_replicas(leader: Log, follower: Log, high_watermark: int) -> tuple[Any, Any]:
+    """Return plain replicas with these logs."""
+    state = SCHEMA.new()
+    for replica, log in zip(state.replica, (leader, follower), strict=True):
+        for record, epoch in log:
+            base.append(replica, record, epoch)
+    state.replica[1].high_watermark = high_watermark
+    return state.replica[0], state.replica[1]
+
+
+def test_the_last_matching_end_is_that_of_kip279_for_all_logs() -> None:
+    for leader, follower in product(all_logs(2), repeat=2):
+        matching = {offset for offset, (a, b) in enumerate(zip(leader, follower, strict=False)) if a == b}
+        expected = max(matching) + 1 if matching else 0
+        assert base.last_matching_end(*two_replicas(leader, follower, 0)) == expected, (leader, follower)
+
+
+def test_the_truncation_offset_is_that_of_kip101_for_all_logs() -> None:
+    for leader, follower in product(all_logs(2), repeat=2):
+        for high_watermark in range(len(follower) + 1):
+            if not follower:
+                expected = 0
+            elif leader and leader[-1][1] == follower[-1][1]:
+                expected = len(leader)
+            else:
+                later = {offset for offset, (_, epoch) in enumerate(leader) if epoch > follower[-1][1]}
+                expected = min(later) if later else high_watermark
+            l, f = two_replicas(leader, follower, high_watermark)
+            assert kip101.truncation_offset(l, f) == expected, (leader, follower, high_watermark)
+
+
+@pytest.mark.parametrize("max_id", [0, 1, 3, 20])
+def test_id_sequence_has_two_states_more_than_its_last_id(max_id: int) -> None:
+    found = explore(id_sequence.MACHINE, {"max_id": max_id}, id_sequence.PROPERTIES)
+    assert (found.distinct, found.depth, found.violated) == (max_id + 2, max_id + 2, {})
+    assert found.reached == {"ids-run-out": max_id + 2}
+
+
+@pytest.mark.parametrize(("replicas", "log_size", "distinct"), [(2, 2, 49), (2, 3, 225), (3, 3, 3375)])
+def test_finite_replicated_log_reaches_every_combination_of_logs(replicas: int, log_size: int, distinct: int) -> None:
+    machine, properties = finite_replicated_log.MACHINE, finite_replicated_log.PROPERTIES
+    found = explore(machine, {"replicas": replicas, "log_size": log_size}, properties)
+    assert (found.distinct, found.violated) == (distinct, {})
+    assert set(found.reached) == {"full-logs-differ"}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "max_offset", "max_version", "distinct"),
+    [(2, 2, 2, 84), (2, 2, 3, 168), (3, 1, 2, 1460), (3, 2, 2, 4088)],
+)
+def test_async_isr_keeps_its_high_watermark_valid(
+    replicas: int, max_offset: int, max_version: int, distinct: int
+) -> None:
+    constants = {"replicas": replicas, "max_offset": max_offset, "max_version": max_version}
+    found = explore(async_isr.MACHINE, constants, async_isr.PROPERTIES)
+    assert (found.distinct, found.violated) == (distinct, {})
+    assert set(found.reached) == {"isr-known-is-stale", "isr-grows-back"}
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize(
+    "constants", [{"clients": 1, "requests": 2}, {"resends": 1}, {"resend": mailbox.Resend.WHEN_LOST}]
+)
+def test_a_server_that_knows_repeats_runs_each_request_once(constants: dict[str, int], normalize: bool) -> None:
+    found = explore(mailbox.MACHINE, constants, mailbox.PROPERTIES, normalize=normalize)
+    assert (found.violated, set(found.reached)) == ({}, {"everyone-is-done"})
+
+
+@pytest.mark.parametrize(("constants", "length"), [({}, 5), ({"resend": mailbox.Resend.WHEN_LOST}, 6)])
+def test_a_server_that_forgets_repeats_runs_a_request_twice(constants: dict[str, int], length: int) -> None:
+    found = explore(mailbox.MACHINE, {**constants, "resends": 1, "deduplicate": False}, mailbox.PROPERTIES)
+    assert found.violated == {"requests-run-once": length}
+
+
+def test_normalizing_drops_answers_that_nobody_awaits() -> None:
+    constants = {"clients": 1, "requests": 2}
+    found = [explore(mailbox.MACHINE, constants, normalize=normalize).distinct for normalize in (False, True)]
+    assert found == [263, 188]
