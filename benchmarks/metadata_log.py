@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.reading import NEWEST, SOURCES
-from fencepost.kafka.driver.releases import by_maven, compiled, tool
-from fencepost.kafka.driver.walking import walk
+from fencepost.kafka.driver.releases import compile_driver, fetch_kafka, tool
+from fencepost.kafka.driver.walks import walk
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import newest
 from fencepost.model.language import NONE, bits
@@ -283,8 +283,8 @@ def write(folder: Path, *, records: int, seed: int, plant: int = 10, groups: int
     partitions = max(plant, (records - hot) // changes)
     found = [Group(number, template, partitions) for number, template in enumerate(made)]
     written = Written(partitions=partitions * groups)
-    jars = by_maven(NEWEST)
-    path = os.pathsep.join([str(compiled(NEWEST, jars, (SOURCES,))), f"{jars}{os.sep}*"])
+    jars = fetch_kafka(NEWEST)
+    path = os.pathsep.join([str(compile_driver(NEWEST, jars, (SOURCES,))), f"{jars}{os.sep}*"])
     folder.mkdir(parents=True, exist_ok=True)
     command = [
         tool("java"),

@@ -178,9 +178,9 @@ def _audited(
 ) -> tuple[AuditData, str]:
     """Read, judge and sum up; return what was found, and the text of the trace that was asked for."""
     from fencepost.explorers.spark.session import spark
-    from fencepost.kafka.audit.fitting import fitted
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.reading import read
+    from fencepost.kafka.audit.reconstruction import reconstruct
     from fencepost.kafka.audit.report import report
 
     began = time.perf_counter()
@@ -207,7 +207,7 @@ def _audited(
     text = ""
     if led and history:
         with watch.busy(f"looking for {led.partition} in the model"):
-            made = fitted(history)
+            made = reconstruct(history)
         data["trace"], text = made.data(str(led.file)), made.replay.text
     seconds = time.perf_counter() - began
     return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)}), text

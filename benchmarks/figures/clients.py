@@ -16,13 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.invariants.figures.store import load, save
-from fencepost.kafka.clients.history import COVERED, DEPTH, Source, Story, settings
-from fencepost.kafka.clients.install import NEWEST, OWN, installed
-from fencepost.kafka.clients.keep import of_archive
-from fencepost.kafka.clients.own import MUTANTS
+from fencepost.kafka.clients.history import COVERED, DEPTH, Source, Story, of_archive, settings
+from fencepost.kafka.clients.install import NEWEST, OWN, install_client
 from fencepost.kafka.clients.play import Times
+from fencepost.kafka.clients.report import ClientOutcome, Pool, run
 from fencepost.kafka.clients.rules import NAMES, Judge
-from fencepost.kafka.clients.run import Outcome, Pool, run
+from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
 
 WALKS = 2000
@@ -46,7 +45,7 @@ def rows(table: str, mine: list[dict[str, Any]], **key: Any) -> None:
 
 def walks(asked: str, number: int = WALKS) -> None:
     """Play walks, the cover of the small machines and the archived traces; play some of them again."""
-    client = installed(asked)
+    client = install_client(asked)
     began = os.getloadavg()[0]
     source = Source(settings(), SEED)
     histories = [*of_archive(), *Source(COVERED, SEED).cover(), *source.walks(number, DEPTH)]
@@ -90,7 +89,7 @@ def walks(asked: str, number: int = WALKS) -> None:
         rows(table, found, **key)
 
 
-def _changed(first: Outcome, second: Outcome) -> int:
+def _changed(first: ClientOutcome, second: ClientOutcome) -> int:
     """Return in how many histories another set of rules was broken the second time."""
     sets: list[dict[str, set[str]]] = []
     for outcome in (first, second):
@@ -104,7 +103,7 @@ def _changed(first: Outcome, second: Outcome) -> int:
 
 
 async def _story(story: Story, asked: str) -> Counter[str]:
-    async with Pool(installed(asked), Times()) as pool:
+    async with Pool(install_client(asked), Times()) as pool:
         plays = await asyncio.gather(*(pool.play(story.history) for _ in range(story.plays)))
     found: Counter[str] = Counter({"any": pool.deaths, DIED: pool.deaths})
     for play in plays:
@@ -133,7 +132,7 @@ def stories(names: list[str]) -> None:
 def mutants(number: int = 300) -> None:
     """Play with our own client, which keeps the rules, and with a mutant for each rule."""
     for mutant, rule in {"": "", **MUTANTS}.items():
-        client = replace(installed(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)
+        client = replace(install_client(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)
         histories = [*of_archive(), *Source(settings(), SEED).walks(number, DEPTH)]
         outcome = run(client, histories, most=3)
         print(mutant or "none", rule, outcome.broken[rule], dict(outcome.broken))

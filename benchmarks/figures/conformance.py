@@ -20,12 +20,12 @@ from fencepost.explorers import sealed
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
 from fencepost.kafka.conform.changes import conform_changes
-from fencepost.kafka.conform.histories import Request, conform, conform_tries
-from fencepost.kafka.conform.seeing import Sight
+from fencepost.kafka.conform.guards import Sight, conform_guards
+from fencepost.kafka.conform.histories import HistoriesPlan, conform_histories
 from fencepost.kafka.driver.releases import RELEASES, Release, release
 
 if TYPE_CHECKING:
-    from fencepost.kafka.conform.report import Report
+    from fencepost.kafka.conform.histories import HistoriesReport
 
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""
@@ -101,7 +101,7 @@ def _seen(bound: Binding, version: str) -> dict[str, str]:
     def tell(text: str) -> None:
         sys.stderr.write(f"{version}: {text}\n")
 
-    found = conform_tries(bound, kafka, kafka.model, REFUSALS, 1, tell, ablate=True)
+    found = conform_guards(bound, kafka, kafka.model, REFUSALS, 1, tell, ablate=True)
     for row in found.rows:
         if not row.is_well:
             sys.stderr.write(f"{row.variant.name}: {row.sight} {row.shown}\n")
@@ -126,8 +126,8 @@ def _covered(
     machine = bound.machine
     values = {**dict(machine.version(kafka.model).values), **bound.small, **sizes(text)}
     constants = bound.as_built(kafka.model, machine.set_constants(values))
-    request = Request(constants) if given.idle else Request(constants, workers=given.workers)
-    found = conform(bound, kafka, request, lambda _: None)
+    request = HistoriesPlan(constants) if given.idle else HistoriesPlan(constants, workers=given.workers)
+    found = conform_histories(bound, kafka, request, lambda _: None)
     _tell(found)
     done, of = len(found.outcome.taken), found.transitions
     return {
@@ -188,7 +188,9 @@ def _batch(version: str, seed: int, workers: int) -> dict[str, Any]:
     kafka = release(version)
     machine = REPLICATION.machine
     constants = machine.set_constants({**dict(machine.version(kafka.model).values), **SIZES})
-    found = conform(REPLICATION, kafka, Request(constants, walks=BATCH, seed=seed, workers=workers), lambda _: None)
+    found = conform_histories(
+        REPLICATION, kafka, HistoriesPlan(constants, walks=BATCH, seed=seed, workers=workers), lambda _: None
+    )
     _tell(found)
     tally = found.outcome.tally
     return {
@@ -201,7 +203,7 @@ def _batch(version: str, seed: int, workers: int) -> dict[str, Any]:
     }
 
 
-def _tell(found: Report) -> None:
+def _tell(found: HistoriesReport) -> None:
     sys.stderr.write(f"{found.outcome.rate:,.0f} steps a second\n")
     for (action, part), difference in found.outcome.differences.items():
         steps = " / ".join(f"{step.action.label}{step.args}" for step in difference.steps)
@@ -213,7 +215,7 @@ def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str
     machine = REPLICATION.machine
     values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **sizes(text)}
     constants = machine.set_constants({**dict(machine.version(kafka.model).values), **values})
-    found = conform(REPLICATION, kafka, Request(constants, walks=walks), lambda _: None)
+    found = conform_histories(REPLICATION, kafka, HistoriesPlan(constants, walks=walks), lambda _: None)
     _tell(found)
     tally = found.outcome.tally
     return {

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.figures.store import save
-from fencepost.kafka.conform.report import PROTOCOL
-from fencepost.kafka.conform.settled import settled
+from fencepost.kafka.conform.binding import PROTOCOL
+from fencepost.kafka.conform.settled import settle_trace
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import RELEASES, release
-
-ARCHIVE = Path(__file__).parent.parent / "counterexamples" / "archive"
 
 
 def measure(versions: list[str], names: str) -> list[dict[str, str]]:
@@ -26,7 +24,7 @@ def measure(versions: list[str], names: str) -> list[dict[str, str]]:
     for version in versions:
         with Driver(release(version)) as driver:
             for name, trace in traces.items():
-                found = settled(driver, trace)
+                found = settle_trace(driver, trace)
                 rows.append({"trace": name, "kafka": version, "verdict": str(found.verdict), "why": found.why})
                 sys.stderr.write(f"{version} {name}: {found.verdict}, {found.why}\n")
     return rows

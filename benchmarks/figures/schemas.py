@@ -10,7 +10,7 @@ import sys
 
 from fencepost.invariants.figures.store import save, text_of
 from fencepost.kafka.driver.releases import RELEASES
-from fencepost.kafka.schemas.measure import measured
+from fencepost.kafka.schemas.measure import measure_claims
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         "--kafka", action="append", metavar="VERSION", help="only this release (repeatable); writes nothing"
     )
     given = options.parse_args()
-    rows = measured(given.kafka or list(RELEASES))
+    rows = measure_claims(given.kafka or list(RELEASES))
     if given.kafka:
         sys.stdout.write(text_of(rows) + "\n")
     else:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from fencepost.kafka.clients.report import ClientReport
     from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.conform.changes import Changes
-    from fencepost.kafka.conform.noticed import Noticed
-    from fencepost.kafka.conform.report import Report
+    from fencepost.kafka.conform.changes import ChangesReport
+    from fencepost.kafka.conform.guards import GuardsReport
+    from fencepost.kafka.conform.histories import HistoriesReport
     from fencepost.kafka.driver.releases import Release
     from fencepost.model.language import Constants
     from rich.console import Console
@@ -121,7 +121,7 @@ def conform(protocol: str, kafka: str | None, jars: str | None, **given: Any) ->
 def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | None, given: dict[str, Any]) -> Exit:
     """Play histories with real clients, and show which rule each of them breaks."""
     from fencepost.kafka.clients.history import DEPTH, PROTOCOL
-    from fencepost.kafka.clients.report import Request, conform_clients
+    from fencepost.kafka.clients.report import ClientPlan, conform_clients
 
     if protocol != PROTOCOL:
         raise UsageError(f"--client is for `{PROTOCOL}`, and {protocol!r} was given: real clients play its histories.")
@@ -132,7 +132,7 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
         )
     if folder is not None:
         make_sure_folder(folder)
-    request = Request(
+    request = ClientPlan(
         walks=given["walks"] or 0,
         depth=given["depth"] or DEPTH,
         seed=given["seed"],
@@ -150,13 +150,15 @@ def _clients(protocol: str, kafka: str | None, jars: str | None, folder: Path | 
     return worst_exit([ENDS[report.verdict] for report in reports])
 
 
-def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> list[Report]:
-    from fencepost.kafka.conform.histories import DEPTH, Request, conform_trace
-    from fencepost.kafka.conform.histories import conform as execute
+def _reports(
+    bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]
+) -> list[HistoriesReport]:
+    from fencepost.kafka.conform.histories import DEPTH, HistoriesPlan, conform_trace
+    from fencepost.kafka.conform.histories import conform_histories as execute
 
     if given["files"]:
         return [conform_trace(bound, found, Path(file)) for file in given["files"]]
-    request = Request(
+    request = HistoriesPlan(
         constants=_constants(bound, found.model, given),
         walks=given["walks"] or 0,
         depth=given["depth"] or DEPTH,
@@ -170,13 +172,13 @@ def _reports(bound: Binding, found: Release, tell: Callable[[str], None], given:
 
 def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Try what the model without one of its checks allows, or what it refuses, and show what Kafka did."""
-    from fencepost.kafka.conform.histories import conform_tries
+    from fencepost.kafka.conform.guards import conform_guards
 
     if given["files"] or given["walks"] or given["settings"] or given["with_"] or given["without"]:
         raise UsageError(
             "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, --with and --without."
         )
-    report = conform_tries(
+    report = conform_guards(
         bound,
         found,
         given["version"] or found.model,
@@ -194,8 +196,8 @@ def _tries(bound: Binding, found: Release, tell: Callable[[str], None], given: d
 
 def _changes(bound: Binding, found: Release, tell: Callable[[str], None], given: dict[str, Any]) -> Exit:
     """Compare what comes of every change of the partition, and show where the two differ."""
+    from fencepost.kafka.conform.binding import PROTOCOL
     from fencepost.kafka.conform.changes import conform_changes
-    from fencepost.kafka.conform.report import PROTOCOL
 
     if bound.protocol != PROTOCOL:
         raise UsageError(f"--changes is for `{PROTOCOL}`: it asks Kafka's PartitionChangeBuilder.")
@@ -229,7 +231,7 @@ def _tell(text: str) -> None:
     sys.stderr.write(f"fencepost: {text}\n")
 
 
-def _print(console: Console, report: Report) -> None:
+def _print(console: Console, report: HistoriesReport) -> None:
     data = report.data()
     console.print(styled(f"{data['protocol']} on Kafka {data['kafka']}: {report.verdict}", COLOURS[report.verdict]))
     if data["transitions"]:
@@ -294,7 +296,7 @@ def _print_clients(console: Console, reports: list[ClientReport]) -> None:
                 console.print(f"    {report.traces[rule]}", soft_wrap=True)
 
 
-def _print_tries(console: Console, report: Noticed) -> None:
+def _print_tries(console: Console, report: GuardsReport) -> None:
     console.print(
         styled(f"{report.bound.protocol} on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict])
     )
@@ -317,7 +319,7 @@ def _print_tries(console: Console, report: Noticed) -> None:
     console.print(f"  in {show_seconds(report.seconds)}")
 
 
-def _print_changes(console: Console, report: Changes) -> None:
+def _print_changes(console: Console, report: ChangesReport) -> None:
     console.print(styled(f"replication on Kafka {report.release.version}: {report.verdict}", COLOURS[report.verdict]))
     for item in report.compared:
         console.print(

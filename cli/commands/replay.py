@@ -140,7 +140,7 @@ def _seen_from(written: Path | None, model: str) -> str:
 
 def _kafka_test(trace: Trace, kafka: str | None, written: Path | None) -> str:
     from fencepost.kafka.conform.upstream import kafka_test
-    from fencepost.kafka.driver.releases import located
+    from fencepost.kafka.driver.releases import locate_release
 
-    release = located(kafka)[:2] if kafka else None
+    release = locate_release(kafka)[:2] if kafka else None
     return kafka_test(trace, written.stem if written and written.suffix == ".java" else "", release)

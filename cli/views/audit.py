@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
-from fencepost.kafka.audit.words import clock, when
+from fencepost.kafka.formatting import clock, when
 
 if TYPE_CHECKING:
     from fencepost.api.answers.contract import AuditData, AuditFinding, AuditHistory, AuditStep, AuditTrace

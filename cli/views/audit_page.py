@@ -18,7 +18,7 @@ from fencepost.cli.views.audit import (
     ranked,
 )
 from fencepost.kafka.audit.findings import SEVERITIES
-from fencepost.kafka.audit.words import moment, when
+from fencepost.kafka.formatting import moment, when
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from fencepost.kafka.audit.history import Brokers
+from typing import Literal, NamedTuple
 
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
@@ -39,7 +36,7 @@ class Found(NamedTuple):
     time: int
     end: int
     lasted: int
-    brokers: Brokers
+    brokers: tuple[int, ...]
     text: str
 
 

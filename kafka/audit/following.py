@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.kafka.audit.cluster_context import UNCLEAN
 from fencepost.kafka.audit.findings import SORTS, Found
-from fencepost.kafka.audit.history import CLEARED, NO_LEADER, SAME_LEADER, Brokers, Core, change_of, created
-from fencepost.kafka.audit.judging import Judged, electable, judged, standing, with_inactive, with_stale
-from fencepost.kafka.audit.spells import Spells
-from fencepost.kafka.audit.surroundings import UNCLEAN
-from fencepost.kafka.audit.words import shown, when
+from fencepost.kafka.audit.judging import JudgedChange, electable, judge_change, standing, with_inactive, with_stale
+from fencepost.kafka.audit.partition import (
+    CLEARED,
+    NO_LEADER,
+    SAME_LEADER,
+    Brokers,
+    Conditions,
+    Core,
+    change_of,
+    created,
+)
+from fencepost.kafka.formatting import shown, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.kafka.audit.surroundings import Moment, Surroundings
+    from fencepost.kafka.audit.cluster_context import ClusterContext, Moment
 
 SETTLES = 1000
 """Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
@@ -54,7 +62,9 @@ class Row(NamedTuple):
 class Follower:
     """One partition. `within` is how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious."""
 
-    def __init__(self, around: Surroundings, topic_id: str, partition: int, moments: list[Moment], within: int) -> None:
+    def __init__(
+        self, around: ClusterContext, topic_id: str, partition: int, moments: list[Moment], within: int
+    ) -> None:
         self._around, self._within = around, within
         self._topic_id, self._partition = topic_id, partition
         topic = around.topics.get(topic_id)
@@ -73,7 +83,7 @@ class Follower:
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
-        self._spells = Spells()
+        self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
         """What was said and is still so, with the brokers that it is about."""
 
@@ -96,7 +106,7 @@ class Follower:
                 )
             yield self._row(offset, time, *(("deleted",) if known else ("unjudged", _in_itself(text))))
             return
-        yield self._change(offset, time, judged(self._core, change_of(text), self._now.rules), text)
+        yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
 
     def finish(self) -> Iterator[Row]:
         """Yield what is left to be said at the end of the log."""
@@ -168,8 +178,10 @@ class Follower:
             text = f"nobody led, and {shown(who)} could have been elected; now nobody can be, but uncleanly"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
         cleared = dict.fromkeys(self._core.elr, moment.offset)
-        made = judged(self._core, CLEARED, moment.rules)
-        row = self._change(moment.offset, moment.time, Judged(made.core, 0, "", standing(made.core, moment.rules)), "")
+        made = judge_change(self._core, CLEARED, moment.rules)
+        row = self._change(
+            moment.offset, moment.time, JudgedChange(made.core, 0, "", standing(made.core, moment.rules)), ""
+        )
         self._cleared.update(cleared)
         return row
 
@@ -235,13 +247,13 @@ class Follower:
         self._watch(core, offset, time)
         return self._row(offset, time, "snapshot" if snapshot else "created")
 
-    def _change(self, offset: int, time: int, made: Judged, text: str) -> Row:
+    def _change(self, offset: int, time: int, made: JudgedChange, text: str) -> Row:
         before = self._core
         assert before is not None
         if "elr-not-by-rule" in made.broken:
             near = self._around.registered_near({*before.isr, *before.elr}, offset, time)
             if near:
-                made = judged(before, change_of(text), self._now.rules, near)
+                made = judge_change(before, change_of(text), self._now.rules, near)
         self._core = made.core
         self._leader_epoch += made.opens
         self._partition_epoch += 1
@@ -290,7 +302,7 @@ class Follower:
                 self._say(sort, offset, time, who, told)
         self._blamed = {*now, *(item for item in self._blamed if item[0] in OF_BROKERS)}
 
-    def _lead(self, before: Core, made: Judged, offset: int, time: int) -> None:
+    def _lead(self, before: Core, made: JudgedChange, offset: int, time: int) -> None:
         """Follow the leadership."""
         leader, election = made.core.leader, made.election
         if leader == NO_LEADER and len(before.isr) <= 1:
@@ -387,7 +399,7 @@ def _last(core: Core) -> str:
     return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "nobody")
 
 
-def follow(around: Surroundings, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
+def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
     """Follow partitions whose records come one partition after the other, each in the order of the log.
 
     A record is (topic id, partition, offset, time, epoch, whether it creates, whether it is of a snapshot, its fields).

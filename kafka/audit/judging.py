@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fencepost.invariants.replication import eligible_leaders_have_replicas, isr_is_sane, isr_members_are_current
-from fencepost.kafka.audit.history import NO_LEADER, RECOVERING, SAME_LEADER, Brokers, Change, Core, merged
+from fencepost.kafka.audit.partition import NO_LEADER, RECOVERING, SAME_LEADER, Brokers, Core, PartitionChange, merged
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.partition_change import change_partition, elected, elr_target, may_elect_last_known
 from fencepost.model.language import NONE, bits
@@ -48,7 +48,7 @@ class Image:
 
 
 @dataclass
-class Held:
+class HeldState:
     """What of a state of `replication` the controller has."""
 
     image: list[Image]
@@ -98,12 +98,12 @@ def constants(brokers: int, min_isr: int, elr: bool, shrink: bool, within: bool)
     return cast("C", SimpleNamespace(**{**_constants(), **more, "elr_within_replicas": int(within)}))
 
 
-def held(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
+def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
     """Return a recorded partition as the state that the model's functions read."""
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
     image = Image(names.number(core.leader), names.mask(core.isr), missing, names.mask(fenced))
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
-    made = Held([image], names.mask(core.elr), last, names.mask(core.adding), names.mask(core.removing))
+    made = HeldState([image], names.mask(core.elr), last, names.mask(core.adding), names.mask(core.removing))
     made.ghost_stale = names.mask(stale)
     return cast("State", made)
 
@@ -121,7 +121,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
     """Return which invariants a partition breaks by itself, whatever its brokers do."""
     names = _names(core)
     state, c = (
-        held(core, names),
+        model_state(core, names),
         constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False),
     )
     broken = [] if isr_is_sane(state, c) else ["isr-not-sane"]
@@ -133,7 +133,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
     """Say whether a partition is as it should be while these brokers are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
-    return isr_is_sane(held(core, names, fenced), c) or not isr_is_sane(held(core, names), c)
+    return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -142,14 +142,14 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
-    return exempt or isr_members_are_current(held(core, names, stale=(broker,)), c)
+    return exempt or isr_members_are_current(model_state(core, names, stale=(broker,)), c)
 
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
     """Return who would be elected cleanly for a partition that nobody leads, with these brokers active; NO_LEADER if nobody."""
     names = _names(core, active)
-    state = held(core, names)
+    state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
     missing = state.image[0].missing
     leader = elected(
@@ -158,7 +158,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
     return NO_LEADER if leader == NONE else names.order[leader]
 
 
-class Judged(NamedTuple):
+class JudgedChange(NamedTuple):
     """A change after it was judged: the partition, by how much its leader epoch rose, how its leader was elected, and what is broken."""
 
     core: Core
@@ -168,7 +168,7 @@ class Judged(NamedTuple):
 
 
 @lru_cache(maxsize=1 << 17)
-def judged(core: Core, change: Change, rules: Rules, unclean: Brokers = ()) -> Judged:
+def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Brokers = ()) -> JudgedChange:
     """Judge a recorded change. `unclean` are brokers that registered with it, and may have lost records."""
     after = merged(core, change)
     opens = 0 if change.leader == SAME_LEADER else 1
@@ -177,7 +177,7 @@ def judged(core: Core, change: Change, rules: Rules, unclean: Brokers = ()) -> J
     if election == "none-of-them":
         found.append("not-electable")
     found += _by_the_rules(core, after, rules, opens, election, unclean)
-    return Judged(after, opens, election, tuple(dict.fromkeys(found)))
+    return JudgedChange(after, opens, election, tuple(dict.fromkeys(found)))
 
 
 def _election(core: Core, after: Core, rules: Rules) -> str:
@@ -188,7 +188,7 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
     if after.recovering == RECOVERING and not (core.recovering == RECOVERING and leader in (*core.isr, *core.elr)):
         names = _names(core, after.replicas, [leader])
         c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)
-        state = held(core, names)
+        state = model_state(core, names)
         able = names.mask([leader])
         last_known = may_elect_last_known(state, c, names.mask(core.isr), names.mask(core.elr), able)
         return "last-known" if last_known and names.number(leader) == state.last_known_leader else "unclean"
@@ -209,7 +209,7 @@ def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: s
     possible = set()
     for within in (False, True):
         c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, within)
-        state = held(core, names)
+        state = model_state(core, names)
         elr = elr_target(state, c, asked, missing, names.mask(b for b in unclean if b in names.order))
         change_partition(
             state,

@@ -10,20 +10,20 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers import sealed
+from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
+from fencepost.kafka.audit.controller_history import controller_history
 from fencepost.kafka.audit.findings import Found
 from fencepost.kafka.audit.following import follow
 from fencepost.kafka.audit.logs import chosen, gaps, overlaps
-from fencepost.kafka.audit.recorded import recorded
-from fencepost.kafka.audit.surroundings import TYPES, Event, gathered
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fencepost.kafka.audit.cluster_context import ClusterContext
+    from fencepost.kafka.audit.controller_history import ControllerHistory
     from fencepost.kafka.audit.reading import Reading
-    from fencepost.kafka.audit.recorded import Recorded
-    from fencepost.kafka.audit.surroundings import Surroundings
     from pyspark.sql import DataFrame, SparkSession
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
@@ -96,13 +96,13 @@ def disagreements(sql: SparkSession, reading: Reading) -> Disagreement:
     return Disagreement(found["count"], -1 if found["first"] is None else found["first"])
 
 
-def surroundings(rows: DataFrame, reading: Reading, settings: Settings) -> Surroundings:
+def surroundings(rows: DataFrame, reading: Reading, settings: Settings) -> ClusterContext:
     """Gather what goes on around the partitions."""
     from pyspark.sql import functions as f
 
     chosen_rows = rows.where(rows["type"].isin(list(TYPES))).select("offset", "snapshot", "time", "type", "fields")
     last = rows.agg(f.max("offset").alias("offset"), f.max("time").alias("time")).first()
-    return gathered(
+    return gather_context(
         (Event(*row) for row in chosen_rows.toLocalIterator()),
         gaps=gaps(reading.files),
         end=last["offset"] if last["offset"] is not None else -1,
@@ -111,7 +111,7 @@ def surroundings(rows: DataFrame, reading: Reading, settings: Settings) -> Surro
     )
 
 
-def histories(sql: SparkSession, rows: DataFrame, around: Surroundings, count: int, within: int) -> DataFrame:
+def histories(sql: SparkSession, rows: DataFrame, around: ClusterContext, count: int, within: int) -> DataFrame:
     """Return the history of every partition, with what was found in it.
 
     Records are brought to their partition's task and sorted there, and the task reads them as a stream: however many a single partition
@@ -209,7 +209,9 @@ def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: boo
     return differ
 
 
-def history_of(sql: SparkSession, reading: Reading, settings: Settings, name: str, until: int | None) -> Recorded:
+def history_of(
+    sql: SparkSession, reading: Reading, settings: Settings, name: str, until: int | None
+) -> ControllerHistory:
     """Return the history of a partition, by its name such as `orders-3`, as a controller of the model would have it."""
     from pyspark.sql import functions as f
 
@@ -231,7 +233,7 @@ def history_of(sql: SparkSession, reading: Reading, settings: Settings, name: st
         "topic_id"
     ]  # a topic that was deleted and created again has another id
     around = surroundings(records(sql, reading), reading, settings)
-    return recorded([row for row in rows if row["topic_id"] == newest], around, until)
+    return controller_history([row for row in rows if row["topic_id"] == newest], around, until)
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:

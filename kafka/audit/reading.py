@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers import sealed
-from fencepost.kafka.audit.dumped import lines
+from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.logs import File, Note, add_run, files_in, identity
-from fencepost.kafka.driver.releases import RELEASES, compiled, located, tool
+from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -221,8 +221,8 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
 
 def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
     """Have Kafka's classes decode files; return a stream of rows that, when it ends, has told how far each was read."""
-    version, folder, _ = located(kafka or (None if jars else NEWEST), jars)
-    path = os.pathsep.join([str(compiled(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
+    version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
+    path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
     return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])
 
 

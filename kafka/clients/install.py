@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.cache_folder import cache_folder
 from fencepost.kafka.driver.releases import POM as KAFKA_POM
-from fencepost.kafka.driver.releases import brought, compiled, run, tool
+from fencepost.kafka.driver.releases import compile_driver, fetch_jars, run, tool
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Installed:
         return f"{self.name}=={self.version}" if self.version else self.name
 
 
-def named(asked: str) -> tuple[str, str]:
+def parse_client(asked: str) -> tuple[str, str]:
     """Return name and version of a client that was asked for as NAME or NAME==VERSION; raise UsageError if there can be none."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
@@ -66,9 +66,9 @@ def named(asked: str) -> tuple[str, str]:
     return name, version
 
 
-def installed(asked: str) -> Installed:
+def install_client(asked: str) -> Installed:
     """Return a client that was asked for, installed if it was not yet."""
-    name, version = named(asked)
+    name, version = parse_client(asked)
     if name not in NEWEST:
         return Installed(name, version)
     if name == "java":
@@ -120,10 +120,10 @@ def _python(name: str, version: str) -> Installed:
 
 def _java(version: str) -> Installed:
     """Bring kafka-clients by Maven and compile the driver."""
-    jars = brought(
+    jars = fetch_jars(
         POM.format(version=version), cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE
     )
-    classes = compiled(version, jars, (DRIVERS / "java",))
+    classes = compile_driver(version, jars, (DRIVERS / "java",))
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
 

@@ -1,28 +1,280 @@
-"""What a run of clients found, as data, and its failures as files."""
+"""Histories played with one client, several at once; the result as data, and failures as files."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
+from collections import Counter
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from fencepost.kafka.clients.history import DEPTH, PROTOCOL, SMALL, Source, by_name, settings
-from fencepost.kafka.clients.install import Installed, installed, named
-from fencepost.kafka.clients.keep import load, of_archive, page, text_of
-from fencepost.kafka.clients.rules import NAMES
-from fencepost.kafka.clients.run import Outcome, run, shortened
+from fencepost.kafka.clients.history import (
+    DEPTH,
+    PROTOCOL,
+    SMALL,
+    History,
+    Source,
+    by_name,
+    load,
+    of_archive,
+    page,
+    settings,
+    text_of,
+)
+from fencepost.kafka.clients.install import OWN, Installed, install_client, parse_client
+from fencepost.kafka.clients.play import Player, Session, Times
+from fencepost.kafka.clients.rules import NAMES, BrokenRule, Judge
+from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
 from fencepost.kafka.clients.stories import story
 from fencepost.kafka.clients.wire import kio
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from fencepost.kafka.clients.history import History
-    from fencepost.kafka.clients.run import Failure
+    from fencepost.kafka.clients.events import Play
+    from fencepost.kafka.clients.install import Installed
+
+
+AT_ONCE = 24
+"""Histories that are played at the same time: each waits most of the time."""
+ALONE = 4
+"""Processes for one history each that run at the same time."""
+AGAIN = 3
+"""How often a history in which a rule was broken is played again: a deviation counts if it shows each time."""
+
+
+@dataclass
+class Failure:
+    """A history in which a rule was broken: the play, the verdict, and in how many of the plays after it the rule was broken again."""
+
+    history: History
+    play: Play
+    verdict: BrokenRule
+    again: int = 0
+    plays: int = 0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it showed each time that it was played again."""
+        return 0 < self.plays == self.again
+
+
+@dataclass
+class ClientOutcome:
+    """What a run found."""
+
+    client: Installed
+    histories: int = 0
+    counted: int = 0
+    """Histories in which at least one rule could have been broken."""
+    exercised: Counter[str] = field(default_factory=Counter)
+    broken: Counter[str] = field(default_factory=Counter)
+    """For each rule, how many histories broke it."""
+    failures: dict[str, list[Failure]] = field(default_factory=dict)
+    exercised_in: Counter[str] = field(default_factory=Counter)
+    """For each rule, in how many histories it could have been broken."""
+    undone: Counter[str] = field(default_factory=Counter)
+    """Histories that could not be played to their end, by the reason."""
+    begun_again: Counter[str] = field(default_factory=Counter)
+    """Histories that were played a second time since they could not be played to their end the first time, by the reason."""
+    deaths: int = 0
+    """How often a process with several clients died."""
+    names: list[str] = field(default_factory=list)
+    wanted: int = 0
+    followed: int = 0
+    seconds: float = 0.0
+    complete: bool = True
+
+    def add(self, history: History, play: Play) -> None:
+        """Take a play."""
+        self.histories += 1
+        self.names.append(history.name)
+        self.wanted += play.wanted
+        self.followed += play.followed
+        if play.begun_again:
+            self.begun_again[play.begun_again] += 1
+        if play.broken:
+            self.undone[play.broken] += 1
+            return
+        judge = Judge(play)
+        self.counted += bool(+judge.exercised)
+        self.exercised.update(judge.exercised)
+        self.exercised_in.update(+Counter(dict.fromkeys(+judge.exercised, 1)))
+        for verdict in judge.broken:
+            self.broken[verdict.rule] += 1
+            self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
+
+    def row(self, rule: str) -> dict[str, Any]:
+        """Return what became of a rule, as data."""
+        tried = [found for found in self.failures.get(rule, []) if found.plays]
+        return {
+            "rule": rule,
+            "exercised": self.exercised[rule],
+            "histories": self.exercised_in[rule],
+            "broken": self.broken[rule],
+            "played_again": len(tried),
+            "steady": sum(found.is_steady for found in tried),
+        }
+
+    def again(self, rule: str) -> str:
+        """Return in words what became of a rule's failures when they were played again."""
+        row = self.row(rule)
+        tried, steady = row["played_again"], row["steady"]
+        if not tried:
+            return "not played again"
+        if steady == tried:
+            return f"each time in {AGAIN} plays more"
+        return f"flaky: of {tried} played {AGAIN} times more, {steady} show it each time"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""
+        if any(found.is_steady for items in self.failures.values() for found in items):
+            return "differs"
+        is_whole = self.complete and self.counted and not self.undone and not self.deaths
+        return "conforms" if is_whole and not self.failures else "undetermined"
+
+
+class Pool:
+    """Clients of one kind: one process for all, or our own in this process.
+
+    A process that dies takes all its clients along. Another takes its place, and each history that was being played is played again in a
+    process of its own, so that one which kills the process keeps no other from being judged.
+    """
+
+    def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
+        self.client, self.times, self.at_once = client, times, at_once
+        self.stack = AsyncExitStack()
+        self.room = asyncio.Semaphore(at_once)
+        self.starting = asyncio.Lock()
+        self.alone = asyncio.Semaphore(ALONE)
+        self.driver: ClientProcess | None = None
+        self.deaths = 0
+
+    async def __aenter__(self) -> Self:
+        await self._start()
+        return self
+
+    async def _start(self) -> None:
+        """Start the process if there is none that lives."""
+        async with self.starting:
+            if self.client.command and (self.driver is None or self.driver.is_over):
+                self.deaths += self.driver is not None
+                self.driver = await self.stack.enter_async_context(self._process())
+
+    def _process(self) -> ClientProcess:
+        return ClientProcess(self.client.command, self.client.environment)
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.stack.aclose()
+
+    def session(self) -> Session:
+        """Return a new client."""
+        if self.driver is not None:
+            return self.driver.session()
+        return OwnClient(self.client.name.removeprefix(OWN).removeprefix("/"))
+
+    async def play(self, history: History) -> Play:
+        """Play one history, once there is room; a second time if the client died or did not start."""
+        async with self.room:
+            await self._start()
+            play = await Player(history, self.session(), self.times).run()
+            if not play.broken or self.driver is None:
+                return play
+            async with self.alone, self._process() as process:
+                again = await Player(history, process.session(), self.times).run()
+            again.begun_again = play.broken
+            return again
+
+    async def play_all(
+        self, histories: Iterable[History], take: Callable[[History, Play], None], end: float | None = None
+    ) -> bool:
+        """Play histories, several at once; say whether all were played before the time was over."""
+        waiting: Iterator[History] = iter(histories)
+        is_over = False
+
+        async def work() -> None:
+            nonlocal is_over
+            for history in waiting:
+                if end is not None and time.monotonic() > end:
+                    is_over = True
+                    return
+                take(history, await self.play(history))
+
+        await asyncio.gather(*(work() for _ in range(self.at_once)))
+        return not is_over
+
+
+async def _run(
+    client: Installed, histories: Iterable[History], times: Times, seconds: float | None, most: int
+) -> ClientOutcome:
+    outcome = ClientOutcome(client)
+    async with Pool(client, times) as pool:
+        began = time.monotonic()
+        outcome.complete = await pool.play_all(histories, outcome.add, None if seconds is None else began + seconds)
+        outcome.seconds, outcome.deaths = time.monotonic() - began, pool.deaths
+        await asyncio.gather(*(_again(pool, found) for items in outcome.failures.values() for found in items[:most]))
+    return outcome
+
+
+async def _again(pool: Pool, found: Failure) -> None:
+    """Play the history of a failure again."""
+    for _ in range(AGAIN):
+        play = await pool.play(found.history)
+        found.plays += 1
+        found.again += found.verdict.rule in {item.rule for item in Judge(play).broken}
+
+
+async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
+    """Return a failure of the same rule with fewer moves: those that can be left out, several tried at a time."""
+    plays = 0
+    size = max(1, len(found.history.moves) // 2)
+    while size and plays < most:
+        moves = found.history.moves
+        tries = [moves[:place] + moves[place + size :] for place in range(0, len(moves), size)]
+        histories = [History(found.history.constants, one, found.history.name) for one in tries]
+        played = await asyncio.gather(*(pool.play(one) for one in histories))
+        plays += len(tries)
+        better = None
+        for history, play in zip(histories, played, strict=True):
+            verdict = next((item for item in Judge(play).broken if item.rule == found.verdict.rule), None)
+            if verdict is not None and not play.broken:
+                better = Failure(history, play, verdict)
+                break
+        if better is None:
+            size //= 2
+        else:
+            found = better
+            size = min(size, max(1, len(found.history.moves) // 2))
+    return found
+
+
+async def _shortened(client: Installed, found: Failure, times: Times, most: int) -> Failure:
+    async with Pool(client, times) as pool:
+        short = await _shorter(pool, found, most)
+        await _again(pool, short)
+    return short
+
+
+def shorten(client: Installed, found: Failure, times: Times | None = None, most: int = 200) -> Failure:
+    """Return a failure with as few moves as `most` plays find, played again."""
+    return asyncio.run(_shortened(client, found, times or Times(), most))
+
+
+def run(
+    client: Installed,
+    histories: Iterable[History],
+    times: Times | None = None,
+    seconds: float | None = None,
+    most: int = 20,
+) -> ClientOutcome:
+    """Play histories with a client and judge them; up to `most` failures of each rule are played again."""
+    return asyncio.run(_run(client, histories, times or Times(), seconds, most))
+
 
 FORMAT = 1
 PLAYS = 10
@@ -30,7 +282,7 @@ PLAYS = 10
 
 
 @dataclass(frozen=True)
-class Request:
+class ClientPlan:
     """Which histories are played, for at most `seconds` with each client: stories, each many times, walks, files, or a path cover of SMALL."""
 
     walks: int = 0
@@ -67,7 +319,7 @@ class ClientReport:
     """What a client did, or why it could not be run."""
 
     asked: str
-    outcome: Outcome | None = None
+    outcome: ClientOutcome | None = None
     missing: str = ""
     traces: dict[str, Path] = field(default_factory=dict)
 
@@ -111,11 +363,11 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
     return [{"why": why, "histories": count} for why, count in sorted(found.items())]
 
 
-def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[str], None]) -> list[ClientReport]:
+def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
     """Play the histories with each client, one after the other; a client that is missing does not keep the others from it."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     for asked in clients:
-        named(asked)
+        parse_client(asked)
     given = list(request.histories()) if request.files or request.stories else []
     kio()
     reports = []
@@ -123,7 +375,7 @@ def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[st
         report = ClientReport(asked)
         reports.append(report)
         try:
-            client = installed(asked)
+            client = install_client(asked)
             tell(f"{client.title} plays")
             report.outcome = run(client, given or request.histories(), seconds=request.seconds)
         except UsageError as error:
@@ -137,12 +389,14 @@ def conform_clients(clients: Sequence[str], request: Request, tell: Callable[[st
     return reports
 
 
-def _kept(client: Installed, outcome: Outcome, folder: Path, tell: Callable[[str], None]) -> Iterable[tuple[str, Path]]:
+def _kept(
+    client: Installed, outcome: ClientOutcome, folder: Path, tell: Callable[[str], None]
+) -> Iterable[tuple[str, Path]]:
     """Write one failure of each rule, shortened, as a file that replays and a page with a diagram."""
     for rule, found in outcome.failures.items():
         best = max(found, key=lambda item: (item.is_steady, item.again))
         began = time.monotonic()
-        short = shortened(client, best)
+        short = shorten(client, best)
         tell(
             f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in {time.monotonic() - began:.0f} s"
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.explorers.cache_folder import cache_folder
-from fencepost.kafka.driver.releases import RELEASES, brought, compiled, located, run, tool
+from fencepost.kafka.driver.releases import RELEASES, compile_driver, fetch_jars, locate_release, run, tool
 from fencepost.model.language.errors import UsageError
 
 SOURCES = Path(__file__).parent / "java"
@@ -88,9 +88,11 @@ class Kit:
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:
     """Return what a cluster of a release needs; Maven brings what is not there yet."""
-    version, jars, warning = located(version, jars)
+    version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
-    return Kit(version, jars, more, _tools(version, jars), compiled(version, jars, (SOURCES,), more), None, warning)
+    return Kit(
+        version, jars, more, _tools(version, jars), compile_driver(version, jars, (SOURCES,), more), None, warning
+    )
 
 
 def _more(version: str, jars: Path) -> Path:
@@ -101,7 +103,7 @@ def _more(version: str, jars: Path) -> Path:
         wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", cores[0].stem.removeprefix("log4j-core-")))
     name = "-".join(["more", *(f"{artifact}-{number}" for _, artifact, number in wanted)])
     pom = POM.format(dependencies="".join(DEPENDENCY.format(*found, ALONE) for found in wanted))
-    return brought(
+    return fetch_jars(
         pom, cache_folder() / "kafka" / version / name, f"what a cluster of Kafka {version} needs beside its jars"
     )
 
@@ -112,4 +114,4 @@ def _tools(version: str, jars: Path) -> Path:
         return jars
     taken = TOOLS_OF.get(version, version) if version in RELEASES else list(TOOLS_OF.values())[-1]
     pom = POM.format(dependencies=DEPENDENCY.format("org.apache.kafka", "kafka-tools", taken, ""))
-    return brought(pom, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")
+    return fetch_jars(pom, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")

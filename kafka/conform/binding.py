@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.machine import Machine
 
+FORMAT = 1
+"""The format of the JSON of every comparison."""
+PROTOCOL = "replication"
+"""The protocol whose changes are compared, and whose findings are settled."""
+
 
 @dataclass(frozen=True)
 class Binding:

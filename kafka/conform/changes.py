@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
-from fencepost.kafka.conform.report import FORMAT, PROTOCOL
+from fencepost.kafka.conform.binding import FORMAT, PROTOCOL
 from fencepost.kafka.driver.process import Driver
 from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
 from fencepost.model.cluster.reassignment import operator_cancels_reassignment, operator_reassigns_replicas
@@ -46,7 +46,7 @@ SHOWN = 20
 """Differences that are kept."""
 
 
-class What(IntEnum):
+class ChangeKind(IntEnum):
     """What is asked for, by the driver's number."""
 
     ISR = 0
@@ -79,27 +79,27 @@ class Image(NamedTuple):
     """1 once ELR was turned off."""
 
 
-class Change(NamedTuple):
+class RequestedChange(NamedTuple):
     """What is asked for: an ISR or replicas in `target`, brokers that may be elected, those that may have lost records."""
 
-    what: What
+    what: ChangeKind
     target: int = 0
     acceptable: int = 0
     unclean: int = 0
 
 
 @dataclass(frozen=True)
-class Departure:
+class ChangeDifference:
     """A change that the two make otherwise; None for what is refused."""
 
     image: Image
-    change: Change
+    change: RequestedChange
     model: Partition | None
     kafka: Partition | None
 
 
 @dataclass
-class Compared:
+class ImagesCompared:
     """What was compared under some constants."""
 
     constants: Constants
@@ -108,17 +108,17 @@ class Compared:
     changes: int = 0
     idle: int = 0
     """Of these, reassignments to the replicas that are there, which the model leaves out."""
-    departures: list[Departure] = field(default_factory=list)
+    departures: list[ChangeDifference] = field(default_factory=list)
     """The first of those that differ."""
     different: int = 0
 
 
 @dataclass
-class Changes:
+class ChangesReport:
     """The comparison with one release."""
 
     release: Release
-    compared: list[Compared] = field(default_factory=list)
+    compared: list[ImagesCompared] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -169,9 +169,9 @@ def conform_changes(
     base: Constants,
     tell: Callable[[str], None],
     sizes: tuple[str, ...] | None = None,
-) -> Changes:
+) -> ChangesReport:
     """Compare every change of every image under some constants, on top of those of a version."""
-    found = Changes(release)
+    found = ChangesReport(release)
     sizes = sizes or ((*SIZES, ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()
     with Driver(release) as driver:
@@ -180,7 +180,7 @@ def conform_changes(
             constants = machine.set_constants({**base.values, **values})
             states, reached = images(machine, constants)
             tell(f"{len(reached):,} images of {states:,} states")
-            found.compared.append(_compare(driver, Model(machine, constants), states, reached))
+            found.compared.append(_compare(driver, ChangeModel(machine, constants), states, reached))
     found.seconds = time.monotonic() - began
     return found
 
@@ -210,7 +210,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
     ]
 
 
-class Model:
+class ChangeModel:
     """The model's rules, on one state that is filled with one image after the other."""
 
     def __init__(self, machine: Machine, constants: Constants) -> None:
@@ -233,42 +233,42 @@ class Model:
         s.elr_disabled = image.elr_disabled
         return s
 
-    def asked(self, image: Image) -> Iterator[Change]:
+    def asked(self, image: Image) -> Iterator[RequestedChange]:
         """Yield every change that a controller could ask for."""
         s, p = self.fill(image), image.partition
         now = active(self.c, newest(s))
         for broker in range(self.c.brokers):
             one = bits.only(broker)
             if p.isr & one:  # it is fenced, or shuts down
-                yield Change(What.ISR, p.isr & ~one, now & ~one)
+                yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one)
             if (p.isr | p.elr) & one:  # it registers after a crash
-                yield Change(What.ISR, p.isr & ~one, now & ~one, one)
+                yield RequestedChange(ChangeKind.ISR, p.isr & ~one, now & ~one, one)
             if p.leader == NONE and image.fenced & one:
-                yield Change(What.ISR, p.isr, now | one)
+                yield RequestedChange(ChangeKind.ISR, p.isr, now | one)
         for isr in range(self._everyone + 1):  # the leader asks for it
             if p.leader != NONE and isr & bits.only(p.leader) and not isr & ~(p.replicas & now):
-                yield Change(What.ISR, isr, now)
+                yield RequestedChange(ChangeKind.ISR, isr, now)
         preferred = first_in_order(self.c, p.replicas, p.removing)
         if bits.contains(p.isr & now, preferred):
-            yield Change(What.PREFERRED, 0, now)
+            yield RequestedChange(ChangeKind.PREFERRED, 0, now)
         for wanted in range(1, self._everyone + 1):
-            yield Change(What.REASSIGN, wanted, now)
+            yield RequestedChange(ChangeKind.REASSIGN, wanted, now)
         if p.adding | p.removing:
-            yield Change(What.CANCEL, 0, now)
+            yield RequestedChange(ChangeKind.CANCEL, 0, now)
 
-    def changed(self, image: Image, change: Change) -> Partition | None:
+    def changed(self, image: Image, change: RequestedChange) -> Partition | None:
         """Return the partition after a change; None if the model refuses it."""
         s, c = self.fill(image), self.c
         try:
-            if change.what is What.ISR:
+            if change.what is ChangeKind.ISR:
                 elr = elr_after(s, c, change.target, change.unclean)
                 change_isr(
                     s, c, change.target, elr, leader_after(s, c, change.target, change.unclean, change.acceptable)
                 )
-            elif change.what is What.PREFERRED:
+            elif change.what is ChangeKind.PREFERRED:
                 preferred = first_in_order(c, image.partition.replicas, image.partition.removing)
                 change_isr(s, c, image.partition.isr, elr_after(s, c, image.partition.isr, 0), preferred)
-            elif change.what is What.REASSIGN:
+            elif change.what is ChangeKind.REASSIGN:
                 operator_reassigns_replicas.function(s, c, change.target)
             else:
                 operator_cancels_reassignment.function(s, c)
@@ -288,8 +288,8 @@ class Model:
         )
 
 
-def _compare(driver: Driver, model: Model, states: int, reached: list[Image]) -> Compared:
-    found = Compared(model.c, states, len(reached))
+def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Image]) -> ImagesCompared:
+    found = ImagesCompared(model.c, states, len(reached))
     rest = f"{int(model.c.unclean_election)} {int(model.c.min_isr)}"
     waiting = ((image, change) for image in reached for change in model.asked(image))
     while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
@@ -308,19 +308,19 @@ def _compare(driver: Driver, model: Model, states: int, reached: list[Image]) ->
             elif not _agree(change, expected, kafka):
                 found.different += 1
                 if len(found.departures) < SHOWN:
-                    found.departures.append(Departure(image, change, expected, kafka))
+                    found.departures.append(ChangeDifference(image, change, expected, kafka))
     return found
 
 
-def _is_idle(image: Image, change: Change, model: Partition | None, kafka: Partition | None) -> bool:
+def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
     """Say whether operators name the replicas that are there, by a limit that `mapping.LIMITS` explains."""
-    idle = change.what is What.REASSIGN and model is None
+    idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas
 
 
-def _agree(change: Change, model: Partition | None, kafka: Partition | None) -> bool:
+def _agree(change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
     """Say whether the two do the same, or refuse both.
 
     A cancellation that would be an unclean election ReplicationControlManager refuses before it asks the builder.
     """
-    return model == kafka or (model is None and change.what is What.CANCEL)
+    return model == kafka or (model is None and change.what is ChangeKind.CANCEL)

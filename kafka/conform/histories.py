@@ -1,36 +1,40 @@
-"""What `fencepost conform` does: histories from the state graph, from walks and from traces, and the result as data."""
+"""Histories from the state graph, from random walks and from traces, executed by some drivers at once and compared."""
 
 from __future__ import annotations
 
 import tempfile
+import threading
 import time
-from dataclasses import dataclass
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import write
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.kafka.conform.noticed import Noticed
-from fencepost.kafka.conform.refusals import try_refusals
-from fencepost.kafka.conform.report import Report
-from fencepost.kafka.conform.run import Run, transitions
-from fencepost.kafka.conform.seeing import Seeing
-from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.conform.binding import FORMAT
+from fencepost.kafka.driver.execute import Tally
 from fencepost.kafka.driver.lines import Coverage
-from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DisabledError, DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.driver.execute import Difference
+    from fencepost.kafka.driver.execute import Difference, Execution
+    from fencepost.kafka.driver.lines import Lines
     from fencepost.kafka.driver.releases import Release
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Step, Transition
+    from fencepost.model.language.records import Key
+
 
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""
@@ -39,7 +43,7 @@ DEPTH = 40
 
 
 @dataclass(frozen=True)
-class Request:
+class HistoriesPlan:
     """Which histories are executed: a path cover of the state graph, or `walks` of the model; for at most `seconds`."""
 
     constants: Constants
@@ -52,7 +56,9 @@ class Request:
     """Whether the lines of Kafka's classes that are executed are counted."""
 
 
-def conform(bound: Binding, release: Release, request: Request, tell: Callable[[str], None]) -> Report:
+def conform_histories(
+    bound: Binding, release: Release, request: HistoriesPlan, tell: Callable[[str], None]
+) -> HistoriesReport:
     """Execute histories of the model on Kafka's classes and compare every state."""
     bound.make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
@@ -61,13 +67,13 @@ def conform(bound: Binding, release: Release, request: Request, tell: Callable[[
         return _executed(run, request, tell)
 
 
-def _executed(run: Run, request: Request, tell: Callable[[str], None]) -> Report:
+def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> HistoriesReport:
     """Execute walks, or a path cover of the state graph."""
     plain = Interpreter(run.machine, request.constants)
     if request.walks:
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
         outcome = run.execute(walks(plain, request.walks, request.depth, request.seed), request.seconds)
-        return Report(run.bound, run.release, request.constants, outcome)
+        return HistoriesReport(run.bound, run.release, request.constants, outcome)
     tell("the state graph is explored")
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
@@ -77,10 +83,10 @@ def _executed(run: Run, request: Request, tell: Callable[[str], None]) -> Report
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)
-    return Report(run.bound, run.release, request.constants, outcome, len(graph), graph.number_of_edges())
+    return HistoriesReport(run.bound, run.release, request.constants, outcome, len(graph), graph.number_of_edges())
 
 
-def conform_trace(bound: Binding, release: Release, path: Path) -> Report:
+def conform_trace(bound: Binding, release: Release, path: Path) -> HistoriesReport:
     """Execute the history of a trace file."""
     trace = read(path).trace
     if trace.protocol.name != bound.protocol:
@@ -111,34 +117,10 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> Report:
         shown = (
             f"{prop.name} {'holds' if plain.holds_step(prop, states[-2], history[-1]) else 'is violated'} at the end"
         )
-    return Report(bound, release, constants, outcome, finding=shown)
+    return HistoriesReport(bound, release, constants, outcome, finding=shown)
 
 
-def conform_tries(
-    bound: Binding,
-    release: Release,
-    version: str,
-    refusals: int,
-    seed: int,
-    tell: Callable[[str], None],
-    *,
-    ablate: bool,
-) -> Noticed:
-    """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
-    machine = bound.machine
-    base = bound.as_built(version, machine.set_constants(dict(machine.version(version).values)))
-    bound.make_sure_drivable(release.model, base)
-    report = Noticed(bound, release)
-    began = time.monotonic()
-    if ablate:
-        report.rows = Seeing(bound, release, base, tell).look()
-    if refusals:
-        report.refusals = try_refusals(bound, release, base, refusals, seed, tell)
-    report.seconds = time.monotonic() - began
-    return report
-
-
-def write_differences(report: Report, folder: Path) -> None:
+def write_differences(report: HistoriesReport, folder: Path) -> None:
     """Write each difference as a trace: its history replays on the model, and again on Kafka by `fencepost conform --trace`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
@@ -146,7 +128,7 @@ def write_differences(report: Report, folder: Path) -> None:
         report.traces[kind] = str(path)
 
 
-def trace_of(report: Report, found: Difference) -> Trace:
+def trace_of(report: HistoriesReport, found: Difference) -> Trace:
     """Return a difference as a trace."""
     told = "; ".join(f"{name} is {kafka} in Kafka and {model} in the model" for name, model, kafka in found.rows)
     return Trace(
@@ -160,3 +142,220 @@ def trace_of(report: Report, found: Difference) -> Trace:
         source="fencepost conform",
         kafka=report.release.version,
     )
+
+
+MOST_KINDS = 20
+"""Different kinds of differences after which a run stops."""
+
+
+@dataclass
+class HistoriesOutcome:
+    """What a run found: `taken` are the pairs of state and step that were executed and compared, as hashes of 64 bits.
+
+    Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so that
+    the hashes of several runs can be counted together.
+    """
+
+    tally: Tally = field(default_factory=Tally)
+    differences: dict[tuple[str, str], Difference] = field(default_factory=dict)
+    times: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many histories ended in a difference of each kind."""
+    taken: set[int] = field(default_factory=set)
+    lines: list[Lines] = field(default_factory=list)
+    """Lines of Kafka's classes that were executed, if they were counted."""
+    seconds: float = 0.0
+    complete: bool = True
+
+    @property
+    def rate(self) -> float:
+        """Compared steps a second, the time that the drivers need to start left out."""
+        return self.tally.steps / self.seconds if self.seconds else 0.0
+
+
+class Run:
+    """Histories of one protocol under one set of constants, executed by some drivers at once.
+
+    Each driver is a process with a cluster of its own, and a thread here that feeds it.
+    """
+
+    def __init__(
+        self, bound: Binding, release: Release, constants: Constants, workers: int, coverage: Coverage | None = None
+    ) -> None:
+        self.bound, self.release, self.constants, self.workers, self.coverage = (
+            bound,
+            release,
+            constants,
+            workers,
+            coverage,
+        )
+        self.machine = bound.machine
+        self.outcome = HistoriesOutcome()
+        self._numbers = {action.name: number for number, action in enumerate(self.machine.actions)}
+        self._lock = threading.Lock()
+        self._failed: BaseException | None = None
+
+    def execute(self, histories: Iterable[Iterable[Transition]], seconds: float | None = None) -> HistoriesOutcome:
+        """Execute histories from the initial state until there is none left, or the time is over."""
+        waiting = iter(histories)
+        drivers: list[Driver] = []
+        try:
+            for number in range(self.workers):
+                options = self.coverage.options(number) if self.coverage is not None else ()
+                drivers.append(Driver(replace(self.release, options=options)))
+            began = time.monotonic()
+            end = None if seconds is None else began + seconds
+            threads = [
+                threading.Thread(target=self._work, args=(driver, waiting, end), daemon=True) for driver in drivers
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.outcome.seconds = time.monotonic() - began
+        finally:
+            for driver in drivers:
+                driver.close()
+        if self._failed is not None:
+            raise self._failed
+        if self.coverage is not None:
+            self.outcome.lines = self.coverage.lines()
+        return self.outcome
+
+    def _next(self, waiting: Iterator[Iterable[Transition]], end: float | None) -> list[Transition] | None:
+        with self._lock:
+            if self._failed is not None:
+                return None
+            if (end is not None and time.monotonic() > end) or len(self.outcome.differences) >= MOST_KINDS:
+                self.outcome.complete = next(waiting, None) is None and self.outcome.complete
+                return None
+            found = next(waiting, None)
+            return None if found is None else list(found)
+
+    def _work(self, driver: Driver, waiting: Iterator[Iterable[Transition]], end: float | None) -> None:
+        plain = Interpreter(self.machine, self.constants)
+        execution = self.bound.follow(driver, plain)
+        initial = plain.initial_states()[0]
+        try:
+            while (history := self._next(waiting, end)) is not None:
+                before = execution.tally.steps
+                found = execution.run(initial, history)
+                done = execution.tally.steps - before - (found is not None)
+                self._note(initial, history[:done])
+                if found is not None:
+                    self._differs(execution, initial, found)
+        except BaseException as error:  # noqa: BLE001 (it is raised where the run was started)
+            with self._lock:
+                self._failed = self._failed or error
+        finally:
+            with self._lock:
+                self.outcome.tally.add(execution.tally)
+
+    def _note(self, initial: Key, done: list[Transition]) -> None:
+        at = initial
+        with self._lock:
+            for transition in done:
+                self.outcome.taken.add(hash((at, self._numbers[transition.step.action.name], transition.step.args)))
+                at = transition.after
+
+    def _differs(self, execution: Execution, initial: Key, found: Difference) -> None:
+        with self._lock:
+            self.outcome.times[found.kind] += 1
+            if self.outcome.times[found.kind] > 1:
+                return
+        short = shorten(execution, initial, found)
+        with self._lock:
+            self.outcome.differences[found.kind] = short
+
+
+def shorten(execution: Execution, initial: Key, found: Difference) -> Difference:
+    """Return a difference of the same kind whose history has no step that can be left out."""
+    place = 0
+    while place < len(found.steps) - 1:
+        fewer = found.steps[:place] + found.steps[place + 1 :]
+        history = transitions(execution.plain, initial, fewer)
+        again = execution.run(initial, history) if history is not None else None
+        if again is not None and again.kind == found.kind:
+            found = again
+            place = 0
+        else:
+            place += 1
+    return found
+
+
+def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list[Transition] | None:
+    """Return what the model does on these steps; None if it refuses one."""
+    at, found = initial, []
+    with suppress(DisabledError, DomainError):
+        for step in steps:
+            found.append(plain.apply(at, step))
+            at = found[-1].after
+        return found
+    return None
+
+
+@dataclass
+class HistoriesReport:
+    """What came of it. `transitions` counts those of the state graph, 0 where it was not made."""
+
+    bound: Binding
+    release: Release
+    constants: Constants
+    outcome: HistoriesOutcome
+    states: int = 0
+    transitions: int = 0
+    finding: str = ""
+    """What a trace's property says of Kafka's state at the end of the history."""
+    traces: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By kind of difference the file that replays it."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: conforms, differs, or undetermined where the run was ended before its end."""
+        if self.outcome.times:
+            return "differs"
+        return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report in the words of the contract."""
+        tally = self.outcome.tally
+        return {
+            "format": FORMAT,
+            "protocol": self.bound.protocol,
+            "kafka": self.release.version,
+            "model": self.release.model,
+            "constants": self.constants.shown,
+            "states": self.states,
+            "transitions": self.transitions,
+            "executed": len(self.outcome.taken),
+            "histories": tally.histories,
+            "steps": tally.steps,
+            "compared": tally.compared,
+            "settled": tally.settled,
+            "actions": [{"name": name, "executed": count} for name, count in sorted(tally.actions.items())],
+            "not_compared": [
+                *({"field": name, "why": why} for name, why in self.bound.not_compared.items()),
+                *({"action": name.replace("_", "-"), "why": why} for name, why in self.bound.not_driven.items()),
+            ],
+            "limits": list(self.bound.limits),
+            "set_aside": [{"why": why, "histories": count} for why, count in sorted(tally.aside.items())],
+            "differences": [
+                {
+                    "trace": self.traces.get(kind),
+                    "action": found.action,
+                    "field": found.rows[0][0],
+                    "model": found.rows[0][1],
+                    "kafka": found.rows[0][2],
+                    "steps": len(found.steps),
+                    "histories": self.outcome.times[kind],
+                }
+                for kind, found in self.outcome.differences.items()
+            ],
+            "finding": self.finding,
+            "lines": [
+                {"class": item.name, "executed_lines": item.executed, "lines_in_all": item.lines}
+                for item in self.outcome.lines
+            ],
+            "seconds": round(self.outcome.seconds, 3),
+            "steps_per_second": round(self.outcome.rate, 1),
+            "verdict": self.verdict,
+        }

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.report import PROTOCOL
+from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
 from fencepost.kafka.driver.chances import Chance, after, can_be_tried
-from fencepost.kafka.driver.trying import tried
+from fencepost.kafka.driver.trying import try_step
 from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.mapping import ACTIONS, NOT_DRIVEN, refuse
 from fencepost.model.language.actions import Kind
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 ELECTS = "controller_elects_preferred"
 
 
-class Verdict(StrEnum):
+class TraceVerdict(StrEnum):
     """What a release says to a history."""
 
     CONFIRMED = "confirmed"
@@ -43,15 +42,15 @@ class Verdict(StrEnum):
 class Settled:
     """A verdict, and why."""
 
-    verdict: Verdict
+    verdict: TraceVerdict
     why: str
 
 
-def settled(driver: Driver, trace: Trace) -> Settled:
+def settle_trace(driver: Driver, trace: Trace) -> Settled:
     """Execute the history of a trace with the rules of a release, as far as it goes; return what became of it."""
     why = _not_driven(driver, trace)
     if why:
-        return Settled(Verdict.NOT_DRIVEN, why)
+        return Settled(TraceVerdict.NOT_DRIVEN, why)
     plain = Interpreter(trace.protocol.machine, REPLICATION.as_built(driver.release.model, trace.constants))
     initial = plain.initial_states()[0]
     history: list[Transition] = []
@@ -65,11 +64,11 @@ def settled(driver: Driver, trace: Trace) -> Settled:
     found = execution.run(initial, history)
     if found is not None:
         return Settled(
-            Verdict.DEPARTS,
+            TraceVerdict.DEPARTS,
             "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in found.rows),
         )
     if execution.at != at:
-        return Settled(Verdict.NOT_DRIVEN, execution.why)
+        return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
     return _judged(plain, trace, history, at)
 
 
@@ -95,31 +94,32 @@ def _refused(execution: Execution, history: list[Transition], at: Key, step: Ste
     plain = execution.plain
     told = f"step {len(history) + 1}, {step.action.label}"
     if not can_be_tried(REPLICATION.ablation, plain, at, step):
-        return Settled(Verdict.REFUTED, f"{told}: what it needs is not there by then")
-    found = tried(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
+        return Settled(TraceVerdict.REFUTED, f"{told}: what it needs is not there by then")
+    found = try_step(REPLICATION.ablation, execution, Chance(tuple(history), at, step, None, None))
     if found is None:
-        return Settled(Verdict.NOT_DRIVEN, execution.why)
+        return Settled(TraceVerdict.NOT_DRIVEN, execution.why)
     if found.did == "untried":
-        return Settled(Verdict.REFUTED, f"{told}: what it needs is not there by then")
-    return Settled(Verdict.REFUTED if found.like_model else Verdict.DEPARTS, f"{told}: {found.answer}")
+        return Settled(TraceVerdict.REFUTED, f"{told}: what it needs is not there by then")
+    return Settled(TraceVerdict.REFUTED if found.like_model else TraceVerdict.DEPARTS, f"{told}: {found.answer}")
 
 
 def _judged(plain: Interpreter, trace: Trace, history: list[Transition], at: Key) -> Settled:
     """Say what the property of a trace says of Kafka's state at the end."""
     prop = trace.prop
     if prop is None or not history:
-        return Settled(Verdict.CONFIRMED, "it happens")
+        return Settled(TraceVerdict.CONFIRMED, "it happens")
     if prop.kind is Kind.STEP:
         before = history[-2].after if len(history) > 1 else plain.initial_states()[0]
         holds = plain.holds_step(prop, before, history[-1])
     elif prop.kind in (Kind.ALWAYS, Kind.SOMETIMES):
         holds = plain.holds(prop, at)
     else:
-        return Settled(Verdict.NOT_DRIVEN, "its property is about whole behaviours")
+        return Settled(TraceVerdict.NOT_DRIVEN, "its property is about whole behaviours")
     if prop.kind is Kind.SOMETIMES:
         return Settled(
-            Verdict.CONFIRMED if holds else Verdict.REFUTED, f"{prop.name} is {'' if holds else 'not '}reached"
+            TraceVerdict.CONFIRMED if holds else TraceVerdict.REFUTED,
+            f"{prop.name} is {'' if holds else 'not '}reached",
         )
     return Settled(
-        Verdict.REFUTED if holds else Verdict.CONFIRMED, f"{prop.name} {'holds' if holds else 'is violated'}"
+        TraceVerdict.REFUTED if holds else TraceVerdict.CONFIRMED, f"{prop.name} {'holds' if holds else 'is violated'}"
     )

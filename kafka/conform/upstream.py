@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.kafka.conform.binding import REPLICATION
-from fencepost.kafka.conform.report import PROTOCOL
+from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
 from fencepost.kafka.driver.moved import adapted, classes_in, lines_for
 from fencepost.kafka.driver.releases import model_of
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Step, Transition
 
-TEMPLATE = Path(__file__).parent / "java" / "PartitionHistoryTest.java.template"
+TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 NEWEST = "99.0"
 """Text for this release is the template's own: its classes are where 4.4 has them."""
 MARK = re.compile(r" *// (until|since) \d+\.\d+$", re.MULTILINE)
@@ -42,7 +41,7 @@ INDENT = " " * 8
 
 
 @dataclass(frozen=True)
-class Departure:
+class RepairPoint:
     """The first step at which a repair changes what a leader has: its high watermark and the members that it counts."""
 
     finding: str
@@ -107,7 +106,7 @@ def _path(plain: Interpreter, steps: tuple[Step, ...]) -> list[Transition]:
     return found
 
 
-def _departure(plain: Interpreter, trace: Trace, path: list[Transition]) -> Departure | None:
+def _departure(plain: Interpreter, trace: Trace, path: list[Transition]) -> RepairPoint | None:
     """Return where a repair first changes what a leader has, if one does."""
     values = {name: int(value) for name, value in plain.constants.values.items()}
     for finding, (switch, value) in REPAIRS.items():
@@ -116,7 +115,7 @@ def _departure(plain: Interpreter, trace: Trace, path: list[Transition]) -> Depa
             as_is, repaired = plain.schema.restore(one.after), other.schema.restore(two.after)
             for leader, (a, b) in enumerate(zip(as_is.replica, repaired.replica, strict=True)):
                 if (a.high_watermark, a.isr | a.proposed_isr) != (b.high_watermark, b.isr | b.proposed_isr):
-                    return Departure(finding, length, leader, b.high_watermark, _members(b.isr | b.proposed_isr))
+                    return RepairPoint(finding, length, leader, b.high_watermark, _members(b.isr | b.proposed_isr))
     return None
 
 
@@ -127,7 +126,7 @@ class _Calls:
         self.plain, self.leader = plain, leader
         self.leader_epoch = self.partition_epoch = 0
 
-    def lines(self, path: list[Transition], found: Departure) -> Iterator[str]:
+    def lines(self, path: list[Transition], found: RepairPoint) -> Iterator[str]:
         """Yield the test's statements: the leader's steps as calls, all others as comments."""
         at = self.plain.initial_states()[0]
         start = self.plain.schema.restore(at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.cache_folder import cache_folder
-from fencepost.kafka.driver.releases import Release, brought, run, tool
+from fencepost.kafka.driver.releases import Release, fetch_jars, run, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Coverage:
     """JaCoCo's agent for some drivers; each writes what it has executed into a file of its own."""
 
     def __init__(self, release: Release, folder: Path) -> None:
-        jars = brought(POM, cache_folder() / "kafka" / f"jacoco-{JACOCO}", f"JaCoCo {JACOCO}")
+        jars = fetch_jars(POM, cache_folder() / "kafka" / f"jacoco-{JACOCO}", f"JaCoCo {JACOCO}")
         self.release, self.folder = release, folder
         self._agent = jars / f"org.jacoco.agent-{JACOCO}-runtime.jar"
         self._cli = jars / f"org.jacoco.cli-{JACOCO}-nodeps.jar"

@@ -159,7 +159,7 @@ def java_version() -> int:
     return int(found[1])
 
 
-def lacking() -> str:
+def missing_tools() -> str:
     """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
     try:
         java_version()
@@ -171,13 +171,13 @@ def lacking() -> str:
 
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
     """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
-    version, jars, warning = located(version, jars, harness)
+    version, jars, warning = locate_release(version, jars, harness)
     more = with_tests(version, jars, harness)
-    classes = compiled(version, jars, harness.sources, *more)
+    classes = compile_driver(version, jars, harness.sources, *more)
     return Release(version, harness.model_of(version), jars, classes, harness, more, warning)
 
 
-def located(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
+def locate_release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
     """Return the version, the folder of jars and a warning for a release by its number, by a folder of jars, or both."""
     java_version()
     known = ", ".join(harness.releases)
@@ -194,7 +194,7 @@ def located(version: str | None, jars: Path | None = None, harness: Harness = BR
                 f"Kafka {version} is not a release that the driver knows.{lacks}{nearest(version, list(harness.releases))} "
                 f"Write one of {known}, or give a folder of jars with --jars."
             )
-        return version, by_maven(version), ""
+        return version, fetch_kafka(version), ""
     told = version_of(jars)
     if version is not None and told != version:
         raise UsageError(
@@ -210,7 +210,7 @@ def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
     pom = TEST_POM.format(artifact=name, version=version)
-    return (brought(pom, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),)
+    return (fetch_jars(pom, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),)
 
 
 def model_of(version: str) -> str:
@@ -242,14 +242,14 @@ def version_of(folder: Path) -> str:
     return told[1]
 
 
-def by_maven(version: str) -> Path:
+def fetch_kafka(version: str) -> Path:
     """Return a folder with Kafka's jars, which Maven brings the first time."""
-    return brought(
+    return fetch_jars(
         POM.format(version=version), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}"
     )
 
 
-def brought(pom: str, jars: Path, what: str, instead: str = "give a folder of jars with --jars") -> Path:
+def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars with --jars") -> Path:
     """Return a folder with the jars that a project of Maven needs, which Maven brings the first time; without Maven say what to do instead."""
     if jars.is_dir():
         return jars
@@ -284,7 +284,7 @@ def brought(pom: str, jars: Path, what: str, instead: str = "give a folder of ja
     return jars
 
 
-def compiled(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
+def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
     """Return a folder with the driver's classes for these jars, compiled if it was not yet.
 
     `folders` have the sources, and `more` are further folders of jars that they need.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """What Kafka did: `did` is done, refused or untried, `why` the error, `answer` both in words.
 
     `like_model`: its state is one that the model allows there; `like_variant`: it is that of the variant.
@@ -32,14 +32,14 @@ class Tried:
     constants: Constants
 
 
-def tried(ablation: Ablation, execution: Execution, chance: Chance) -> Tried | None:
+def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial | None:
     """Lead Kafka to a state and do a step there; None if Kafka cannot be led there, by a limit that is named."""
     plain = execution.plain
     difference = execution.run(plain.initial_states()[0], chance.history)
     steps = tuple(plain.show(item) for item in (*(taken.step for taken in chance.history), chance.step))
     if difference is not None:
         told = "; ".join(f"{name}: {model} in the model, {kafka} in Kafka" for name, model, kafka in difference.rows)
-        return Tried(
+        return Trial(
             "done",
             "",
             f"before the step: {told}",
@@ -64,7 +64,7 @@ def tried(ablation: Ablation, execution: Execution, chance: Chance) -> Tried | N
     nothing = ablation.refused(chance.at, chance.step)
     like_model, answer = _as_the_model(execution, chance, nothing, same, [item.after for item in others])
     theirs = nothing if chance.variant is None else (chance.variant,)
-    return Tried(
+    return Trial(
         did,
         why,
         why or answer,

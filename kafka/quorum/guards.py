@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
-from fencepost.kafka.quorum.nodes import without_forgotten
-from fencepost.kafka.quorum.seen import FETCH, NO_FETCH, NODE, STATE
+from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
 from fencepost.model.quorum.state import Phase, Role, State, leads
 

@@ -1,16 +1,102 @@
-"""Histories of `quorum` on nodes of Kafka's raft client."""
+"""Histories of `quorum` on nodes of Kafka's raft client, and the nodes as a state of the model."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.kafka.driver.execute import Difference, Execution
+from fencepost.kafka.driver.execute import Difference, Execution, InFlight
 from fencepost.kafka.quorum.mapping import ACTIONS, ASIDE, no_op_of, reset
-from fencepost.kafka.quorum.seen import STATE, Seen
+from fencepost.model.language import NONE
+from fencepost.model.language.records import fields
+from fencepost.model.quorum.state import Entry, Fetch, Node, Phase, State
 
 if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
+
+
+STATE = {name: place for place, (name, _) in enumerate(fields(State))}
+NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
+FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
+LEADER_IS_KNOWN = -2
+"""The vote of a node that knows the leader of its epoch: the file of its election state has no vote then, or an old one."""
+NO_FETCH = (0,) * len(FETCH)
+NO_ENTRY = (0,) * len(fields(Entry))
+
+
+@dataclass
+class NodesView:
+    """The last answer of the driver. `no_op` is the number of a NoOp record; `votes`: whether votes are compared."""
+
+    no_op: int
+    votes: bool
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def take(self, state: dict[str, Any]) -> None:
+        """Take over what the driver has answered."""
+        self.state = state
+
+    def late_fetches(self) -> InFlight:
+        """Return the fetches whose sender has moved on."""
+        return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
+
+    def key(self, expected: Key) -> Key:
+        """Return the state of the model that is seen; what is not compared is taken from `expected`."""
+        state = list(expected)
+        state[STATE["node"]] = tuple(
+            self._node(told, was) for told, was in zip(self.state["nodes"], expected[STATE["node"]], strict=True)
+        )
+        state[STATE["written"]] = self.state["written"]
+        state[STATE["late_fetches"]] = self.late_fetches().bag()
+        return tuple(state)
+
+    def _node(self, told: dict[str, Any], expected: Key) -> Key:
+        n = list(expected)
+        if told["failed"]:
+            n[NODE["failed"]] = 1
+            return tuple(n)
+        log = [(record, epoch) for record, epoch in told["log"]]
+        known = dict(told["known"])
+        follows = told["leader"] != NONE
+        n[NODE["role"]] = told["role"]
+        n[NODE["epoch"]] = told["epoch"]
+        n[NODE["leader"]] = told["leader"]
+        if self.votes and told["voted"] != LEADER_IS_KNOWN:
+            n[NODE["voted"]] = told["voted"]
+        n[NODE["granted"]] = told["granted"]
+        n[NODE["failed"]] = 0
+        n[NODE["fetched"]] = int(follows and told["fetched"])
+        first, was = told["first"], expected[NODE["log"]]
+        end = first + len(log)
+        n[NODE["log"]] = (*was[:first], *log, *[NO_ENTRY] * (len(was) - end))
+        n[NODE["start"]] = first
+        n[NODE["end"]] = end
+        n[NODE["high_watermark"]] = told["hw"]
+        n[NODE["epoch_start"]] = told["start"]
+        n[NODE["known_end"]] = tuple(known.get(node, NONE) for node in range(len(expected[NODE["known_end"]])))
+        n[NODE["fetch"]] = self._fetch(told["fetch"], expected[NODE["fetch"]]) if follows else NO_FETCH
+        return tuple(n)
+
+    @staticmethod
+    def _fetch(told: list[Any], expected: Key) -> Key:
+        phase, *answer = told
+        fetch = list(NO_FETCH)
+        fetch[FETCH["phase"]] = phase
+        if phase == Phase.ANSWERED:
+            for name, value in zip(("diverging", "snapshot", "end", "high_watermark"), answer, strict=False):
+                fetch[FETCH[name]] = value
+        elif phase == Phase.PARKED and expected[FETCH["phase"]] == Phase.PARKED:
+            fetch = list(expected)
+        return tuple(fetch)
+
+    def contradictions(self) -> list[str]:
+        """Return what contradicts itself in Kafka: a leader that answers its follower with an error."""
+        found = []
+        for number, told in enumerate(self.state["nodes"]):
+            if told["leader"] != NONE and told["fetch"][0] == Phase.ANSWERED and told["fetch"][-1] != "NONE":
+                found.append(f"node {number} is answered {told['fetch'][-1]} by its leader")
+        return found
 
 
 def without_forgotten(plain: Interpreter, state: Key) -> Key:
@@ -26,12 +112,12 @@ class Nodes(Execution):
 
     acts = ACTIONS
     asides = ASIDE
-    seen: Seen
+    seen: NodesView
 
-    def look(self) -> Seen:
+    def look(self) -> NodesView:
         """Return what is seen before anything is."""
         constants: Any = self.plain.constants
-        return Seen(no_op_of(constants), bool(constants.real_votes))
+        return NodesView(no_op_of(constants), bool(constants.real_votes))
 
     def reset(self) -> str:
         """Return the line that sets up the nodes."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
+from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
-from fencepost.kafka.replication.seen import REPLICA, STATE
 from fencepost.model.cluster.controller import has_room
 from fencepost.model.cluster.state import follows, is_running, newest
 

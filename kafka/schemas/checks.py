@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fencepost.kafka.schemas.classes import Classes
 
-Check = Callable[["Classes"], "Seen"]
+ClaimCheck = Callable[["Classes"], "Observation"]
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What a release says to a claim."""
 
     HOLDS = "holds"
@@ -24,35 +24,21 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observation:
     """A verdict, and what was seen in the classes."""
 
-    verdict: Verdict
+    verdict: ClaimVerdict
     what: str
 
 
-CHECKS: dict[str, Check] = {}
-"""The check of each entry of the registry that has one."""
-
-
-def decides(entry: str) -> Callable[[Check], Check]:
-    """Mark a check as that of an entry."""
-
-    def mark(check: Check) -> Check:
-        CHECKS[entry] = check
-        return check
-
-    return mark
-
-
-def holds_if(condition: object, what: str, otherwise: str) -> Seen:
+def holds_if(condition: object, what: str, otherwise: str) -> Observation:
     """Return what was seen, by whether it is as the claim says."""
-    return Seen(Verdict.HOLDS, what) if condition else Seen(Verdict.DIFFERS, otherwise)
+    return Observation(ClaimVerdict.HOLDS, what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
 
 
-def not_built(what: str) -> Seen:
+def not_built(what: str) -> Observation:
     """Say that a release has nothing of what the claim is about."""
-    return Seen(Verdict.NOT_BUILT, what)
+    return Observation(ClaimVerdict.NOT_BUILT, what)
 
 
 def in_order(refers: list[str], *names: str) -> bool:

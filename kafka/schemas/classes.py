@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.kafka.driver.moved import classes_in
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, compiled, located, model_of, tool
+from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, compile_driver, locate_release, model_of, tool
 
 SOURCES = Path(__file__).parent / "java"
 RAFT = "org.apache.kafka.raft.KafkaRaftClient"
@@ -32,8 +32,8 @@ class Jars(Release):
 
 def jars_of(version: str) -> Jars:
     """Return a release with the program compiled against it, once."""
-    version, jars, warning = located(version)
-    return Jars(version, model_of(version), jars, compiled(version, jars, (SOURCES,)), warning=warning)
+    version, jars, warning = locate_release(version)
+    return Jars(version, model_of(version), jars, compile_driver(version, jars, (SOURCES,)), warning=warning)
 
 
 @dataclass(frozen=True)

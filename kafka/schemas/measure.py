@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.invariants.catalogue import entries
-from fencepost.kafka.schemas import broker_epochs, consistency_tokens, leaders_and_replicas, quorum_fetches
-from fencepost.kafka.schemas.checks import CHECKS
 from fencepost.kafka.schemas.classes import Classes, jars_of
+from fencepost.kafka.schemas.data_claims import CLAIMS as DATA_CLAIMS
+from fencepost.kafka.schemas.quorum_claims import CLAIMS as QUORUM_CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fencepost.kafka.schemas.checks import Seen
+    from fencepost.kafka.schemas.checks import Observation
 
 Row = dict[str, str]
-PARTS = (quorum_fetches, broker_epochs, leaders_and_replicas, consistency_tokens)
-"""The modules that have the checks."""
+CHECKS = dict((*QUORUM_CLAIMS, *DATA_CLAIMS))
+"""The check of each entry of the registry that has one."""
 
 
-def measured(versions: Iterable[str]) -> list[Row]:
+def measure_claims(versions: Iterable[str]) -> list[Row]:
     """Return the rows for these releases, entries in the order of the registry."""
-    found: dict[str, dict[str, Seen]] = {entry: {} for entry in entries() if entry in CHECKS}
+    found: dict[str, dict[str, Observation]] = {entry: {} for entry in entries() if entry in CHECKS}
     for version in versions:
         with Classes(jars_of(version)) as kafka:
             for entry, seen in found.items():
@@ -29,9 +29,9 @@ def measured(versions: Iterable[str]) -> list[Row]:
     return [row for entry, seen in found.items() for row in _rows(entry, seen)]
 
 
-def _rows(entry: str, seen: dict[str, Seen]) -> list[Row]:
+def _rows(entry: str, seen: dict[str, Observation]) -> list[Row]:
     """Return a row for each thing that was seen, with the releases that showed it."""
-    by: dict[Seen, list[str]] = {}
+    by: dict[Observation, list[str]] = {}
     for version, one in seen.items():
         by.setdefault(one, []).append(version)
     return [

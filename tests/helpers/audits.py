@@ -6,9 +6,9 @@ import json
 import tarfile
 from typing import TYPE_CHECKING, Any
 
+from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
 from fencepost.kafka.audit.following import Row, follow
 from fencepost.kafka.audit.logs import gaps
-from fencepost.kafka.audit.surroundings import TYPES, Event, gathered
 
 from tests.helpers.places import ROOT
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from fencepost.kafka.audit.cluster_context import ClusterContext
     from fencepost.kafka.audit.findings import Found
     from fencepost.kafka.audit.reading import Reading
-    from fencepost.kafka.audit.surroundings import Surroundings
 
 LOGS = ROOT / "tests" / "metadata_logs"
 """Logs of controllers, recorded by `python -m benchmarks.audit_logs`: a story and a release each."""
@@ -44,7 +44,7 @@ def followed(reading: Reading, rows: Iterable[dict[str, Any]]) -> list[Row]:
     return around_and_histories(reading, rows)[1]
 
 
-def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[Surroundings, list[Row]]:
+def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tuple[ClusterContext, list[Row]]:
     """Return what went on around the partitions, and their histories."""
     ends = {item.number: item.end for item in reading.files if item.kind == "snapshot"}
     known = [
@@ -56,7 +56,7 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
         if row["type"] in TYPES
     ]
     last = max(known, key=lambda item: item[0])
-    around = gathered(events, gaps=gaps(reading.files), end=last[0], until=last[2]["time"], min_isr=1)
+    around = gather_context(events, gaps=gaps(reading.files), end=last[0], until=last[2]["time"], min_isr=1)
     changes = []
     for offset, old, row in known:
         if row["type"] in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from fencepost.kafka.driver.releases import lacking
+from fencepost.kafka.driver.releases import missing_tools
 
 KAFKA = "4.1.2"
-LACKING = lacking()
+LACKING = missing_tools()
 IN_CI = bool(os.environ.get("CI"))
 """In CI a test on Kafka's classes that cannot run fails instead of being skipped."""
 

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("pyarrow", reason="these tests have an environment of their own: tox -e audit")
 
 from fencepost.counterexamples.replay import replay
+from fencepost.kafka.audit.controller_history import controller_history, controller_state
 from fencepost.kafka.audit.findings import SORTS
-from fencepost.kafka.audit.fitting import fitted
 from fencepost.kafka.audit.logs import chosen, gaps, overlaps
 from fencepost.kafka.audit.reading import Reading, earlier, read
-from fencepost.kafka.audit.recorded import recorded, seen
+from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.driver.releases import RELEASES
 
 from benchmarks.metadata_log import names, write
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.counterexamples.replay import Replay
+    from fencepost.kafka.audit.cluster_context import ClusterContext
+    from fencepost.kafka.audit.controller_history import ControllerState
     from fencepost.kafka.audit.following import Row
-    from fencepost.kafka.audit.recorded import Seen
-    from fencepost.kafka.audit.surroundings import Surroundings
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("audit")]
 NAMES = sorted(path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz"))
@@ -77,7 +77,7 @@ def part(reading: Reading, name: str) -> Reading:
     return Reading(reading.folder, [item for item in reading.files if item.path.split("/")[-2] == name], reading.parts)
 
 
-def followed_alone(reading: Reading, name: str) -> tuple[Surroundings, list[Row]]:
+def followed_alone(reading: Reading, name: str) -> tuple[ClusterContext, list[Row]]:
     """Return what one log makes."""
     one = part(reading, name)
     numbers = {item.number for item in one.files}
@@ -114,8 +114,8 @@ BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
 )
 def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, tmp_path: Path) -> None:
     around, rows = followed_alone(reading, name)
-    history = recorded([row._asdict() for row in rows if row.topic == "t"], around, None)
-    found = fitted(history)
+    history = controller_history([row._asdict() for row in rows if row.topic == "t"], around, None)
+    found = reconstruct(history)
     story, _, release = name.rpartition("-")
     assert found.whole
     assert found.replay.trace.version == RELEASES[release]
@@ -125,21 +125,21 @@ def test_a_real_history_is_a_way_through_the_model(reading: Reading, name: str, 
     again = replay(file)
     assert again.text == found.replay.text
     assert [shown_by(again, number) for number in range(1, len(found.places) + 1)] == [
-        history.points[place].seen for place in found.places
+        history.points[place].state for place in found.places
     ]
 
 
 def test_a_real_history_can_end_anywhere(reading: Reading) -> None:
     around, rows = followed_alone(reading, "hyp-10-4.1.2")
     for until in [row.offset for row in rows]:
-        found = fitted(recorded([row._asdict() for row in rows], around, until), most=500)
+        found = reconstruct(controller_history([row._asdict() for row in rows], around, until), most=500)
         assert (found.whole, found.recorded.points[-1].offset) == (True, until)
 
 
-def shown_by(made: Replay, number: int) -> Seen:
+def shown_by(made: Replay, number: int) -> ControllerState:
     """Return what the controller has after a step of a trace."""
     plain = made.trace.interpreter()
-    return seen(plain.schema.restore(made.path.states[number]), plain.constants)
+    return controller_state(plain.schema.restore(made.path.states[number]), plain.constants)
 
 
 def test_a_log_that_is_cut_off_is_read_up_to_there(reading: Reading) -> None:

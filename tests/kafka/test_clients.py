@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 from fencepost.kafka.clients import install, wire
-from fencepost.kafka.clients.history import Source, settings
-from fencepost.kafka.clients.install import Installed, installed
-from fencepost.kafka.clients.keep import load, of_archive, text_of
-from fencepost.kafka.clients.own import MUTANTS, OwnClient
+from fencepost.kafka.clients.history import Source, load, of_archive, settings, text_of
+from fencepost.kafka.clients.install import Installed, install_client
 from fencepost.kafka.clients.play import SLOW, Player, Times
-from fencepost.kafka.clients.report import Request, conform_clients
-from fencepost.kafka.clients.run import Failure, run, shortened
+from fencepost.kafka.clients.report import ClientPlan, Failure, conform_clients, run, shorten
+from fencepost.kafka.clients.sessions import MUTANTS, OwnClient
 from fencepost.kafka.clients.stories import STORIES
 from fencepost.model.language.errors import UsageError
 
@@ -31,7 +29,7 @@ QUICK = Times(recover=1.0)
 
 
 def broken(client: str, *histories: Any) -> set[str]:
-    return set(run(installed(client), histories, QUICK, most=0).broken)
+    return set(run(install_client(client), histories, QUICK, most=0).broken)
 
 
 def test_errors_have_the_numbers_of_kafka() -> None:
@@ -50,7 +48,7 @@ def test_errors_have_the_numbers_of_kafka() -> None:
 
 
 def test_our_own_client_keeps_the_rules() -> None:
-    outcome = run(installed(OWN), Source(settings(), seed=5).walks(32, 30))
+    outcome = run(install_client(OWN), Source(settings(), seed=5).walks(32, 30))
     assert (outcome.histories, outcome.counted, dict(outcome.undone), dict(outcome.broken)) == (32, 32, {}, {})
     assert outcome.followed > outcome.wanted / 2
 
@@ -81,7 +79,7 @@ def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> Non
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_every_mutant_is_caught(mutant: str) -> None:
     histories = [*of_archive(), *Source(settings(), seed=951).walks(600, 30)]
-    assert run(installed(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
+    assert run(install_client(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
 
 
 def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
@@ -93,16 +91,16 @@ def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
         "client-has-more 0",
         consumer=1,
     )
-    client = installed(f"{OWN}/overlooks-truncation")
+    client = install_client(f"{OWN}/overlooks-truncation")
     found = run(client, [long], QUICK, most=1).failures["truncation-is-noticed"][0]
     assert found.is_steady
-    short = shortened(client, Failure(found.history, found.play, found.verdict), QUICK, 60)
+    short = shorten(client, Failure(found.history, found.play, found.verdict), QUICK, 60)
     assert len(short.history.moves) < len(long.moves)
     file = tmp_path / "long.history"
     file.write_text(text_of(long))
-    report = conform_clients([f"{OWN}/overlooks-truncation"], Request(files=(file,), output=tmp_path), lambda _: None)[
-        0
-    ]
+    report = conform_clients(
+        [f"{OWN}/overlooks-truncation"], ClientPlan(files=(file,), output=tmp_path), lambda _: None
+    )[0]
     kept = report.traces["truncation-is-noticed"]
     assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
     shown = kept.with_suffix(".md").read_text()
@@ -156,15 +154,15 @@ def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeyp
     ends = Installed("mortal", "1", (sys.executable, "-c", ""))
     monkeypatch.setitem(install.NEWEST, "mortal", "1")
     monkeypatch.setattr(
-        "fencepost.kafka.clients.report.installed", lambda asked: ends if asked == "mortal" else installed(asked)
+        "fencepost.kafka.clients.report.install_client", lambda asked: ends if asked == "mortal" else install_client(asked)
     )
-    reports = conform_clients(["mortal", OWN], Request(walks=2), lambda _: None)
+    reports = conform_clients(["mortal", OWN], ClientPlan(walks=2), lambda _: None)
     assert "ended before it was ready" in reports[0].missing
     assert reports[1].verdict == "conforms"
 
 
 def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.kafka.clients.driver.START", 0.2)
+    monkeypatch.setattr("fencepost.kafka.clients.sessions.START", 0.2)
     client = Installed("silent", "1", (sys.executable, "-c", "import time; time.sleep(60)"))
     with pytest.raises(UsageError, match="did not start within"):
         run(client, [LOST])
@@ -202,7 +200,7 @@ def test_a_slow_broker_says_late_where_an_epoch_ends() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("asked", install.NEWEST)
 def test_each_client_plays(asked: str) -> None:
-    outcome = run(installed(asked), Source(settings(), seed=5).walks(32, 30), most=0)
+    outcome = run(install_client(asked), Source(settings(), seed=5).walks(32, 30), most=0)
     assert (outcome.histories, outcome.counted, dict(outcome.undone)) == (32, 32, {})
 
 
@@ -211,10 +209,10 @@ def test_each_client_plays(asked: str) -> None:
 def test_a_defect_shows_where_it_is_and_not_where_it_is_not(story: Any) -> None:
     histories = [story.history] * story.plays
     for asked in story.breaks:
-        outcome = run(installed(asked), histories, most=0)
+        outcome = run(install_client(asked), histories, most=0)
         assert outcome.deaths or outcome.broken.keys() & set(story.rules), asked
     for asked in story.keeps:
-        outcome = run(installed(asked), histories)
+        outcome = run(install_client(asked), histories)
         steady = {rule for rule, items in outcome.failures.items() if any(item.is_steady for item in items)}
         assert not outcome.deaths, asked
         assert not steady & set(story.rules), asked

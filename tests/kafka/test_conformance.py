@@ -10,8 +10,7 @@ from fencepost.counterexamples.replay import replay
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.changes import conform_changes
-from fencepost.kafka.conform.report import Report
-from fencepost.kafka.conform.run import shortened, transitions
+from fencepost.kafka.conform.histories import HistoriesReport, shorten, transitions
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.replication.brokers import Brokers
@@ -165,7 +164,7 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     from dataclasses import replace
 
     from fencepost.kafka.conform import histories as conform
-    from fencepost.kafka.conform.run import Outcome
+    from fencepost.kafka.conform.histories import HistoriesOutcome
 
     found = interpreter(waits_for_joining=0)  # Kafka counts followers as caught up; this model does not
     execution = Brokers(driver, found)
@@ -173,10 +172,10 @@ def test_a_model_with_another_rule_differs_and_the_shortest_history_replays(driv
     difference = execution.run(initial, [])
     assert difference is not None
     assert difference.rows == (("replica[0].recent", "{}", "{1}"),)
-    short = shortened(execution, initial, difference)
-    outcome = Outcome(differences={short.kind: short})
+    short = shorten(execution, initial, difference)
+    outcome = HistoriesOutcome(differences={short.kind: short})
     outcome.times[short.kind] += 1
-    report = Report(REPLICATION, release(KAFKA), found.constants, outcome)
+    report = HistoriesReport(REPLICATION, release(KAFKA), found.constants, outcome)
     assert report.verdict == "differs"
     conform.write_differences(report, tmp_path)
     (path,) = tmp_path.iterdir()

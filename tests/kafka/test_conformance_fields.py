@@ -7,12 +7,11 @@ import random
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.conform.settled import Verdict, settled
-from fencepost.kafka.driver.cover import Cover, state_graph
+from fencepost.kafka.conform.settled import TraceVerdict, settle_trace
 from fencepost.kafka.driver.lines import counted
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import RELEASES, release
-from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.hidden import NAMED, Hidden, Watched
 from fencepost.kafka.replication.mapping import SMALL
@@ -104,14 +103,14 @@ def test_a_reset_leaves_kafka_as_a_new_process_has_it_whatever_was_done_before()
 def test_findings_are_confirmed_refuted_or_not_driven_with_a_reason() -> None:
     with Driver(release(KAFKA)) as driver:
         found = {
-            name: settled(driver, read(ARCHIVE / f"replication-{name}.trace").trace)
+            name: settle_trace(driver, read(ARCHIVE / f"replication-{name}.trace").trace)
             for name in ("hyp-1-loss", "hyp-2", "b09-kip-903", "hyp-8-loss", "q37-disk-swap", "b18-kafka-13858")
         }
-    assert found["hyp-1-loss"].verdict is Verdict.CONFIRMED
-    assert (found["hyp-2"].verdict, found["hyp-2"].why) == (Verdict.REFUTED, "isr-members-are-current holds")
+    assert found["hyp-1-loss"].verdict is TraceVerdict.CONFIRMED
+    assert (found["hyp-2"].verdict, found["hyp-2"].why) == (TraceVerdict.REFUTED, "isr-members-are-current holds")
     assert found["b09-kip-903"].why == "step 7, controller-applies-alter-partition: INELIGIBLE_REPLICA"
-    assert found["hyp-8-loss"].verdict is Verdict.CONFIRMED
-    assert found["q37-disk-swap"].verdict is Verdict.NOT_DRIVEN
+    assert found["hyp-8-loss"].verdict is TraceVerdict.CONFIRMED
+    assert found["q37-disk-swap"].verdict is TraceVerdict.NOT_DRIVEN
     assert found["q37-disk-swap"].why.startswith("disk_swaps is set: files that vanish")
     assert found["b18-kafka-13858"].why == "its property is about whole behaviours"
 

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.program.removal import Guard, guards
 from fencepost.kafka.conform.binding import QUORUM, REPLICATION, Binding
-from fencepost.kafka.conform.noticed import Noticed
-from fencepost.kafka.conform.refusals import try_refusals
-from fencepost.kafka.conform.seeing import Seeing, Sight, rows_of
+from fencepost.kafka.conform.guards import GuardsReport, Sight, VariantTrials, try_refusals, variant_rows
 from fencepost.kafka.driver.ablation import Whose
 from fencepost.kafka.driver.releases import RELEASES, Release, release
 from fencepost.kafka.quorum import guards as quorum
@@ -70,7 +68,7 @@ def test_no_check_is_in_the_shadow_of_others_that_does_not_exist(version: str) -
 @pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
 def test_a_leader_from_the_elr_is_refused_where_there_is_an_elr(version: str) -> None:
     base = base_of(version)
-    why = {row.variant.name: row.why for row in rows_of(REPLICATION, base)}
+    why = {row.variant.name: row.why for row in variant_rows(REPLICATION, base)}
     assert ("which this version has off" in why["operator-reassigns-replicas 5"]) is not bool(base.values["elr"])
 
 
@@ -84,17 +82,17 @@ def test_a_guard_that_nobody_has_classified_is_named() -> None:
     ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)]
 )
 def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: dict[str, str]) -> None:
-    names = {row.variant.name for row in rows_of(bound, base)}
+    names = {row.variant.name for row in variant_rows(bound, base)}
     for name in unseen:
         assert any(item == name or item.startswith(f"{name}=") for item in names), name
 
 
 def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:
-    row = next(item for item in rows_of(REPLICATION, BASE) if not item.why)
-    hidden = next(item for item in rows_of(REPLICATION, BASE) if item.why)
+    row = next(item for item in variant_rows(REPLICATION, BASE) if not item.why)
+    hidden = next(item for item in variant_rows(REPLICATION, BASE) if item.why)
     assert row.sight is hidden.sight is Sight.NOWHERE
-    assert Noticed(REPLICATION, SOME, [hidden]).verdict == "conforms"
-    assert Noticed(REPLICATION, SOME, [hidden, row]).verdict == "differs"
+    assert GuardsReport(REPLICATION, SOME, [hidden]).verdict == "conforms"
+    assert GuardsReport(REPLICATION, SOME, [hidden, row]).verdict == "differs"
 
 
 @on_kafka
@@ -107,7 +105,7 @@ def test_checks_that_are_taken_out_of_the_model_are_noticed() -> None:
         "maximal_isr",
         "epochless",
     )
-    rows = Seeing(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:2])
+    rows = VariantTrials(REPLICATION, release(KAFKA), BASE).only(names).look(GROUNDS[:2])
     assert {row.variant.name: str(row.sight) for row in rows} == {
         "controller-applies-alter-partition 6": "noticed",
         "leader-requests-shrink 5": "noticed",
@@ -141,7 +139,7 @@ def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
 @pytest.mark.xdist_group("kafka")
 def test_a_comparison_that_sees_nothing_is_caught() -> None:
     """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is noticed."""
-    seeing = Seeing(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
+    seeing = VariantTrials(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
         ["maximal_isr"]
     )
     (row,) = seeing.look(GROUNDS[:1])
@@ -166,7 +164,7 @@ def test_changes_choose_their_own_constants() -> None:
 @pytest.mark.xdist_group("kafka")
 def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed() -> None:
     names = ("quorum-elects", "leader-appends 1", "compares_high_watermarks")
-    rows = Seeing(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look([quorum.SMALL])
+    rows = VariantTrials(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look([quorum.SMALL])
     seen = {row.variant.name: (row.sight, row.shown.why if row.shown else "") for row in rows}
     assert seen == {
         "quorum-elects 3": (Sight.NOWHERE, ""),  # there is no observer

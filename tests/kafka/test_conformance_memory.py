@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.driver.cover import Cover, state_graph
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
+from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.kafka.conform.binding import QUORUM
-from fencepost.kafka.conform.refusals import try_refusals
+from fencepost.kafka.conform.guards import try_refusals
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
-from fencepost.kafka.driver.walking import walks
+from fencepost.kafka.driver.walks import walks
 from fencepost.kafka.quorum.guards import SMALL
 from fencepost.kafka.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, rules
 from fencepost.kafka.quorum.nodes import Nodes

@@ -9,10 +9,9 @@ from fencepost.invariants.catalogue import entries, evidence, status
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.process import DriverError
 from fencepost.kafka.driver.releases import RELEASES
-from fencepost.kafka.schemas.checks import CHECKS
 from fencepost.kafka.schemas.classes import RAFT, Classes, jars_of
-from fencepost.kafka.schemas.measure import measured
-from fencepost.kafka.schemas.quorum_fetches import FIELD
+from fencepost.kafka.schemas.measure import CHECKS, measure_claims
+from fencepost.kafka.schemas.quorum_claims import FIELD
 
 from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import KAFKA, on_kafka
@@ -125,4 +124,4 @@ def test_one_release_has_the_schemas_that_its_claims_are_about() -> None:
 @pytest.mark.long
 @on_kafka
 def test_every_release_says_what_was_recorded() -> None:
-    assert measured(RELEASES) == load("schemas")["rows"]
+    assert measure_claims(RELEASES) == load("schemas")["rows"]

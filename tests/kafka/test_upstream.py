@@ -13,7 +13,7 @@ from fencepost.explorers.cache_folder import cache_folder
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.moved import adapted, classes_in
-from fencepost.kafka.driver.releases import brought, tool
+from fencepost.kafka.driver.releases import fetch_jars, tool
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE
@@ -118,7 +118,7 @@ def test_an_option_for_releases_is_for_this_format_only() -> None:
 
 def run_on(release: Kit, text: str, folder: Path) -> str:
     """Compile a test against a release, run it, and return what JUnit says."""
-    junit = brought(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
+    junit = fetch_jars(JUNIT, cache_folder() / "kafka" / "junit-5", "JUnit and Mockito")
     package, name = (
         re.findall(pattern, text, re.MULTILINE)[0] for pattern in (r"^package (.*);", r"^public class (\w+)")
     )

@@ -47,7 +47,7 @@ from fencepost.explorers.symbolic import cache
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.audit.reading import read
-from fencepost.kafka.audit.words import when
+from fencepost.kafka.formatting import when
 from fencepost.model.language.errors import FencepostError
 
 from tests.helpers.audits import followed, table

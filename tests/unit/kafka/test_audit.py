@@ -16,17 +16,17 @@ from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.explorers import sealed
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.kafka.audit.dumped import lines
+from fencepost.kafka.audit.cluster_context import Event, gather_context
+from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
+from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
-from fencepost.kafka.audit.fitting import fitted
 from fencepost.kafka.audit.following import Row, follow
-from fencepost.kafka.audit.history import SAME_LEADER, Change, Core
-from fencepost.kafka.audit.judging import Rules, electable, judged, standing, with_inactive, with_stale
+from fencepost.kafka.audit.judging import Rules, electable, judge_change, standing, with_inactive, with_stale
 from fencepost.kafka.audit.logs import File, Note, chosen, files_in, gaps, overlaps
+from fencepost.kafka.audit.partition import SAME_LEADER, Core, PartitionChange
 from fencepost.kafka.audit.reading import Reading, read, take_notes
-from fencepost.kafka.audit.recorded import Recorded, recorded
-from fencepost.kafka.audit.surroundings import Event, gathered
-from fencepost.kafka.audit.words import when
+from fencepost.kafka.audit.reconstruction import reconstruct
+from fencepost.kafka.formatting import when
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.audits import findings, followed, table
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 THREE = Core((1, 2, 3), (1, 2, 3), (), (), 1, 0, (), ())
 ELR = Rules(2, elr=True)
 OLD = Rules(2, elr=False)
-STAYS = Change(None, None, None, None, SAME_LEADER, None, None, None)
+STAYS = PartitionChange(None, None, None, None, SAME_LEADER, None, None, None)
 
 
 # -- changes, by the model's rules
@@ -62,24 +62,26 @@ STAYS = Change(None, None, None, None, SAME_LEADER, None, None, None)
         (STAYS._replace(isr=(), leader=-1, elr=(1, 2, 3), last_known=(1,)), ()),
     ],
 )
-def test_a_change_is_what_the_models_controller_makes_or_it_is_named(change: Change, broken: tuple[str, ...]) -> None:
+def test_a_change_is_what_the_models_controller_makes_or_it_is_named(
+    change: PartitionChange, broken: tuple[str, ...]
+) -> None:
     assert (
-        tuple(sort for sort in judged(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken)
+        tuple(sort for sort in judge_change(THREE, change, ELR).broken if sort != "elr-not-by-rule" or sort in broken)
         == broken
     )
 
 
 def test_before_3_6_an_isr_that_shrinks_opens_a_leader_epoch() -> None:
     shrink = STAYS._replace(isr=(1, 2), leader=1)
-    assert judged(THREE, shrink, OLD).broken == ("epoch-without-reason",)
-    assert judged(THREE, shrink, Rules(2, elr=False, opens_on_shrink=True)).broken == ()
+    assert judge_change(THREE, shrink, OLD).broken == ("epoch-without-reason",)
+    assert judge_change(THREE, shrink, Rules(2, elr=False, opens_on_shrink=True)).broken == ()
 
 
 def test_an_unclean_restart_leaves_the_elr() -> None:
-    alone = judged(THREE, STAYS._replace(isr=(1,), elr=(2, 3)), ELR).core
+    alone = judge_change(THREE, STAYS._replace(isr=(1,), elr=(2, 3)), ELR).core
     gone = STAYS._replace(elr=(3,))
-    assert judged(alone, gone, ELR).broken == ("elr-not-by-rule",)
-    assert judged(alone, gone, ELR, (2,)).broken == ()
+    assert judge_change(alone, gone, ELR).broken == ("elr-not-by-rule",)
+    assert judge_change(alone, gone, ELR, (2,)).broken == ()
 
 
 @pytest.mark.parametrize(
@@ -100,8 +102,10 @@ def test_an_unclean_restart_leaves_the_elr() -> None:
         (THREE._replace(isr=(1,)), STAYS._replace(leader=3), "none-of-them"),
     ],
 )
-def test_an_election_is_told_by_where_the_leader_came_from(before: Core, change: Change, election: str) -> None:
-    assert judged(before, change, ELR).election == election
+def test_an_election_is_told_by_where_the_leader_came_from(
+    before: Core, change: PartitionChange, election: str
+) -> None:
+    assert judge_change(before, change, ELR).election == election
 
 
 def test_brokers_are_judged_by_the_models_predicates() -> None:
@@ -159,7 +163,7 @@ class Log:
     def rows(self, *missing: tuple[int, int]) -> list[Row]:
         self.event("NO_OP_RECORD")
         end = self.events[-1]
-        around = gathered(self.events, gaps=list(missing), end=end.offset, until=end.time, min_isr=1)
+        around = gather_context(self.events, gaps=list(missing), end=end.offset, until=end.time, min_isr=1)
         return list(follow(around, 60_000, iter(self.changes)))
 
     def found(self, *missing: tuple[int, int]) -> set[str]:
@@ -332,18 +336,18 @@ def test_an_aborted_transaction_changes_nothing() -> None:
 # -- the way through the model
 
 
-def led(log: Log, until: int | None = None) -> Recorded:
+def led(log: Log, until: int | None = None) -> ControllerHistory:
     log.event("NO_OP_RECORD")
     end = log.events[-1]
-    around = gathered(log.events, gaps=[], end=end.offset, until=end.time, min_isr=1)
-    return recorded([row._asdict() for row in follow(around, 60_000, iter(log.changes))], around, until)
+    around = gather_context(log.events, gaps=[], end=end.offset, until=end.time, min_isr=1)
+    return controller_history([row._asdict() for row in follow(around, 60_000, iter(log.changes))], around, until)
 
 
 def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -> None:
     log = Log()
     shrunk = log.change(isr=[1, 3])
     log.change(isr=[1, 3], eligibleLeaderReplicas=[2])
-    found = fitted(led(log), most=60)
+    found = reconstruct(led(log), most=60)
     assert not found.whole
     assert (found.data("x")["last"], found.data("x")["next"]) == (shrunk, shrunk + 1)
     assert [step.action.name for step in found.replay.path.steps][-2:] == [
@@ -351,7 +355,7 @@ def test_a_history_that_the_rules_forbid_is_found_up_to_there_and_no_further() -
         "controller_applies_alter_partition",
     ]
     assert found.replay.trace.recorded == f"t-0, offsets 10 to {shrunk}"
-    assert fitted(led(log, shrunk)).whole
+    assert reconstruct(led(log, shrunk)).whole
     assert [(item["step"], item["offset"]) for item in found.data("x")["steps"]][-1] == (
         found.replay.path.length - 1,
         shrunk,
@@ -365,7 +369,7 @@ def test_a_restart_leaves_room_for_what_was_before_only_if_the_model_has_it() ->
             log.change(leader=leader, isr=isr)
     history = led(log)
     assert "leader epochs, and the model has room for 12" in history.left_out
-    assert history.points[-1].seen.leader_epoch <= 12
+    assert history.points[-1].state.leader_epoch <= 12
     assert history.points[0].offset > log.changes[0][2]
 
 
@@ -387,7 +391,7 @@ def test_a_history_ends_where_its_topic_is_deleted() -> None:
     log.event("REMOVE_TOPIC_RECORD", topicId="T")
     log.fence(3)
     history = led(log)
-    assert (history.points[-1].offset, history.points[-1].seen.min_isr) == (last, 2)
+    assert (history.points[-1].offset, history.points[-1].state.min_isr) == (last, 2)
 
 
 def test_a_single_replica_is_followed_too() -> None:
@@ -401,7 +405,7 @@ def test_a_single_replica_is_followed_too() -> None:
     log.event("BROKER_REGISTRATION_CHANGE_RECORD", brokerId=1, brokerEpoch=99, fenced=-1)
     log.time -= 2000
     log.change(isr=[1], leader=1, lastKnownElr=[], leaderRecoveryState=1)
-    found = fitted(led(log))
+    found = reconstruct(led(log))
     assert found.whole
     assert found.data("x")["brokers"] == [1]
 
@@ -412,8 +416,8 @@ def test_min_isr_goes_up_one_by_one_in_the_model() -> None:
     log.set("min.insync.replicas", "1")
     log.set("min.insync.replicas", "3")
     history = led(log)
-    assert [point.seen.min_isr for point in history.points[-4:]] == [2, 1, 2, 3]
-    assert fitted(history).whole
+    assert [point.state.min_isr for point in history.points[-4:]] == [2, 1, 2, 3]
+    assert reconstruct(history).whole
 
 
 # -- files

@@ -12,8 +12,7 @@ from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.logs import files_in
 from fencepost.kafka.audit.pipeline import Disagreement
-from fencepost.kafka.audit.report import warnings_of
-from fencepost.kafka.audit.telling import told
+from fencepost.kafka.audit.report import partition_story, warnings_of
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.audits import findings
@@ -118,7 +117,7 @@ LED = [change(8, 1, [1]), change(9, 2, [2], "unclean")]
 
 def history(*later: dict[str, Any], gaps: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
     """Return the history of a partition whose leader 1 lost it to 2 at offset 9, of a log that ends at offset 50."""
-    return told([*LED, *later], [FOUND], list(gaps), (50, 50_000))
+    return partition_story([*LED, *later], [FOUND], list(gaps), (50, 50_000))
 
 
 def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() -> None:

@@ -8,12 +8,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import wire
-from fencepost.kafka.clients.beliefs import SLACK, beliefs
 from fencepost.kafka.clients.events import NOBODY, Event, Play
-from fencepost.kafka.clients.history import BESIDES, DEPTH, History, Move, Source, by_name, settings
-from fencepost.kafka.clients.keep import diagram, load, of_archive, text_of
-from fencepost.kafka.clients.own import MUTANTS
-from fencepost.kafka.clients.rules import NAMES, Judge
+from fencepost.kafka.clients.history import (
+    BESIDES,
+    DEPTH,
+    History,
+    Move,
+    Source,
+    by_name,
+    diagram,
+    load,
+    of_archive,
+    settings,
+    text_of,
+)
+from fencepost.kafka.clients.rules import NAMES, SLACK, Judge, beliefs_of
+from fencepost.kafka.clients.sessions import MUTANTS
 from fencepost.kafka.clients.stories import STORIES
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, World
 from fencepost.model.clients.discovery.brokers import is_hinted, outcome_of
@@ -107,7 +117,7 @@ def test_news_is_believed_as_the_model_says(epoch: int, leader: int) -> None:
         ("hint", accepts_hint(0, 2, 0, epoch, leader)),
     ):
         play = Play("producer", 1, [told("metadata", 0, 0, 2), told(kind, 1, leader, epoch)])
-        assert (len(beliefs(play)[0].trail) == 2) is bool(accepts)
+        assert (len(beliefs_of(play)[0].trail) == 2) is bool(accepts)
 
 
 def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> None:

@@ -313,7 +313,7 @@ def test_tools_of_4_3_1_are_taken_for_4_4_0(monkeypatch: pytest.MonkeyPatch, tmp
         assert "kafka-tools</artifactId>\n      <version>4.3.1</version>" in pom
         return jars
 
-    monkeypatch.setattr(kits, "brought", brought)
+    monkeypatch.setattr(kits, "fetch_jars", brought)
     assert kits._tools("4.4.0", tmp_path).parts[-2:] == ("4.3.1", "tools")
     assert asked == ["the command line tools of Kafka 4.3.1"]
     (tmp_path / "kafka-tools-4.5.0.jar").touch()

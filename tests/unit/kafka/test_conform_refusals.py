@@ -12,8 +12,9 @@ import psutil
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver import releases as kafka
-from fencepost.kafka.driver.cover import Cover, state_graph
 from fencepost.kafka.driver.process import Driver, DriverError
+from fencepost.kafka.driver.walks import Cover, state_graph
+from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import (
     ACTIONS,
     AS_BUILT,
@@ -23,7 +24,6 @@ from fencepost.kafka.replication.mapping import (
     built,
     refuse,
 )
-from fencepost.kafka.replication.seen import REPLICA, STATE
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -90,7 +90,7 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     maven.chmod(maven.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(UsageError) as caught:
-        kafka.brought("", tmp_path / "jars", "the jars")
+        kafka.fetch_jars("", tmp_path / "jars", "the jars")
     assert str(caught.value).splitlines()[:2] == ["Maven did not bring the jars:", "no network"]
     assert "use -X" not in str(caught.value)
     assert "--jars" in str(caught.value)

@@ -1,4 +1,4 @@
-"""What goes on around the partitions, by offset: brokers that come and go, configurations, topics, features.
+"""The cluster around the partitions, by offset: brokers that come and go, configurations, topics, features.
 
 There is little of it beside the partitions' own records, so that it is gathered in one place and given to every task.
 """
@@ -18,7 +18,8 @@ from fencepost.kafka.audit.judging import Rules
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fencepost.kafka.audit.history import Brokers
+    from fencepost.kafka.audit.partition import Brokers
+
 
 TYPES = (
     "REGISTER_BROKER_RECORD",
@@ -163,7 +164,7 @@ class Topic:
 
 
 @dataclass
-class Surroundings:
+class ClusterContext:
     """Everything of it, and how far the log reaches. `gaps` are offsets that are missing."""
 
     brokers: dict[int, Presence] = field(default_factory=dict)
@@ -227,11 +228,11 @@ class Surroundings:
         return at < len(self.gaps) and self.gaps[at][1] < end
 
 
-def gathered(
+def gather_context(
     events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
-) -> Surroundings:
+) -> ClusterContext:
     """Return the surroundings that records make."""
-    made = Surroundings(gaps=gaps, end=end, until=until, min_isr=min_isr)
+    made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
     own: dict[str, list[tuple[int, int, str, Any]]] = defaultdict(list)
     ordered = sorted(events, key=lambda event: (event.offset, event.snapshot))
     made.aborted = _aborted(ordered)
@@ -265,7 +266,7 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 
-def _register(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _register(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):
         presence.registered.append((event.offset, event.time))
@@ -275,19 +276,19 @@ def _register(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) 
     presence.change(event.offset, event.time)
 
 
-def _unregister(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _unregister(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     presence.fenced = True
     presence.change(event.offset, event.time)
 
 
-def _fence(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _fence(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["id"], Presence())
     presence.fenced = event.type == "FENCE_BROKER_RECORD"
     presence.change(event.offset, event.time)
 
 
-def _registration_changes(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _registration_changes(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     fenced, stopping = fields.get("fenced", 0), fields.get("inControlledShutdown", 0)
     presence.fenced = presence.fenced if fenced == 0 else fenced == 1
@@ -295,18 +296,18 @@ def _registration_changes(made: Surroundings, _: Any, event: Event, fields: dict
     presence.change(event.offset, event.time)
 
 
-def _topic(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _topic(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
 
 
-def _remove(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _remove(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
     topic = made.topics.get(fields["topicId"])
     if topic is not None:
         topic.removed = event.offset
         own[topic.name].append((event.offset, event.time, "removed", None))
 
 
-def _config(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _config(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
     if fields["name"] not in (MIN_ISR, UNCLEAN):
         return
     moment = (event.offset, event.time, fields["name"], fields["value"])
@@ -316,12 +317,12 @@ def _config(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) 
         made.common.append(moment)
 
 
-def _clear(made: Surroundings, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _clear(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
     moments = own[fields["topicName"]] if fields.get("topicName") else made.common
     moments.append((event.offset, event.time, "clear", None))
 
 
-def _feature(made: Surroundings, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _feature(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
     if fields["name"] in (ELR_FEATURE, METADATA_FEATURE):
         made.common.append((event.offset, event.time, fields["name"], fields["featureLevel"]))
 

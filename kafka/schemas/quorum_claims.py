@@ -1,15 +1,16 @@
-"""KIP-1166, the high watermark in the fetch request: its schema, and who sets and reads it."""
+"""Claims of KIP-1166, the high watermark in the fetch request: its schema, and who sets and reads it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.kafka.schemas.checks import decides, holds_if, in_order, not_built, span
+from fencepost.kafka.schemas.checks import holds_if, in_order, not_built, span
 from fencepost.kafka.schemas.classes import MESSAGES, RAFT
 
 if TYPE_CHECKING:
-    from fencepost.kafka.schemas.checks import Check, Seen
+    from fencepost.kafka.schemas.checks import ClaimCheck, Observation
     from fencepost.kafka.schemas.classes import Classes, Trip
+
 
 FIELD = "topics[].partitions[].high_watermark"
 RESPONSE_FIELD = "responses[].partitions[].high_watermark"
@@ -24,10 +25,10 @@ def newest(kafka: Classes) -> int:
     return max(kafka.fields("FetchRequestData"))
 
 
-def if_built(check: Check) -> Check:
+def if_built(check: ClaimCheck) -> ClaimCheck:
     """Ask only the releases whose fetch request has the field."""
 
-    def asked(kafka: Classes) -> Seen:
+    def asked(kafka: Classes) -> Observation:
         last = newest(kafka)
         if FIELD not in kafka.fields("FetchRequestData")[last]:
             return not_built(f"the fetch request ends with version {last} and has no high watermark")
@@ -42,8 +43,7 @@ def sent(kafka: Classes, version: int, mark: int | None) -> Trip:
     return kafka.trip("FetchRequestData", version, topics=[{"partitions": [partition]}])
 
 
-@decides("SEED-1166-4")
-def reads_uncommitted(kafka: Classes) -> Seen:
+def reads_uncommitted(kafka: Classes) -> Observation:
     """The leader reads uncommitted records for every fetch."""
     refers = kafka.code(RAFT, "tryCompleteFetchRequest")
     return holds_if(
@@ -53,8 +53,7 @@ def reads_uncommitted(kafka: Classes) -> Seen:
     )
 
 
-@decides("SEED-1166-6")
-def appending_completes(kafka: Classes) -> Seen:
+def appending_completes(kafka: Classes) -> Observation:
     """What waits at the end of the log is completed when the end moves."""
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
@@ -65,8 +64,7 @@ def appending_completes(kafka: Classes) -> Seen:
     return holds_if(called and parked == {"before": 3, "after": 1}, f"{what}, one that waits further on is not", what)
 
 
-@decides("SEED-1166-9")
-def parked_for(kafka: Classes) -> Seen:
+def parked_for(kafka: Classes) -> Observation:
     """The time that a follower asks for, and that the leader takes from the request."""
     most = kafka.constant(RAFT, "MAX_FETCH_WAIT_MS")
     asks = in_order(kafka.code(RAFT, "buildFetchRequest"), "fetchMaxWaitMs", "FetchRequestData.setMaxWaitMs")
@@ -75,9 +73,8 @@ def parked_for(kafka: Classes) -> Seen:
     return holds_if(most == 500 and asks and takes, what, what)
 
 
-@decides("SEED-1166-12")
 @if_built
-def carried_value(kafka: Classes) -> Seen:
+def carried_value(kafka: Classes) -> Observation:
     """What is sent, what is sent where it is not known, and what is read where it was not set."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
@@ -88,18 +85,16 @@ def carried_value(kafka: Classes) -> Seen:
     return holds_if(sends and unset == LARGEST, what, what)
 
 
-@decides("SEED-1166-13")
 @if_built
-def three_states(kafka: Classes) -> Seen:
+def three_states(kafka: Classes) -> Observation:
     """The values that come through; the type allows others, which nobody sends."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and KafkaRaftClient does not send"
     return holds_if(all(value == str(mark) for mark, value in read.items()), what, f"read as {read}")
 
 
-@decides("SEED-1166-17")
 @if_built
-def tagged_and_ignorable(kafka: Classes) -> Seen:
+def tagged_and_ignorable(kafka: Classes) -> Observation:
     """The field is tagged, and an older version leaves it out."""
     fields = kafka.fields("FetchRequestData")
     tagged = [version for version, found in fields.items() if " tag " in found.get(FIELD, "")]
@@ -112,9 +107,8 @@ def tagged_and_ignorable(kafka: Classes) -> Seen:
     )
 
 
-@decides("SEED-1166-18")
 @if_built
-def response_stays(kafka: Classes) -> Seen:
+def response_stays(kafka: Classes) -> Observation:
     """The response rises to the same version with the same fields."""
     fields = kafka.fields("FetchResponseData")
     same = fields[FIRST] == fields[FIRST - 1]
@@ -125,8 +119,7 @@ def response_stays(kafka: Classes) -> Seen:
     )
 
 
-@decides("SEED-1166-19")
-def in_every_response(kafka: Classes) -> Seen:
+def in_every_response(kafka: Classes) -> Observation:
     """All versions of the response have a high watermark, and the quorum's leader sets it."""
     fields = kafka.fields("FetchResponseData")
     have = [version for version, found in fields.items() if RESPONSE_FIELD in found]
@@ -135,9 +128,8 @@ def in_every_response(kafka: Classes) -> Seen:
     return holds_if(sets and len(have) == len(fields), what, what)
 
 
-@decides("SEED-1166-23")
 @if_built
-def in_every_request(kafka: Classes) -> Seen:
+def in_every_request(kafka: Classes) -> Observation:
     """The one method that makes fetches of the quorum sets it."""
     makers = kafka.callers("org.apache.kafka.raft.RaftUtil", "singletonFetchRequest")
     setters = _setters(kafka)
@@ -145,9 +137,8 @@ def in_every_request(kafka: Classes) -> Seen:
     return holds_if(makers == setters == ["KafkaRaftClient.buildFetchRequest"], what, what)
 
 
-@decides("SEED-1166-24")
 @if_built
-def written_if_supported(kafka: Classes) -> Seen:
+def written_if_supported(kafka: Classes) -> Observation:
     """Version 18 carries it, version 17 does not."""
     newer, older = sent(kafka, FIRST, 7), sent(kafka, FIRST - 1, 7)
     read = [trip.value("highWatermark") for trip in (newer, older)]
@@ -156,9 +147,8 @@ def written_if_supported(kafka: Classes) -> Seen:
     return holds_if(carried and not older.refused, what, what)
 
 
-@decides("SEED-1166-25")
 @if_built
-def not_by_others(kafka: Classes) -> Seen:
+def not_by_others(kafka: Classes) -> Observation:
     """Neither builder of the fetches of consumers and replicas sets it, and nothing but the quorum's client does."""
     read = {what: kafka.built(what, FIRST).value("highWatermark") for what in ("consumer-fetch", "replica-fetch")}
     only = _setters(kafka) == ["KafkaRaftClient.buildFetchRequest"]
@@ -166,8 +156,7 @@ def not_by_others(kafka: Classes) -> Seen:
     return holds_if(only and set(read.values()) == {LARGEST}, what, f"{read}, set by {', '.join(_setters(kafka))}")
 
 
-@decides("SEED-1166-27")
-def older_replica(kafka: Classes) -> Seen:
+def older_replica(kafka: Classes) -> Observation:
     """A release without the field has version 17 as its newest; one with it reads what that sends as the largest number."""
     if newest(kafka) < FIRST:
         return holds_if(
@@ -180,3 +169,20 @@ def older_replica(kafka: Classes) -> Seen:
 def _setters(kafka: Classes) -> list[str]:
     """Return who sets the field, but for the message's own classes, which read it from bytes and JSON."""
     return [name for name in kafka.callers(PARTITION, "setHighWatermark") if not name.startswith("FetchRequestData")]
+
+
+CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
+    ("SEED-1166-4", reads_uncommitted),
+    ("SEED-1166-6", appending_completes),
+    ("SEED-1166-9", parked_for),
+    ("SEED-1166-12", carried_value),
+    ("SEED-1166-13", three_states),
+    ("SEED-1166-17", tagged_and_ignorable),
+    ("SEED-1166-18", response_stays),
+    ("SEED-1166-19", in_every_response),
+    ("SEED-1166-23", in_every_request),
+    ("SEED-1166-24", written_if_supported),
+    ("SEED-1166-25", not_by_others),
+    ("SEED-1166-27", older_replica),
+)
+"""Entries of the registry, each with its check."""

@@ -1,6 +1,6 @@
 """A partition's recorded history as the controller of `replication` would have it: state after state, in the model's own numbers.
 
-Only the controller is recorded. `fitting` looks for what the brokers may have done.
+Only the controller is recorded. `reconstruction` looks for what the brokers may have done.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.audit.history import NO_LEADER
+from fencepost.kafka.audit.cluster_context import METADATA_FEATURE
 from fencepost.kafka.audit.judging import Names
-from fencepost.kafka.audit.surroundings import METADATA_FEATURE
+from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.model.cluster.constants import Loss
 from fencepost.model.cluster.state import has_elr, newest
 from fencepost.model.language import NONE, bits
@@ -22,9 +22,10 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fencepost.kafka.audit.history import Brokers
-    from fencepost.kafka.audit.surroundings import Surroundings
+    from fencepost.kafka.audit.cluster_context import ClusterContext
+    from fencepost.kafka.audit.partition import Brokers
     from fencepost.model.language.constants import Constants
+
 
 NAME = "replication"
 MOST = 5
@@ -45,7 +46,7 @@ ENDS = ("deleted", "unjudged")
 """Rows of a history after which nothing is known of the partition."""
 
 
-class Seen(NamedTuple):
+class ControllerState(NamedTuple):
     """What the controller has of a partition and its brokers; brokers are numbered, and sets of them are bits."""
 
     leader: int
@@ -68,11 +69,11 @@ class Point(NamedTuple):
 
     offset: int
     time: int
-    seen: Seen
+    state: ControllerState
 
 
 @dataclass(frozen=True)
-class Recorded:
+class ControllerHistory:
     """A recorded history, how its brokers are numbered, and the constants under which it may be found in the model."""
 
     topic: str
@@ -94,10 +95,10 @@ class Recorded:
         return machine.constants(**{**machine.version(version).values, **self.values})
 
 
-def seen(s: Any, c: Any) -> Seen:
+def controller_state(s: Any, c: Any) -> ControllerState:
     """Return what the controller of a state has."""
     image = newest(s)
-    return Seen(
+    return ControllerState(
         image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing, image.fenced,
         image.stopping, c.min_isr + image.raised, has_elr(s, c), tuple(image.broker_epoch),
     )  # fmt: skip
@@ -113,7 +114,7 @@ class _Item(NamedTuple):
     broker: int = NO_LEADER
 
 
-def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> Recorded:
+def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
     """Return the history of a partition from its rows, as far back as the model can begin and has room for; raise UsageError if nowhere."""
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
@@ -125,7 +126,7 @@ def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | 
     why = ""
     for start, row in enumerate(piece):
         made = _from(piece[start:], around, end)
-        if isinstance(made, Recorded):
+        if isinstance(made, ControllerHistory):
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on {made}"
     raise UsageError(
@@ -134,7 +135,7 @@ def recorded(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | 
     )
 
 
-def _end(rows: Sequence[dict[str, Any]], around: Surroundings, until: int | None) -> int:
+def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> int:
     """Return the last offset that counts: a topic takes its settings along when it is deleted."""
     topic = around.topics.get(rows[0]["topic_id"])
     return min(around.end if until is None else until, topic.removed - 1 if topic else around.end)
@@ -153,7 +154,7 @@ def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, An
     return found, until
 
 
-def _from(rows: list[dict[str, Any]], around: Surroundings, end: int) -> Recorded | str:
+def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> ControllerHistory | str:
     """Return a history that begins with the first of these rows, or why the model cannot begin there."""
     first = rows[0]
     everybody = set().union(*(row["replicas"] for row in rows))
@@ -169,7 +170,7 @@ def _from(rows: list[dict[str, Any]], around: Surroundings, end: int) -> Recorde
         return "a reassignment is under way, or nobody leads, or there are eligible leaders outside the ISR"
     order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
-    begun = points[0].seen
+    begun = points[0].state
     isr = bits.size(begun.isr)
     lowest = [
         number for number in range(len(order)) if not bits.contains(begun.missing, number) and number != begun.leader
@@ -181,7 +182,9 @@ def _from(rows: list[dict[str, Any]], around: Surroundings, end: int) -> Recorde
     values = _values(points, movable, unclean=any(row["unclean"] for row in rows))
     if isinstance(values, str):
         return values
-    return Recorded(first["topic"], first["partition"], order, tuple(points), values, _version(around, first["offset"]))
+    return ControllerHistory(
+        first["topic"], first["partition"], order, tuple(points), values, _version(around, first["offset"])
+    )
 
 
 def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
@@ -211,7 +214,7 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
     return order, count
 
 
-def _items(rows: list[dict[str, Any]], around: Surroundings, order: Brokers, end: int) -> Iterator[_Item]:
+def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, end: int) -> Iterator[_Item]:
     """Yield what happened to the partition and its brokers, in the order of the log."""
     found = [_Item(row["offset"], row["time"], "change", row) for row in rows]
     for broker in order:
@@ -228,8 +231,8 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
     """Yield what the controller has from the first row on, whenever it is something else than before."""
     names = Names(order)
     everyone = bits.everyone(len(order))
-    now = Seen(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
-    last: Seen | None = None
+    now = ControllerState(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
+    last: ControllerState | None = None
     epoch = first["leader_epoch"]
     begun: tuple[int, ...] | None = None
     for item in items:
@@ -246,7 +249,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
             last = shown
 
 
-def _after(now: Seen, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[Seen]:
+def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
     """Yield what the controller has after something: min ISR goes by one at a time, as in the model."""
     if item.kind == "change":
         row = item.what
@@ -280,9 +283,9 @@ def _with(group: int, member: int, *, is_in: bool) -> int:
 
 def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, int] | str:
     """Return the constants that a search begins with, or what there is more of than the model has room for."""
-    begun = points[0].seen
+    begun = points[0].state
     counted = dict.fromkeys(("raises", "lowers", "reassignments", "elr_disables", "registrations", "fences"), 0)
-    for one, other in pairwise(point.seen for point in points):
+    for one, other in pairwise(point.state for point in points):
         counted["raises"] += other.min_isr > one.min_isr
         counted["lowers"] += other.min_isr < one.min_isr
         counted["reassignments"] += (other.adding, other.removing) != (
@@ -298,7 +301,7 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
     for name, most in room.items():
         if counted[name] > most:
             return f"there are {counted[name]} {name.replace('_', ' ')}, and the model has room for {most}"
-    epochs = points[-1].seen.leader_epoch
+    epochs = points[-1].state.leader_epoch
     if epochs > 12:
         return f"there are {epochs} leader epochs, and the model has room for 12"
     moves = movable > 0 and bits.size(begun.missing) < len(begun.registered) and counted["reassignments"] > 0
@@ -312,7 +315,7 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
     }  # fmt: skip
 
 
-def _version(around: Surroundings, offset: int) -> str:
+def _version(around: ClusterContext, offset: int) -> str:
     """Return the version of the model that goes with the level of metadata.version at an offset."""
     level = next(
         (value for at, _, kind, value in reversed(around.common) if kind == METADATA_FEATURE and at <= offset), None

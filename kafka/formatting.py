@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from fencepost.kafka.audit.history import Brokers
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
 """The first and the last second of which a date can be told, in milliseconds."""
 
 
 @lru_cache(maxsize=1 << 14)
-def shown(brokers: Brokers) -> str:
+def shown(brokers: tuple[int, ...]) -> str:
     """Return brokers as Kafka's tools print them."""
     return f"[{','.join(map(str, brokers))}]"
 

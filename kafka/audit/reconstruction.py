@@ -1,9 +1,9 @@
-"""The search for what brokers must have done: a way through `replication` whose controller does what was recorded, and nothing else.
+"""Search for what brokers must have done: a path through `replication` whose controller does what was recorded, and nothing else.
 
-A step of the model either leaves what the controller has as it is, or brings it to what was recorded next: a step of a few records if they
-were written in one batch. The search is guided by how many records are reached. It goes on where the brokers have
-applied all metadata, as they usually have; where that leads nowhere it comes back to states in which they have not. What it
-does not find may exist.
+A step of the model either leaves what the controller has as it is, or brings it to what was recorded next: a step of a few
+records if they were written in one batch. The search is guided by how many records are reached. It continues where the brokers
+have applied all metadata, as they usually have; where that leads nowhere it comes back to states in which they have not. A path
+that it does not find may exist.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.audit.recorded import NAME, Recorded, seen
+from fencepost.kafka.audit.controller_history import NAME, ControllerHistory, controller_state
 from fencepost.model.cluster.state import is_running
 from fencepost.model.language import bits
 from fencepost.model.language.errors import UsageError
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from fencepost.counterexamples.replay import Replay
-    from fencepost.kafka.audit.recorded import Point
+    from fencepost.kafka.audit.controller_history import Point
     from fencepost.model.language.actions import Property
     from fencepost.model.language.records import Key
+
 
 MOST_STATES = 4_000
 """States that are looked at with the rules of one version: real logs of 19 recorded states took up to 406."""
@@ -87,13 +88,13 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Reconstruction:
     """A way that was found: the trace of it, the place at which each step has brought the controller, and how much was looked at.
 
     Where the last place is not the end of what was recorded, the trace ends there.
     """
 
-    recorded: Recorded
+    recorded: ControllerHistory
     replay: Replay
     places: tuple[int, ...]
     searched: int
@@ -147,7 +148,7 @@ class Fitted:
         }
 
 
-def fitted(history: Recorded, most: int = MOST_STATES) -> Fitted:
+def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
     """Return a way through the model that shows a recorded history, or the longest part of it that was found.
 
     `most` is how many states are looked at with the rules of one version.
@@ -172,7 +173,7 @@ def fitted(history: Recorded, most: int = MOST_STATES) -> Fitted:
     assert best is not None
     _, name, way, search = best
     made = _trimmed(_trace(history, name, way, search.plain))
-    return Fitted(history, made, tuple(node.place for node in way[1:]), searched)
+    return Reconstruction(history, made, tuple(node.place for node in way[1:]), searched)
 
 
 class _Search:
@@ -233,7 +234,7 @@ class _Search:
             quiet = (
                 taken
                 for taken in self.plain.possible(node.key, steps)
-                if self.read(taken.after) == self.points[place].seen
+                if self.read(taken.after) == self.points[place].state
             )
             taken = next(quiet, None)
             after = None if taken is None else self.add(Node(taken.after, place, 0, found[-1], taken.step))
@@ -244,7 +245,7 @@ class _Search:
 
     def read(self, key: Key) -> Any:
         """Return what the controller of a state has."""
-        return seen(self.plain.read(key), self.plain.constants)
+        return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
         """Yield an action with all values; of images the newest, and of high watermarks on disk the last."""
@@ -258,10 +259,10 @@ class _Search:
     def expand(self, number: int) -> None:
         """Go on from a state by every step that may lead on."""
         node = self.nodes[number]
-        here, task = self.points[node.place].seen, self.tasks[node.place]
+        here, task = self.points[node.place].state, self.tasks[node.place]
         for taken in self.plain.possible(node.key, list(self.steps(node.key, task))):
             now = self.read(taken.after)
-            place = next((at for at in range(node.place + 1, task.last + 1) if self.points[at].seen == now), None)
+            place = next((at for at in range(node.place + 1, task.last + 1) if self.points[at].state == now), None)
             if now == here and node.hidden < HIDDEN:
                 after = self.add(Node(taken.after, node.place, node.hidden + 1, number, taken.step))
                 self.push([] if after is None else [after])
@@ -322,7 +323,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
     while last + 1 < len(points) and points[last + 1].time == points[place + 1].time:
         last += 1
     task = Task(last, 0, 0, 0, 0, 0, 0, shrinks=0, moves=False, leads=False, raised=0, turned_off=False, involved=0)
-    for one, other in pairwise(point.seen for point in points[place : last + 1]):
+    for one, other in pairwise(point.state for point in points[place : last + 1]):
         registered = sum(
             bits.only(b)
             for b, (was, now) in enumerate(zip(one.registered, other.registered, strict=True))
@@ -343,7 +344,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
     return task._replace(shrinks=0 if task.moves else gone)
 
 
-def _trace(history: Recorded, version: str, way: list[Node], plain: Interpreter) -> Trace:
+def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
     """Return a way as a trace, which says what in it was recorded."""
     told = history.told(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)

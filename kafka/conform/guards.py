@@ -1,0 +1,342 @@
+"""Does the comparison notice? Kafka's checks are removed from the model one by one, its rules changed, and what it refuses is tried.
+
+A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is led to the
+nearest state at which such a variant departs from the model, and does the step: it must not come out as in the variant.
+
+Refusals are tried on states of the model without `normalize`, which answers requests before anyone has handled them, and only
+where nothing but checks of Kafka refuses the step: if a process is down, a message is not there, or a budget is spent, nothing
+can be tried.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from fencepost.explorers.program.removal import guards
+from fencepost.kafka.conform.binding import FORMAT
+from fencepost.kafka.driver.ablation import Whose
+from fencepost.kafka.driver.chances import Ground, Variant
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.trying import Trial, try_step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.driver.ablation import Ablation
+    from fencepost.kafka.driver.execute import Execution
+    from fencepost.kafka.driver.releases import Release
+    from fencepost.model.language.constants import Constants
+
+
+MOST_STATES = 150_000
+MOST_TRIES = 4
+"""Differences of one variant that are tried under one set of constants."""
+
+
+class Sight(StrEnum):
+    """What became of a variant."""
+
+    DEPARTS = "departs"
+    """Kafka did what neither the model nor the variant does, or gave another error than this check gives."""
+    NOTICED = "noticed"
+    """Kafka did what the model does, and not what the variant does."""
+    TOGETHER = "noticed-with-others"
+    """The same, of a check that refuses only where others of its action refuse too: all of these were taken out."""
+    UNNOTICED = "unnoticed"
+    """Kafka did what the variant does."""
+    UNTRIED = "untried"
+    """The driver could not do the step: nothing of Kafka was asked."""
+    NOWHERE = "nowhere"
+    """No state that was reached shows a difference that can be seen in Kafka."""
+
+
+@dataclass
+class VariantRow:
+    """One variant, and what was tried of it. `where` says where the check is, or what the rule is."""
+
+    variant: Variant
+    where: str
+    why: str
+    """Why it cannot be noticed; an empty string if it must be."""
+    tries: list[tuple[Sight, Trial]] = field(default_factory=list)
+
+    @property
+    def sight(self) -> Sight:
+        """The verdict: one departure is too many, one notice is enough."""
+        found = [sight for sight, _ in self.tries]
+        return next((item for item in Sight if item in found), Sight.NOWHERE)
+
+    @property
+    def shown(self) -> Trial | None:
+        """The try that the verdict is about."""
+        return next((item for sight, item in self.tries if sight is self.sight), None)
+
+    @property
+    def is_noticed(self) -> bool:
+        """Whether the comparison sees that the check or the rule is gone."""
+        return self.sight in (Sight.NOTICED, Sight.TOGETHER)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether the row needs no explanation: it was noticed, or its reason is named and nothing speaks against it."""
+        return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
+
+    def data(self) -> dict[str, Any]:
+        """Return the row in the words of the contract."""
+        shown = self.shown
+        return {
+            "name": self.variant.name,
+            "kind": "check" if self.variant.guard is not None else "rule",
+            "condition": self.variant.guard.condition if self.variant.guard is not None else "",
+            "where": self.where,
+            "seen": str(self.sight),
+            "why": self.why if not self.is_noticed else "",
+            "answer": shown.answer if shown is not None else "",
+            "steps": list(shown.steps) if shown is not None else [],
+            "constants": shown.constants.shown if shown is not None else {},
+        }
+
+
+def ground_of(bound: Binding, base: Constants, text: str) -> Ground:
+    """Return the states under some constants that are given as text, on top of those of a version."""
+    sizes = {name: int(value) for name, _, value in (word.partition("=") for word in text.split())}
+    machine = bound.machine
+    return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
+
+
+def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
+    """Return a row for each of Kafka's checks among the guards, and for each of its rules among the constants."""
+    rows = []
+    ablation, shadowed = bound.ablation, bound.ablation.shadowed(constants)
+    kafkas = [guard for guard in guards(bound.machine) if not guard.part and ablation.whose(guard) is Whose.KAFKA]
+    for guard in kafkas:
+        others = tuple(item for item in kafkas if item.action == guard.action and item != guard)
+        key = guard.action, guard.condition
+        rows.append(VariantRow(Variant(guard.name, guard, others), ablation.kafkas[key].where, shadowed.get(key, "")))
+    for name, values in ablation.rules(constants).items():
+        declared = constants.declared()[name]
+        for value in values:
+            told = f"{name}={_show_value(declared.show(value))}"
+            rows.append(
+                VariantRow(Variant(told, None, (), name, value), declared.meaning, ablation.unseen(told, constants))
+            )
+    return rows
+
+
+def _show_value(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value).replace("_", "-")
+
+
+class VariantTrials:
+    """Variants tried on one release, each under the constants of one ground after the other."""
+
+    def __init__(
+        self, bound: Binding, release: Release, base: Constants, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
+        self.bound, self.release, self.base, self.tell = bound, release, base, tell
+        self.rows = variant_rows(bound, base)
+
+    def only(self, names: Iterable[str]) -> VariantTrials:
+        """Keep the rows whose names begin with one of these."""
+        kept = tuple(names)
+        self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]
+        return self
+
+    def look(self, grounds: Iterable[str] | None = None) -> list[VariantRow]:
+        """Try every variant; return the rows."""
+        with Driver(self.release) as driver:
+            ablation = self.bound.ablation
+            for sizes in (*ablation.grounds(self.base), *ablation.lost) if grounds is None else grounds:
+                waiting = [row for row in self.rows if row.sight not in (Sight.DEPARTS, Sight.NOTICED)]
+                if not waiting:
+                    break
+                ground = ground_of(self.bound, self.base, sizes)
+                self.tell(f"{len(waiting)} checks and rules are sought out in {ground.space.states:,} states")
+                execution = self.bound.follow(driver, ground.plain)
+                for row in waiting:
+                    self._look_at(row, ground, execution)
+        return self.rows
+
+    def _look_at(self, row: VariantRow, ground: Ground, execution: Execution) -> None:
+        alone = replace(row.variant, others=())
+        for variant in (alone, row.variant) if row.variant.others and row.sight is not Sight.TOGETHER else (alone,):
+            for chance in ground.chances(variant, MOST_TRIES):
+                found = try_step(ground.ablation, execution, chance)
+                if found is not None:
+                    row.tries.append((_judge_trial(self.bound.ablation, variant, found), found))
+                if row.sight in (Sight.DEPARTS, Sight.NOTICED, Sight.TOGETHER) and row.sight is row.tries[-1][0]:
+                    break
+            if row.sight in (Sight.DEPARTS, Sight.NOTICED):
+                return
+
+
+def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
+    if found.did == "untried":
+        return Sight.UNTRIED
+    if found.like_variant:
+        return Sight.UNNOTICED
+    if not found.like_model:
+        return Sight.DEPARTS
+    if variant.others:
+        return Sight.TOGETHER
+    if variant.guard is not None:
+        expected = ablation.kafkas[variant.guard.action, variant.guard.condition].answers or ("",)
+        return Sight.NOTICED if found.why in expected else Sight.DEPARTS
+    return Sight.NOTICED
+
+
+@dataclass
+class Refusals:
+    """What was tried: by action what Kafka answered, and how often; and where it did what the model does not allow."""
+
+    tries: int = 0
+    answers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    untried: Counter[tuple[str, str]] = field(default_factory=Counter)
+    forbidden: list[Trial] = field(default_factory=list)
+
+    def data(self) -> dict[str, Any]:
+        """Return this in the words of the contract."""
+        return {
+            "tries": self.tries,
+            "refused": [
+                {"action": action, "answer": answer, "times": times}
+                for (action, answer), times in sorted(self.answers.items())
+            ],
+            "untried": [
+                {"action": action, "why": why, "times": times} for (action, why), times in sorted(self.untried.items())
+            ],
+            "forbidden": [
+                {"answer": item.answer, "steps": list(item.steps), "constants": item.constants.shown}
+                for item in self.forbidden
+            ],
+        }
+
+
+def groups(bound: Binding) -> list[Variant]:
+    """Return for each action the model without any of Kafka's checks of it."""
+    found: dict[str, Variant] = {}
+    for guard in guards(bound.machine):
+        if not guard.part and bound.ablation.whose(guard) is Whose.KAFKA:
+            known = found.get(guard.action)
+            found[guard.action] = Variant(
+                guard.action, guard, (*known.others, known.guard) if known and known.guard else ()
+            )
+    return list(found.values())
+
+
+def try_refusals(
+    bound: Binding,
+    release: Release,
+    base: Constants,
+    number: int,
+    seed: int,
+    tell: Callable[[str], None] = lambda _: None,
+    grounds: Iterable[str] | None = None,
+) -> Refusals:
+    """Try about `number` refusals, drawn from the states of each ground, each action as often as another."""
+    found = Refusals()
+    variants = groups(bound)
+    chance = random.Random(seed)  # noqa: S311 (no secret)
+    sizes = list(bound.ablation.grounds(base) if grounds is None else grounds)
+    with Driver(release) as driver:
+        for place, values in enumerate(sizes):
+            ground = ground_of(bound, base, values)
+            left = number * (place + 1) // len(sizes) - found.tries
+            tell(f"{left:,} refusals in {ground.space.states:,} states")
+            execution = bound.follow(driver, ground.plain)
+            for variant in variants:
+                _try(found, ground, execution, variant, left // len(variants) + 1, chance)
+    return found
+
+
+def _try(
+    found: Refusals, ground: Ground, execution: Execution, variant: Variant, most: int, chance: random.Random
+) -> None:
+    for item in ground.refusals(variant, most, chance):
+        outcome = try_step(ground.ablation, execution, item)
+        if outcome is None:
+            continue
+        if outcome.did == "untried":
+            found.untried[variant.name, outcome.why] += 1
+            continue
+        found.tries += 1
+        if outcome.like_model:
+            found.answers[variant.name, outcome.answer] += 1
+        else:
+            found.forbidden.append(outcome)
+
+
+@dataclass
+class GuardsReport:
+    """The rows of one release, and the refusals if any were tried."""
+
+    bound: Binding
+    release: Release
+    rows: list[VariantRow] = field(default_factory=list)
+    refusals: Refusals | None = None
+    seconds: float = 0.0
+
+    @property
+    def noticed(self) -> int:
+        """Checks and rules whose absence was noticed."""
+        return sum(row.is_noticed for row in self.rows)
+
+    @property
+    def drivable(self) -> int:
+        """Checks and rules that show in what is driven."""
+        return sum(not row.why or row.is_noticed for row in self.rows)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: conforms if all that shows was noticed and Kafka did nothing that the model forbids."""
+        forbids = self.refusals is not None and bool(self.refusals.forbidden)
+        return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report in the words of the contract."""
+        classes = Counter(
+            str(self.bound.ablation.whose(guard)) for guard in guards(self.bound.machine) if not guard.part
+        )
+        return {
+            "format": FORMAT,
+            "protocol": self.bound.protocol,
+            "kafka": self.release.version,
+            "model": self.release.model,
+            "guards": dict(sorted(classes.items())),
+            "noticed": self.noticed,
+            "drivable": self.drivable,
+            "ablated": [row.data() for row in self.rows],
+            "refusals": self.refusals.data() if self.refusals is not None else None,
+            "seconds": round(self.seconds, 3),
+            "verdict": self.verdict,
+        }
+
+
+def conform_guards(
+    bound: Binding,
+    release: Release,
+    version: str,
+    refusals: int,
+    seed: int,
+    tell: Callable[[str], None],
+    *,
+    ablate: bool,
+) -> GuardsReport:
+    """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
+    machine = bound.machine
+    base = bound.as_built(version, machine.set_constants(dict(machine.version(version).values)))
+    bound.make_sure_drivable(release.model, base)
+    report = GuardsReport(bound, release)
+    began = time.monotonic()
+    if ablate:
+        report.rows = VariantTrials(bound, release, base, tell).look()
+    if refusals:
+        report.refusals = try_refusals(bound, release, base, refusals, seed, tell)
+    report.seconds = time.monotonic() - began
+    return report

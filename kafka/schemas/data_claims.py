@@ -1,0 +1,369 @@
+"""Claims of KIP-903, KIP-951, KIP-392 and the draft of consistency tokens about schemas, versions and code paths."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.schemas.checks import holds_if, in_order, not_built, span
+from fencepost.kafka.schemas.classes import MESSAGES
+
+if TYPE_CHECKING:
+    from fencepost.kafka.schemas.checks import ClaimCheck, Observation
+    from fencepost.kafka.schemas.classes import Classes
+
+
+PARTITION = "kafka.cluster.Partition"
+IDS = "topics[].partitions[].new_isr[]"
+EPOCHS = "topics[].partitions[].new_isr_with_epochs[]"
+MEMBER = f"{MESSAGES}.AlterPartitionRequestData$BrokerState"
+ZOOKEEPER = "kafka.controller.KafkaController"
+FIRST_EPOCHS, FIRST_STATE = 3, 15
+"""The first versions of AlterPartition with epochs, and of Fetch with a replica state."""
+
+
+def expansion_by_fetch(kafka: Classes) -> Observation:
+    """Who asks for an ISR to grow."""
+    chain = {
+        name: kafka.callers(PARTITION, name)
+        for name in ("prepareIsrExpand", "maybeExpandIsr", "updateFollowerFetchState")
+    }
+    what = "; ".join(f"{name} is called by {', '.join(callers)} alone" for name, callers in chain.items())
+    expected = [["Partition.maybeExpandIsr"], ["Partition.updateFollowerFetchState"], ["Partition.fetchRecords"]]
+    return holds_if(list(chain.values()) == expected, what, what)
+
+
+def last_epoch_kept(kafka: Classes) -> Observation:
+    """What a leader's replica keeps after fetches with broker epochs 5 and 9."""
+    kept = kafka.tell("kept")["kept"]
+    what = f"after fetches with broker epochs 5 and 9 a leader's Replica has {' and '.join(kept)}"
+    return holds_if(kept == ["5", "9"], what, what)
+
+
+def epochs_instead_of_ids(kafka: Classes) -> Observation:
+    """Which versions have which list."""
+    fields = kafka.fields("AlterPartitionRequestData")
+    ids = [version for version, found in fields.items() if IDS in found]
+    epochs = [version for version, found in fields.items() if f"{EPOCHS}.broker_epoch" in found]
+    what = f"of versions {span(list(fields))}, bare ids in {span(ids)}, ids with epochs in {span(epochs)}"
+    return holds_if(ids[-1:] == [FIRST_EPOCHS - 1] and ids + epochs == list(fields), what, what)
+
+
+def unsupported_is_minus_one(kafka: Classes) -> Observation:
+    """What is read where no epoch was set, and what the controller does then."""
+    unset = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS, topics=[_topic(epoch=None)])
+    refers = kafka.code("org.apache.kafka.controller.ReplicationControlManager", "ineligibleReplicasForIsr")
+    compares = in_order(
+        refers, "AlterPartitionRequestData$BrokerState.brokerEpoch", "long -1l", "BrokerRegistration.epoch"
+    )
+    found = _epoch(unset.read)
+    what = f"not set it reads as {found}; ineligibleReplicasForIsr compares with -1 before it looks at the registration's epoch"
+    return holds_if(
+        compares and found == "-1", what, f"not set it reads as {found}; the controller does not compare with -1"
+    )
+
+
+def replica_state(kafka: Classes) -> Observation:
+    """Which versions of Fetch have a plain replica id, and which the state."""
+    fields = kafka.fields("FetchRequestData")
+    plain = [version for version, found in fields.items() if "replica_id" in found]
+    states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
+    tagged = all(" tag " in fields[version]["replica_state"] for version in states)
+    what = f"of versions {span(list(fields))}, a plain replica id in {span(plain)}, a tagged replica state in {span(states)}"
+    return holds_if(tagged and plain[-1:] == [FIRST_STATE - 1] and plain + states == list(fields), what, what)
+
+
+def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
+    """The bytes of a consumer's fetch in the versions before and after, and what is read of the replica state."""
+    before, after = kafka.built("consumer-fetch", FIRST_STATE - 1), kafka.built("consumer-fetch", FIRST_STATE)
+    default = "replicaState=ReplicaState(replicaId=-1, replicaEpoch=-1)" in after.read
+    what = f"id and epoch are read as -1; {before.bytes} bytes in version 14, {after.bytes} in version 15"
+    return holds_if(default and after.bytes < before.bytes, what, what)
+
+
+def empty_with_zookeeper(kafka: Classes) -> Observation:
+    """What a broker fills in without KRaft: the ISR's members, and its own fetches."""
+    if not kafka.has(ZOOKEEPER):
+        return not_built("the release has no ZooKeeper mode")
+    members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")
+    fetches = "brokerEpochSupplier" in kafka.code("kafka.server.KafkaServer", "createReplicaManager")
+    return holds_if(
+        members and not fetches,
+        "without KRaft Partition puts -1 for every member, and fetches have no epoch",
+        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the ReplicaManager the epoch of "
+        "ZooKeeper, which fetches of version 15 carry",
+    )
+
+
+def ignored_with_zookeeper(kafka: Classes) -> Observation:
+    """Who reads the members' epochs."""
+    if not kafka.has(ZOOKEEPER):
+        return not_built("the release has no ZooKeeper mode")
+    readers = [
+        name for name in kafka.callers(MEMBER, "brokerEpoch") if not name.startswith("AlterPartitionRequestData")
+    ]
+    ignored = not [name for name in readers if name.startswith("KafkaController.")]
+    what = f"a member's epoch is read by {', '.join(readers)}"
+    return holds_if(ignored, f"{what}, not by KafkaController", what)
+
+
+def each_version_is_written(kafka: Classes) -> Observation:
+    """What the builder makes in each version, which is the newest that both sides have."""
+    usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
+    older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
+    works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
+    what = (
+        "AlterPartitionRequest.Builder writes bare ids in version 2, ids with epochs in version 3; "
+        "NetworkClient takes the newest of both sides"
+    )
+    return holds_if(works and "NetworkClient.doSend" in usable, what, f"version 2: {older.read or older.refused}")
+
+
+def gated_by_metadata_version(kafka: Classes) -> Observation:
+    """The metadata versions with which a replica's fetch has version 15."""
+    versions = kafka.fetch_versions()
+    first = next((name for name, version in versions.items() if version >= FIRST_STATE), "none")
+    older = max((version for name, version in versions.items() if name < first), default=0)
+    callers = kafka.callers("org.apache.kafka.server.common.MetadataVersion", "fetchRequestVersion")
+    what = f"a replica's fetch has version {older} at most before {first}, and {versions.get(first)} with it; asked by {', '.join(callers)}"
+    ordered = list(versions.values()) == sorted(versions.values())
+    return holds_if(ordered and first == "IBP_3_5_IV1" and callers, what, what)
+
+
+def versions_alone(kafka: Classes) -> Observation:
+    """What happens to the new fields in the version before, by the messages' own classes."""
+    epochs = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS - 1, topics=[_topic(epoch=9)])
+    state = kafka.trip("FetchRequestData", FIRST_STATE - 1, replicaState={"replicaId": 1, "replicaEpoch": 5})
+    kept = not epochs.refused and state.value("replicaId") == "1"
+    first = "refuse" if epochs.refused else "drop"
+    second = "refuse" if state.refused else "drop"
+    return holds_if(
+        kept,
+        "the messages' classes carry both in the versions before",
+        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state in version 14 of Fetch: "
+        "the builders convert, and the metadata version holds replicas back",
+    )
+
+
+def _topic(epoch: int | None) -> dict[str, object]:
+    member = {"brokerId": 2} if epoch is None else {"brokerId": 2, "brokerEpoch": epoch}
+    return {"partitions": [{"newIsrWithEpochs": [member]}]}
+
+
+def _epoch(read: str) -> str:
+    """Return the epoch of the member in the text of an AlterPartition request."""
+    return read.partition("BrokerState(brokerId=2, brokerEpoch=")[2].partition(")")[0]
+
+
+APIS = "kafka.server.KafkaApis"
+COLLECTOR = "org.apache.kafka.clients.consumer.internals.FetchCollector"
+SENDER = "org.apache.kafka.clients.producer.internals.Sender"
+SELECTOR = "org.apache.kafka.common.replica.ReplicaSelector"
+MOVED, FENCED = "Errors.NOT_LEADER_OR_FOLLOWER", "Errors.FENCED_LEADER_EPOCH"
+ANSWERS = {"ProduceResponseData": 10, "FetchResponseData": 16}
+"""The versions from which on answers have the endpoints of new leaders."""
+ENDPOINTS = ("node_id", "host", "port", "rack")
+LOG_START = "responses[].partitions[].log_start_offset"
+
+
+def with_existing_errors(kafka: Classes) -> Observation:
+    """The errors that the current leader is looked up for."""
+    produce, fetch = (kafka.code(APIS, name) for name in ("handleProduceRequest", "handleFetchRequest"))
+    told = in_order(produce, MOVED, "getCurrentLeader") and in_order(fetch, MOVED, FENCED, "getCurrentLeader")
+    what = "KafkaApis looks the leader up for NOT_LEADER_OR_FOLLOWER in answers to produce, for FENCED_LEADER_EPOCH too in those to fetch"
+    return holds_if(told, what, "KafkaApis looks the leader up for other errors")
+
+
+def refresh_as_before(kafka: Classes) -> Observation:
+    """Clients ask for metadata upon these errors, and take the leader from the answer besides."""
+    consumer, producer = kafka.code(COLLECTOR, "handleInitializeErrors"), kafka.code(SENDER, "completeBatch")
+    asks = in_order(consumer, MOVED, FENCED, "FetchUtils.requestMetadataUpdate")
+    asks &= in_order(producer, "InvalidMetadataException", "ProducerMetadata.requestUpdate")
+    owners = ("Metadata", "consumer.internals.ConsumerMetadata", "producer.internals.ProducerMetadata")
+    takers = [
+        name
+        for owner in owners
+        for name in kafka.callers(f"org.apache.kafka.clients.{owner}", "updatePartitionLeadership")
+    ]
+    what = f"FetchCollector.handleInitializeErrors and Sender.completeBatch ask for metadata; {', '.join(takers)} take the leader besides"
+    return holds_if(asks and takers, what, what)
+
+
+def endpoint_with_leader(kafka: Classes) -> Observation:
+    """The fields of both answers, from which versions on, and whether they come through."""
+    seen = []
+    for message, first in ANSWERS.items():
+        fields = kafka.fields(message)
+        have = [version for version, found in fields.items() if _tells(found)]
+        seen.append(have == [version for version in fields if version >= first])
+    leader = {"partitionIndex": 0, "currentLeader": {"leaderId": 3, "leaderEpoch": 8}}
+    read = kafka.trip(
+        "FetchResponseData",
+        ANSWERS["FetchResponseData"],
+        responses=[{"partitions": [leader]}],
+        nodeEndpoints=[{"nodeId": 3, "host": "h", "port": 9092, "rack": "r"}],
+    ).read
+    carried = "leaderId=3, leaderEpoch=8" in read and "NodeEndpoint(nodeId=3, host='h', port=9092, rack='r')" in read
+    what = "produce from version 10 and fetch from version 16 have id and epoch by partition, and node id, host, port and rack beside them"
+    return holds_if(all(seen) and carried, what, f"otherwise than that: {read}")
+
+
+def rack_as_in_metadata(kafka: Classes) -> Observation:
+    """The type of the rack here and there."""
+    metadata = kafka.fields("MetadataResponseData")
+    there = metadata[max(metadata)]["brokers[].rack"]
+    here = {kafka.fields(message)[max(kafka.fields(message))]["node_endpoints[].rack"] for message in ANSWERS}
+    what = f"{', '.join(here)} in both answers, {there} in the metadata response"
+    return holds_if(here == {there}, what, what)
+
+
+def reset_after_check(kafka: Classes) -> Observation:
+    """What a consumer does when its offset is out of range."""
+    refers = kafka.code(COLLECTOR, "handleInitializeErrors")
+    checks = [
+        name
+        for name in refers
+        if "EpochEndOffset" in name or "OffsetsForLeaderEpoch" in name or "alidatePosition" in name
+    ]
+    resets = in_order(
+        refers, "SubscriptionState.clearPreferredReadReplica", "SubscriptionState.requestOffsetResetIfPartitionAssigned"
+    )
+    if resets and not checks:
+        return not_built(
+            "out of range, a consumer turns from a follower to the leader, and from the leader to its reset policy: "
+            "FetchCollector.handleInitializeErrors checks no truncation first"
+        )
+    return holds_if(checks and resets, f"{', '.join(checks)} before the reset", "neither a check nor a reset")
+
+
+def schemas_stay(kafka: Classes) -> Observation:
+    """The fields of version 11 that version 10 has not."""
+    new = [
+        f"{field} in the {word}"
+        for word in ("request", "response")
+        for fields in [kafka.fields(f"Fetch{word.title()}Data")]
+        for field in sorted(set(fields[11]) - set(fields[10]))
+    ]
+    return holds_if(not new, "versions 10 and 11 have the same fields", f"version 11 adds {' and '.join(new)}")
+
+
+def in_every_version(kafka: Classes) -> Observation:
+    """The versions of the response without a log start offset."""
+    fields = kafka.fields("FetchResponseData")
+    without = [version for version, found in fields.items() if LOG_START not in found]
+    return holds_if(
+        not without, "every version has both", f"no log start offset in version {span(without)} of the response"
+    )
+
+
+def selector_on_changes(kafka: Classes) -> Observation:
+    """Who asks the selector."""
+    callers = kafka.callers(SELECTOR, "select")
+    if callers == ["ReplicaManager.findPreferredReadReplica"]:
+        return not_built(
+            "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no consumer has one"
+        )
+    return holds_if(False, "", f"it is asked by {', '.join(callers)}")
+
+
+def only_a_recommendation(kafka: Classes) -> Observation:
+    """What a consumer reads and a broker is told in the version before follower fetching, which both then speak."""
+    response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
+    request = kafka.trip("FetchRequestData", 10, rackId="r")
+    read, rack = response.value("preferredReadReplica"), request.value("rackId")
+    what = f"in version 10 a request drops the consumer's rack without an error, and a response is read with replica {read}: none"
+    return holds_if(read == "-1" and rack == "''" and not request.refused, what, request.refused or what)
+
+
+def _tells(fields: dict[str, str]) -> bool:
+    leader = any(path.endswith("current_leader.leader_epoch") for path in fields)
+    return leader and all(f"node_endpoints[].{name}" in fields for name in ENDPOINTS)
+
+
+HEADERS = ("RequestHeaderData", "ResponseHeaderData")
+NEWER = 99
+"""A version of ApiVersions that no release knows."""
+
+
+def token_fields(kafka: Classes) -> list[str]:
+    """Return the fields of headers that could carry a token."""
+    found = [path for header in HEADERS for fields in kafka.fields(header).values() for path in fields]
+    return [path for path in found if "consistency" in path or "token" in path or "metadata_offset" in path]
+
+
+def headers_carry_nothing(kafka: Classes) -> Observation:
+    """Neither header has a field for a token."""
+    found = token_fields(kafka)
+    return (
+        not_built("neither header has a field for a token")
+        if not found
+        else holds_if(False, "", f"headers have {found}")
+    )
+
+
+def no_contexts(kafka: Classes) -> Observation:
+    """No class of a context or of its store."""
+    found = kafka.named("Consistency")
+    return (
+        not_built("no class is named after consistency")
+        if not found
+        else holds_if(False, "", f"there is {', '.join(found)}")
+    )
+
+
+def stale_metadata(kafka: Classes) -> Observation:
+    """No error for a server that is behind."""
+    if not kafka.has("org.apache.kafka.common.protocol.Errors", "STALE_METADATA"):
+        return not_built("Errors has no STALE_METADATA")
+    return holds_if(False, "", "Errors has STALE_METADATA")
+
+
+def newer_api_versions(kafka: Classes) -> Observation:
+    """Read the header of an ApiVersions request of a version that the release does not know, with an unknown tagged field."""
+    read = kafka.header("API_VERSIONS", NEWER)
+    what = f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an unknown tagged field"
+    return holds_if(read["correlation"] == 6 and read["unknown"] == 1, what, what)
+
+
+def unknown_tags_are_skipped(kafka: Classes) -> Observation:
+    """Read a header with an unknown tagged field."""
+    fetch, versions = kafka.header("FETCH", max(kafka.fields("FetchRequestData"))), kafka.header("API_VERSIONS", 3)
+    what = (
+        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header version; the answer to "
+        f"ApiVersions has header version {versions['response']}, which has no room for one"
+    )
+    return holds_if(fetch["correlation"] == 6 and fetch["unknown"] == 1, what, what)
+
+
+CLAIMS: tuple[tuple[str, ClaimCheck], ...] = (
+    ("SEED-903-1", expansion_by_fetch),
+    ("SEED-903-7", last_epoch_kept),
+    ("SEED-903-13", epochs_instead_of_ids),
+    ("SEED-903-14", unsupported_is_minus_one),
+    ("SEED-903-15", replica_state),
+    ("SEED-903-16", consumers_fetch_is_smaller),
+    ("SEED-903-17", empty_with_zookeeper),
+    ("SEED-903-18", ignored_with_zookeeper),
+    ("SEED-903-19", each_version_is_written),
+    ("SEED-903-20", gated_by_metadata_version),
+    ("SEED-903-21", versions_alone),
+    ("SEED-951-10", with_existing_errors),
+    ("SEED-951-17", refresh_as_before),
+    ("SEED-951-22", endpoint_with_leader),
+    ("SEED-951-25", rack_as_in_metadata),
+    ("SEED-392-52", reset_after_check),
+    ("SEED-392-59", schemas_stay),
+    ("SEED-392-60", in_every_version),
+    ("SEED-392-63", selector_on_changes),
+    ("SEED-392-64", only_a_recommendation),
+    ("SEED-TOKEN-8", stale_metadata),
+    ("SEED-TOKEN-18", newer_api_versions),
+    ("SEED-TOKEN-19", unknown_tags_are_skipped),
+    ("SEED-TOKEN-7", headers_carry_nothing),
+    ("SEED-TOKEN-9", headers_carry_nothing),
+    ("SEED-TOKEN-10", headers_carry_nothing),
+    ("SEED-TOKEN-20", headers_carry_nothing),
+    ("SEED-TOKEN-35", no_contexts),
+    ("SEED-TOKEN-40", no_contexts),
+    ("SEED-TOKEN-41", no_contexts),
+)
+"""Entries of the registry, each with its check."""
