@@ -154,7 +154,8 @@ def test_a_driver_that_ends_before_it_is_ready_leaves_the_others_to_play(monkeyp
     ends = Installed("mortal", "1", (sys.executable, "-c", ""))
     monkeypatch.setitem(install.NEWEST, "mortal", "1")
     monkeypatch.setattr(
-        "fencepost.kafka.clients.report.install_client", lambda asked: ends if asked == "mortal" else install_client(asked)
+        "fencepost.kafka.clients.report.install_client",
+        lambda asked: ends if asked == "mortal" else install_client(asked),
     )
     reports = conform_clients(["mortal", OWN], ClientPlan(walks=2), lambda _: None)
     assert "ended before it was ready" in reports[0].missing
