@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.answers.suspicions import suspicions
 from fencepost.api.asking.arguments import call
+from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import Question, ask, parse_setting
+from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
@@ -166,11 +167,7 @@ def ablate(
     time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what must happen in the end
     is asked too without guards and with settings that nothing else depends on. With `cluster` rows are explored on Spark.
     """
-    question = (
-        what
-        if isinstance(what, Question)
-        else ask(what, properties, constants=constants, version=version, only=only, more=more)
-    )
+    question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
         eventual_properties(question)
         question = with_safety(question)
@@ -226,10 +223,7 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
     from fencepost.explorers.program.removal import find_guard
 
     machine = question.protocol.machine
-    more = {
-        name: tuple(parse_setting(machine, "also", f"{name}={str(value).lower()}")[1] for value in values)
-        for name, values in also.items()
-    }
+    more = {name: tuple(read_value(machine, name, value)[1] for value in values) for name, values in also.items()}
     if not guards:
         return rows_of(machine, question.constants, more)
     named = {item.name: item for item in settings(question.constants, more)}

@@ -87,11 +87,7 @@ def check(
     `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and
     its `why_stopped` says so. Raises a FencepostError for what does not exist or cannot be done.
     """
-    question = (
-        what
-        if isinstance(what, Question)
-        else ask(what, properties, constants=constants, version=version, only=only, more=more)
-    )
+    question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
     options = Options(
         workers=workers,

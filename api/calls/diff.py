@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fencepost.api.answers.results import FORMAT, Answer, table
 from fencepost.api.asking.arguments import call
-from fencepost.api.asking.targets import Question, ask, find_protocol, parse_setting
+from fencepost.api.asking.constants import parse_setting
+from fencepost.api.asking.targets import Question, ask, find_protocol
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.explorers.interrupts import Stopped, cancelled_by, stop_if_cancelled
@@ -140,16 +141,14 @@ def diff(
     compared by all that the protocol keeps, and by what its clients can see. Only whole spaces are compared, so a cancellation
     raises KeyboardInterrupt.
     """
-    question = (
-        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
-    )
+    question = ask(what, properties, constants=constants, version=version, more=more)
     options = Options(
         workers=workers or os.cpu_count() or 1,
         normalize=normalize,
         max_states=max_states,
         memory=memory or (default_memory() or 0) // 3 or None,
     )
-    one, other = (_side(question.protocol, question.constants, name, text) for name, text in (("--a", a), ("--b", b)))
+    one, other = (_side(question.protocol, question.constants, name, text) for name, text in (("`a=`", a), ("`b=`", b)))
     with cancelled_by(cancel):
         return DiffResult.of(_compared((one, other), tuple(on), options, max_pairs, watched(progress)))
 

@@ -146,9 +146,7 @@ def faults(
     others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not given. `traces` is a
     folder to which the trace of every minimal set is written. After a cancellation no further setting is asked.
     """
-    question = (
-        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
-    )
+    question = ask(what, properties, constants=constants, version=version, more=more)
     options = Options(
         workers=workers or os.cpu_count() or 1,
         normalize=normalize,

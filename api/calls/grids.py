@@ -1,18 +1,19 @@
-"""Grids of constants: `--grid min_isr=1,2,3 --grid brokers=3,4`."""
+"""Grids of constants: `min_isr=1,2,3` and `brokers=3,4`, every combination of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fencepost.api.asking.targets import parse_setting
+from fencepost.api.asking.constants import read_value
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from fencepost.api.answers.contract import Values
+    from fencepost.api.asking.constants import Value
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
@@ -31,28 +32,33 @@ class Setting:
     refused: str = ""
 
 
-def axes_of(machine: Machine, grid: tuple[str, ...]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError for an unknown constant, a bad value, or one that is given twice."""
-    axes: dict[str, list[int]] = {}
+def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
+    """Return the values of each axis, written as `NAME=VALUE,VALUE`; raise UsageError for what is not, and as `axes_from`."""
+    axes: dict[str, list[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")
         if not mark or not values:
-            raise UsageError(f"--grid was given {text!r}: write NAME=VALUE,VALUE,..., such as --grid brokers=2,3.")
-        pairs = [parse_setting(machine, "--grid", f"{name}={value}") for value in values.split(",")]
-        axis, found = pairs[0][0], [value for _, value in pairs]
+            raise UsageError(f"`grid=` was given {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
+        if name in axes:
+            raise UsageError(f"`grid=` was given {name} twice: write its values in one, such as {name}={values}.")
+        axes[name] = values.split(",")
+    return axes_from(machine, axes)
+
+
+def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
+    """Return the values of each axis; raise UsageError for an unknown constant, a bad value, or one that is given twice."""
+    axes: dict[str, list[int]] = {}
+    for name, values in grid.items():
+        pairs = [read_value(machine, name, value) for value in values]
+        if not pairs:
+            raise UsageError(f"`grid=` was given no values of {name}: write some, such as {name}=2,3.")
+        axis, numbers = pairs[0][0], [value for _, value in pairs]
         if axis in axes:
-            raise UsageError(f"--grid was given {axis} twice: write its values in one, such as --grid {axis}={values}.")
-        if len(set(found)) < len(found):
-            raise UsageError(f"--grid {text} has a value twice: leave one out.")
-        axes[axis] = found
+            raise UsageError(f"`grid=` was given {axis} twice: write its values in one list.")
+        if len(set(numbers)) < len(numbers):
+            raise UsageError(f"`grid=` was given a value of {axis} twice: leave one out.")
+        axes[axis] = numbers
     return axes
-
-
-def axes_from(machine: Machine, grid: Mapping[str, Iterable[Any]]) -> dict[str, list[int]]:
-    """Return the values of each axis that a program names: numbers, booleans or words."""
-    return axes_of(
-        machine, tuple(f"{name}={','.join(str(value).lower() for value in values)}" for name, values in grid.items())
-    )
 
 
 def settings_of(machine: Machine, constants: Constants, axes: dict[str, list[int]]) -> Iterator[Setting]:

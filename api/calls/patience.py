@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fencepost.api.asking.targets import Question, parse_setting
+from fencepost.api.asking.constants import read_value
+from fencepost.api.asking.targets import Question
 from fencepost.api.calls.check import explore
 from fencepost.explorers.program.removal import find_guard, without
 from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
@@ -81,7 +82,8 @@ def judge_liveness(question: Question, data: MatrixData, whole: Result, options:
         if row["kind"] == "guard":
             machine = without(machine, find_guard(machine, row["row"]))
         else:
-            name, value = parse_setting(machine, "also", row["row"])
+            name, _, text = row["row"].partition("=")
+            name, value = read_value(machine, name, text)
             values = constants.replace(**{name: value})
         try:
             result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)

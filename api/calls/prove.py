@@ -76,9 +76,7 @@ def prove(
     seconds for each question to z3, `reach` for the search of a state that breaks the induction; `strengthen` looks for lemmas.
     """
     look_for_z3()
-    question = (
-        what if isinstance(what, Question) else ask(what, properties, constants=constants, version=version, more=more)
-    )
+    question = ask(what, properties, constants=constants, version=version, more=more)
     found, watch = question.protocol, watched(progress)
     chosen = select(found, tuple(only))
     settings = _settings(

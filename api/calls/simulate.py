@@ -137,11 +137,7 @@ def simulate(
     A walk has at most `depth` steps. Protocol, constants, weights, seed and its number determine it. The rest is as in
     `check`; properties of whole behaviours are judged only where they are named, and refused.
     """
-    question = (
-        what
-        if isinstance(what, Question)
-        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
-    )
+    question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     make_sure_number("depth", depth, 1)
     plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
     watch = watched(progress)

@@ -164,11 +164,7 @@ def sweep(
     from fencepost.explorers.spark.walking import cell_of
 
     look_for_spark()
-    question = (
-        what
-        if isinstance(what, Question)
-        else ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
-    )
+    question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     cluster, machine = cluster or Cluster(), question.protocol.machine
     axes = axes_from(machine, grid)
     every = list(settings_of(machine, question.constants, axes))

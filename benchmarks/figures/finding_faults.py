@@ -5,7 +5,7 @@ HYP-12 is about what must come in the end, which no number of faults breaks soon
 
 from __future__ import annotations
 
-from fencepost.api.asking.targets import choose_constants
+from fencepost.api.asking.constants import parse_settings
 from fencepost.api.calls.faults import faults
 from fencepost.api.calls.grids import axes_of
 from fencepost.cli.views.display import Display
@@ -23,7 +23,7 @@ def main() -> None:
             rows[entry] = faults(
                 found,
                 prop=PROPERTY,
-                constants=choose_constants(found.machine, None, tuple(question.constants.split()), ()),
+                constants=parse_settings(found.machine, "--set", question.constants.split()),
                 kinds=question.kinds,
                 grid=axes_of(found.machine, (f"min_isr={question.min_isr}",)),
                 workers=1,

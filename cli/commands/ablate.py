@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.asking.targets import parse_setting
+from fencepost.api.asking.constants import parse_setting
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
     Size,

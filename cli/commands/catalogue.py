@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fencepost.api.answers.results import FORMAT
-from fencepost.api.asking.targets import is_file
+from fencepost.api.asking.model_files import is_file
 from fencepost.api.calls.runs import Runs
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.status import Exit

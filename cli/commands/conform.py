@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.constants import make_constants
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.files import make_sure_folder
-from fencepost.cli.commands.options import Target, Time, constants_options, output_options, workers_option
+from fencepost.cli.commands.constants import parse_constants
+from fencepost.cli.commands.options import Time, constants_options, output_options, workers_option
 from fencepost.cli.status import Exit, worst_exit
 from fencepost.cli.views.console import print_json, results, styled
 from fencepost.model.language.errors import UsageError
@@ -218,13 +220,8 @@ def _changes(bound: Binding, found: Release, tell: Callable[[str], None], given:
 def _constants(bound: Binding, model: str, given: dict[str, Any]) -> Constants:
     """Return the constants: a small configuration of the version that the release is compared with, and what was set."""
     small = {**bound.rules(model), **({} if given["walks"] else bound.small)}
-    asked = (*given["settings"], *given["with_"], *given["without"])
-    named = {text.partition("=")[0].strip().replace("-", "_") for text in asked}
-    usual = tuple(f"{name}={value}" for name, value in small.items() if name not in named)
-    target = Target(
-        bound.protocol, (*usual, *given["settings"]), given["version"] or model, given["with_"], given["without"]
-    )
-    return target.question().constants
+    asked = parse_constants(bound.machine, given["settings"], given["with_"], given["without"])
+    return make_constants(bound.machine, given["version"] or model, {**small, **asked})
 
 
 def _tell(text: str) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import parse_duration, parse_size
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.targets import Question, ask, find_subject
 from fencepost.api.files import make_sure_writable
+from fencepost.cli.commands.constants import parse_constants
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -148,15 +149,9 @@ class Target:
 
     def question(self, properties: Sequence[str] = (), *, walks: bool = False) -> Question:
         """Return what is asked; `walks` have an end, so whole behaviours are not asked about unless they are named."""
-        return ask(
-            self.protocol,
-            version=self.version or "",
-            settings=self.settings,
-            on=self.with_,
-            off=self.without,
-            only=properties,
-            walks=walks,
-        )
+        subject = find_subject(self.protocol)
+        values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
+        return ask(subject, constants=values, version=self.version or "", only=properties, walks=walks)
 
     @property
     def words(self) -> list[str]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.asking.targets import ask
+from fencepost.api.asking.targets import ask, find_subject
 from fencepost.api.files import make_sure_folder
 from fencepost.cli.builds.write import Builds
+from fencepost.cli.commands.constants import parse_constants
 from fencepost.cli.commands.options import Target, cluster_of, command_line
 from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import UsageError, nearest
@@ -72,10 +73,11 @@ class Request:
     def questions(self) -> list[Question]:
         """Return what is asked of each protocol that was named."""
         version = self.version or ""
-        found = [
-            ask(name, version=version, settings=self.settings, on=self.with_, off=self.without, only=self.properties)
-            for name in self.protocols
-        ]
+        found = []
+        for name in self.protocols:
+            subject = find_subject(name)
+            values = parse_constants(subject.protocol.machine, self.settings, self.with_, self.without)
+            found.append(ask(subject, constants=values, version=version, only=self.properties))
         if len(found) > 1:
             self._refuse("several protocols", {"--trace": self.trace, "--checkpoint": self.checkpoint})
         return found

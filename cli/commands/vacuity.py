@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.answers.results import FORMAT
 from fencepost.api.answers.suspicions import SUSPICIONS
+from fencepost.api.asking.model_files import make_sure_file
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import make_sure_file
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import Target, command_line
 from fencepost.cli.status import Exit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.cast import NOBODY, Cast
-from fencepost.model.language.constants import Constants
+from fencepost.model.language.constants import Constant, Constants
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.names import look_at_title
 from fencepost.model.language.records import Record
@@ -142,15 +142,21 @@ class Machine:
 
         return tuple(item for item in self.repairs if differs(item.values) and not differs(item.where))
 
-    def setting(self, name: str, text: str) -> tuple[str, int]:
-        """Return a constant's name and the value that a text means for it, both with dashes or underscores; raise UsageError for others."""
+    def constant(self, name: str) -> Constant[Any]:
+        """Return a constant by its name, with dashes or underscores; raise UsageError if there is none."""
         known = self.constants.declared()
         found = name.strip().replace("-", "_")
         if found not in known:
             raise UsageError(
-                f"protocol {self.name!r} has no constant {name.strip()!r}.{nearest(found, list(known))} Constants are: {', '.join(known)}."
+                f"protocol {self.name!r} has no constant {name.strip()!r}.{nearest(found, list(known))} "
+                f"Constants are: {', '.join(known)}."
             )
-        return found, int(known[found].parse(text))
+        return known[found]
+
+    def setting(self, name: str, text: str) -> tuple[str, int]:
+        """Return a constant's name and the value that a text means for it; raise UsageError for others."""
+        constant = self.constant(name)
+        return constant.name, int(constant.parse(text))
 
     def set_constants(self, values: Mapping[str, int]) -> Constants:
         """Return constants with these values; raise UsageError for a name or value that is refused."""

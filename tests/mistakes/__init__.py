@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.api.asking.targets import load_protocol
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.cli.failures import explain
 from fencepost.explorers.program.subset.program import check
 from fencepost.model.language.errors import FencepostError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.asking.targets import choose_constants
+from fencepost.api.asking.constants import make_constants, parse_settings
 from fencepost.api.kept import digest
 from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.api.topics.fault_words import breaks_with, left_out, tolerated, words_of
@@ -41,7 +41,8 @@ def grid_of(replicas: str) -> tuple[str, ...]:
 
 def constants_of(replicas: str) -> Constants:
     """Return the constants that all points of a grid share."""
-    return choose_constants(protocol("replication").machine, None, tuple(f"{CLAIM} {SIZES[replicas]}".split()), ())
+    machine = protocol("replication").machine
+    return make_constants(machine, "", parse_settings(machine, "--set", f"{CLAIM} {SIZES[replicas]}".split()))
 
 
 def mark_of(replicas: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.api.asking.targets import parse_setting
+from fencepost.api.asking.constants import parse_setting
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 

@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree as ET  # what is read here was written here
 
 import pytest
-from fencepost.api.asking.targets import load_protocol
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.cli.builds.github import ROOM, summary, workflow_commands
 from fencepost.cli.builds.junit import junit
 from fencepost.cli.builds.outcomes import End, Report, outcomes

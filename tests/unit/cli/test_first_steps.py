@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.api import simulate
-from fencepost.api.asking.targets import ask
+from fencepost.cli.commands.options import Target
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model import first
@@ -115,7 +115,7 @@ def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> N
         in wrong.stderr
     )
     other = fencepost("check", "replication 2 brokers, one fence", "--set", "fences=2")
-    assert "constant 'fences' was given two values, by --set fences=1 and by --set fences=2" in other.stderr
+    assert "constant 'fences' was given two values, 1 by the run and 2 beside it" in other.stderr
 
 
 COMMANDS = re.compile(
@@ -138,13 +138,12 @@ def test_what_pages_ask_about_exists() -> None:
             word: [value for option, value in zip(words[::2], words[1::2], strict=True) if option == word]
             for word in words[::2]
         }
-        question = ask(
+        question = Target(
             name,
-            settings=tuple(given.get("--set", ())),
-            version=given.get("--version", [""])[-1],
-            only=given.get("--property", ()),
-            on=tuple(given.get("--with", ())),
-            off=tuple(given.get("--without", ())),
-        )
+            tuple(given.get("--set", ())),
+            given.get("--version", [""])[-1],
+            tuple(given.get("--with", ())),
+            tuple(given.get("--without", ())),
+        ).question(given.get("--property", ()))
         assert question.properties
     assert len([name for name, _ in asked if name in PROTOCOLS]) > 10

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fencepost.api.asking.targets import load_protocol
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls.new import new, pytest_command
 from fencepost.model.language.errors import UsageError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from fencepost.api.answers.warned import of_text
-from fencepost.api.asking.targets import load_protocol
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls.check import check
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import pytest
 from fencepost.api.answers.traces import trace_of_path
-from fencepost.api.asking.targets import load_protocol
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.drawing import drawing

@@ -1,0 +1,176 @@
+"""The file of a user's own model: run as a module, and what it defines as a protocol."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fencepost.api.asking.advice import in_place_of, instead_of, told
+from fencepost.api.asking.places import USER_MODULE, near, placed, pointed_at_line
+from fencepost.explorers.sealed import MOST
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language.actions import Action, Property
+from fencepost.model.language.errors import FencepostError, ModelError, UsageError
+from fencepost.model.language.machine import Machine, described
+from fencepost.model.language.trees import module_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+def is_file(name: str) -> bool:
+    """Say whether a protocol is named by its file."""
+    return name.endswith(".py") or "/" in name
+
+
+def load_protocol(path: Path) -> Protocol:
+    """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
+    make_sure_file(path)
+    module = _run_file(path)
+    machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
+    if machine is None:
+        raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
+    if not isinstance(machine, Machine):
+        raise UsageError(
+            f"{path}: MACHINE is {described(machine)}, which is not a machine: write MACHINE = Machine(name=..., sentence=..., ...)."
+        )
+    for constant in machine.constants.declared().values():
+        if not constant.low <= constant.default <= constant.high:
+            said = (
+                f"constant {constant.name!r} has the default {int(constant.default)}, which is out of its range: "
+                f"write a default from {constant.low} to {constant.high}, or another range."
+            )
+            raise UsageError(pointed_at_line(path, rf"\s+{constant.name}\s*=", said))
+    checked = _properties(path, properties)
+    names = [item.name for item in checked]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
+    return Protocol(machine, checked, left_out=_left_out(module, machine, checked))
+
+
+def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
+    """Return the actions and properties that a file defines and uses nowhere: not in MACHINE, in PROPERTIES, or in another value of its own."""
+    used: list[object] = [machine.initial, *machine.actions, *properties]
+    for value in vars(module).values():
+        if isinstance(value, Machine):
+            used += [value.initial, *value.actions]
+        elif isinstance(value, tuple | list):
+            used += value
+    known = {id(item) for item in used} | {id(item.function) for item in used if isinstance(item, Action)}
+    found = [item for item in vars(module).values() if isinstance(item, Action | Property)]
+    return tuple(
+        item
+        for item in dict.fromkeys(found)
+        if id(item) not in known and id(item.function) not in known and item.function.__module__ == module.__name__
+    )
+
+
+def make_sure_file(path: Path) -> None:
+    """Raise UsageError if this is not a file that could define a protocol."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES.")
+    if not path.is_file():
+        raise UsageError(
+            f"there is no file {path}: name a protocol, or a Python file that defines MACHINE and PROPERTIES."
+        )
+    if path.stat().st_size > MOST:
+        raise UsageError(
+            f"{path} has more than {MOST >> 20} MiB: name a Python file that defines MACHINE and PROPERTIES."
+        )
+    if path.suffix != ".py":
+        raise UsageError(
+            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."
+        )
+
+
+def _properties(path: Path, given: object) -> tuple[Property, ...]:
+    """Return what a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
+    what = "a tuple of what @always, @step and @sometimes return"
+
+    def refused(said: str, verb: str = "is") -> UsageError:
+        return UsageError(pointed_at_line(path, r"PROPERTIES\b", f"PROPERTIES {verb} {said}"))
+
+    if given is None:
+        raise UsageError(f"{path} defines no PROPERTIES: assign to it {what}.")
+    if isinstance(given, Property):
+        name = given.function.__name__
+        raise refused(f"{described(given)}, alone: write a tuple, with its comma: ({name},).")
+    if not isinstance(given, tuple | list):
+        raise refused(f"{described(given)}, which is not a tuple: write {what}.")
+    if not given:
+        raise refused(
+            "empty, so there is nothing to say of the machine: write at least one function under @always, @step(...) or @sometimes."
+        )
+    for item in given:
+        if not isinstance(item, Property):
+            hint = "put @always, @step(...) or @sometimes above it" if callable(item) else f"write {what}"
+            raise refused(f"{described(item)}, which is not a property: {hint}.", "has")
+    return tuple(given)
+
+
+class _AsWritten(SourceFileLoader):
+    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what stood there before an edit."""
+
+    def path_stats(self, path: Any) -> NoReturn:
+        """Say that nothing is known of the file, so that neither is bytecode read nor written."""
+        raise OSError(path)
+
+
+def _run_file(path: Path) -> ModuleType:
+    """Run a model file as a module; its neighbours can be imported, as if it were a script."""
+    name = USER_MODULE + path.stem.encode("utf-8", "backslashreplace").decode()
+    spec = (
+        importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
+    )
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
+    _refuse_second_definitions(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except FencepostError as error:
+        raise type(error)(placed(error)) from error
+    except SyntaxError as error:
+        raise ModelError(_pointed_at(error, path)) from error
+    except (Exception, SystemExit) as error:
+        raise ModelError(placed(told(error), instead_of(error))) from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _refuse_second_definitions(path: Path) -> None:
+    """Raise ModelError for an action or a property that is defined again under its name: the first one would be forgotten."""
+    try:
+        body = module_of(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return  # running the file says what is wrong
+    seen: dict[str, int] = {}
+    for item in body:
+        if isinstance(item, ast.FunctionDef) and item.decorator_list:
+            if item.name in seen:
+                line = path.read_text().splitlines()[item.lineno - 1]
+                raise ModelError(
+                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only the last one "
+                    f"would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
+                )
+            seen[item.name] = item.lineno
+
+
+def _pointed_at(error: SyntaxError, path: Path) -> str:
+    """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
+    text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
+    if error.lineno is None:
+        return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."
+    said = f"{name}:{error.lineno}: {error.msg}" + ("" if error.msg.endswith("?") else ".")
+    if not text.strip() or not error.offset:
+        return said
+    column = max(0, error.offset - 1 - (len(text) - len(text.lstrip())))
+    return f"{said}\n  {text.strip()}\n  {' ' * column}^\nInstead, {in_place_of(error)}."
