@@ -55,7 +55,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
 
 
 def is_compact(run: Run, options: Options) -> bool:
-    """Say whether a run keeps fingerprints; states are kept where whole behaviours are judged on them, whatever the options say."""
+    """Say whether a run keeps fingerprints; whole behaviours need states, whatever the options say."""
     over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
     return run.compact or (options.compact and not over_behaviours)
 
@@ -78,7 +78,10 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
         if item.verdict is not expected:
             yield f"{item.name}: {item.verdict} where {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
-            yield f"{item.name}: the shortest trace has {item.path.length} states where {run.violated[item.name]} are pinned"
+            yield (
+                f"{item.name}: the shortest trace has {item.path.length} states where {run.violated[item.name]} are "
+                "pinned"
+            )
         if item.cost is not None and item.name in run.worst:
             worst = str(item.cost.reach) if item.cost.worst is None else item.cost.worst
             if worst != run.worst[item.name]:

@@ -1,8 +1,8 @@
 """Histories as they are shown: with their faults as late as they can come.
 
-A search finds one of many shortest histories, which differ in the order of steps that do not depend on each other. Which one it
-finds says nothing; a reader looks for the fault next to what it breaks. So faults come as late as they can: first the ordinary
-story, then what strikes.
+A search finds one of many shortest histories, which differ in the order of steps that do not depend on each other.
+Which one it finds says nothing; a reader looks for the fault next to what it breaks. So faults come as late as they
+can: first the ordinary story, then what strikes.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ LONGEST = 100
 
 
 def with_late_faults(plain: Interpreter, path: Path, prop: Property) -> Path:
-    """Return a history of the same length and end in which faults, the steps that spend of a budget, come as late as they can.
+    """Return a history of the same length and end in which faults, the steps that spend of a budget,
+    come as late as they can.
 
-    Faults that may change places come in the order of the machine's actions. The step that a property of steps judges stays the last.
-    That `path` is a shortest one is taken for granted: then no state before the end decides the property in any order.
+    Faults that may change places come in the order of the machine's actions. The step that a property of steps
+    judges stays the last. That `path` is a shortest one is taken for granted: then no state before the end decides
+    the property in any order.
     """
     end = len(path.steps) - (1 if prop.over_steps else 0)
     if end > LONGEST or not _budgets(plain.machine.state):
@@ -63,7 +65,7 @@ def _budgets(state: type[Record]) -> tuple[str, ...]:
 
 
 class _Order:
-    """Steps in some order, the states between them, and each step's rank: a step comes before those of a higher one, if it can."""
+    """Ordered steps, the states between them, and each step's rank: lower ranks come first, if they can."""
 
     def __init__(self, plain: Interpreter, path: Path) -> None:
         self.plain, self.steps, self.states = plain, list(path.steps), list(path.states)
@@ -88,7 +90,7 @@ class _Order:
         return changed
 
     def moves(self, later: int, place: int) -> bool:
-        """Move the step at `later` to `place`, past the steps between; leave everything as it is if it depends on one of them."""
+        """Move the step at `later` to `place`, unless it depends on one of the steps between."""
         step, states = self.steps[later], self.states.copy()
         for at in reversed(range(place, later)):
             between = self._between(states[at], step, self.steps[at], states[at + 2])

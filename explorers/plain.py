@@ -63,7 +63,7 @@ class PlainSearch:
         self.reached: Counter[str] = Counter()
         self.counting: set[str] = set()
         self.together: set[str] = set()
-        """The bounds that have refused steps alone, by the number of states; those that the level counts; those that did so with others."""
+        """Bounds that refused steps alone, by number of states; those of this level; those that did with others."""
         self.generated = 0
         self.ends: list[Key] = []
         self.levels: list[int] = []
@@ -132,7 +132,7 @@ class PlainSearch:
         return reached, ""
 
     def transitions(self, state: Key) -> Iterator[Transition]:
-        """Yield the transitions out of a state, counting for every refusal the guard that refused, and the bounds reached."""
+        """Yield the transitions out of a state; count the guard of every refusal, and the bounds reached."""
         self.at = state
         reached: set[str] = set()
         for item in self.machine.actions:

@@ -1,4 +1,4 @@
-"""A machine as plain rules of Hypothesis, one for each action: slower than schedules, and every step can be debugged."""
+"""A machine as plain rules of Hypothesis, one for each action: slower than schedules, easy to debug."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ OURS = "do_"
 def rule_machine(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> Any:
     """Return a RuleBasedStateMachine: rules draw an action's parameters, and do nothing where a guard refuses.
 
-    Its class attributes `calls` and `steps` count the rules that were run, and those of them that did something. Raises UsageError for a
-    property of whole behaviours.
+    Its class attributes `calls` and `steps` count the rules that were run, and those of them that did something. Raises
+    UsageError for a property of whole behaviours.
     """
     hypothesis()
     refuse_behaviours(properties, "a run of rules has an end")
@@ -66,7 +66,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return what draws a parameter, None if it has no values; of a message its number, whatever is in flight by then."""
+    """Return what draws a parameter, None if it has no values; for a message, its number in flight."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)

@@ -1,4 +1,4 @@
-"""The search of the native engine with every kind of property: of states while it goes on, of whole behaviours on its graph."""
+"""The native engine's search with every kind of property: of states on the way, of behaviours on its graph."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def search(
     watch: Watching | None = None,
     tell: Callable[[Progress], None] | None = None,
 ) -> Result:
-    """Explore every reachable state of a machine and judge the properties; what has to be compiled first is told to `watch`.
+    """Explore every reachable state of a machine and judge the properties; what has to be compiled
+    first is told to `watch`.
 
     The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
     """

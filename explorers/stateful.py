@@ -1,8 +1,10 @@
-"""Hypothesis chooses whole schedules, and the compiled machine runs them: it spends its time choosing and shrinking, not stepping.
+"""Hypothesis chooses whole schedules, and the compiled machine runs them: it spends its time choosing
+and shrinking, not stepping.
 
-A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a shorter walk; n > 0
-is the enabled step with the number (n - 1) modulo how many are enabled, so no schedule is ever rejected. An example has
-several schedules: Hypothesis takes a millisecond or more for an example, in which the core walks along all of them.
+A schedule is a string of bytes, one or two for each step. 0 takes no step, so that a smaller schedule is a shorter
+walk; n > 0 is the enabled step with the number (n - 1) modulo how many are enabled, so no schedule is ever
+rejected. An example has several schedules: Hypothesis takes a millisecond or more for an example, in which the
+core walks along all of them.
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ PILOTS, FEW = 500, 0.02
 
 @dataclass(frozen=True)
 class Profile:
-    """How much Hypothesis tries: `examples` of `schedules` schedules, of `depth` steps at most; `fixed`: always the same ones.
+    """How much Hypothesis tries: `examples` of `schedules` schedules, of `depth` steps at most;
+    `fixed`: always the same ones.
 
-    Schedules are no longer than nearly all random walks of the machine are: what lies behind the end of a walk is never read.
+    Schedules are no longer than nearly all random walks of the machine are: what lies behind the
+    end of a walk is never read.
     """
 
     name: str
@@ -65,14 +69,15 @@ def hypothesis() -> ModuleType:
         import hypothesis.strategies
     except ImportError:
         raise UsageError(
-            'Hypothesis was asked to choose schedules, but it is not installed: run `pip install "fencepost[hypothesis]"`.'
+            "Hypothesis was asked to choose schedules, but it is not installed: "
+            'run `pip install "fencepost[hypothesis]"`.'
         ) from None
     return hypothesis
 
 
 @dataclass(frozen=True)
 class Failure:
-    """What Hypothesis found: the property, the schedule as it has shrunk it, and the path along it, which was confirmed."""
+    """A failure that Hypothesis found: the property, the shrunk schedule, and its confirmed path."""
 
     prop: Property
     schedule: bytes
@@ -81,7 +86,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Tried:
-    """What Hypothesis did until it found something: schedules, and the steps they took. `failure` is None if nothing is violated."""
+    """Schedules that Hypothesis tried, and their steps. `failure` is None if nothing is violated."""
 
     schedules: int
     steps: int

@@ -67,8 +67,8 @@ class Reach(StrEnum):
 class Cost:
     """What an at-most property found: the most and the least that a way from `when` to `then` costs.
 
-    `worst` is None unless the way is bounded; `best` is None if no way comes to `then`. Both are 0 where `then` always holds
-    already.
+    `worst` is None unless the way is bounded; `best` is None if no way comes to `then`. Both are 0 where
+    `then` always holds already.
     """
 
     reach: Reach
@@ -87,7 +87,8 @@ class Cost:
 class PropertyResult:
     """The verdict on one property; `path` leads to the violation, to the witness, or goes the worst way.
 
-    `args` are the values of the property's parameters that the path is about, `values` the same by name. `note` is what a reader must know.
+    `args` are the values of the property's parameters that the path is about, `values` the same by name. `note`
+    is what a reader must know.
     """
 
     name: str
@@ -117,14 +118,16 @@ class GuardCount:
 
 
 ENOUGH = 10_000
-"""States in which a bound was reached after which it is counted no more: from the next level of the search on it costs nothing."""
+"""States after which a bound that was reached is no longer counted, from the next level on."""
 
 
 class BoundCount(NamedTuple):
-    """How far a bound of the model cut a search short: in how many states a step was refused, or lost something, for its sake alone.
+    """How far a bound of the model cut a search short: in how many states a step was refused, or lost
+    something, for its sake alone.
 
-    From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it passed them.
-    `together`: it never was alone, but it refused steps together with other bounds, while every guard that is no bound held.
+    From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it
+    passed them. `together`: it never was alone, but it refused steps together with other bounds, while every
+    guard that is no bound held.
     """
 
     constant: str
@@ -223,7 +226,7 @@ def ended_by_signal(why: str) -> bool:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What compiling a machine took: seconds and, at most, bytes of memory of the process that did it. 0 if it was kept from before."""
+    """Costs of compiling a machine: seconds, and peak bytes of its process; 0 if it was cached."""
 
     tier: str
     """`cheap`, which is there at once, or `optimized`."""

@@ -94,7 +94,7 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
     """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset, no exception and
     no way back if the epoch is known: neither at once, nor after the check with the leader.
-    """  # noqa: D205 (one sentence)
+    """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
     is_spurious = l.start <= consumer.position <= before.ghost_committed_end and is_on(before, l)

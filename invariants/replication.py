@@ -229,7 +229,7 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
     may still apply.
 
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
-    """  # noqa: D205 (one sentence)
+    """
     return not has_current_leader(s) or all(
         not is_sent(m)
         or not passes_epoch_checks(c, newest(s), m)

@@ -57,8 +57,8 @@ class Purpose(StrEnum):
 class Outcome:
     """What a search without the guard, or with the setting, found.
 
-    `refused` counts for how many steps the guard is the first to refuse in the whole machine, `alone` for how many it is
-    the only one (None: unknown, but some, if other states are reached). `grown`: other states are reached.
+    `refused` counts for how many steps the guard is the first to refuse in the whole machine, `alone` for how many it
+    is the only one (None: unknown, but some, if other states are reached). `grown`: other states are reached.
     """
 
     row: Row
@@ -141,7 +141,7 @@ class Ablation:
             return self._went_wrong(guard, error)
 
     def _went_wrong(self, row: Row, error: DomainError) -> Outcome:
-        """Return what a search says of a row in which the model goes wrong: what was violated before that still counts."""
+        """Return the result of a row in which the model raised an error: earlier violations still count."""
         broken = self._broken(error.found) if error.found else ()
         return Outcome(row, Purpose.NEEDED if broken else Purpose.UNDETERMINED, error.found, broken, why=str(error))
 
@@ -172,7 +172,7 @@ class Ablation:
         return Purpose.BOUND if search.left_steps == alone else Purpose.SAME
 
     def _kernels_for(self, constants: Constants) -> Kernels:
-        """Return kernels that have room for these constants: those of the whole machine, or others that are compiled now."""
+        """Return kernels that have room for these constants: the whole machine's, or others compiled now."""
         if self.kernels.serve(constants):
             return self.kernels
         source = self.kernels.source

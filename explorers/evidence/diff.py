@@ -1,8 +1,9 @@
 """The comparison of two machines: states, and behaviours as seen by an observer of part of the state.
 
-A behaviour is what is seen of the states of a history, one after the other, repetitions dropped. Machine A has a behaviour
-that B lacks if no history of B looks the same so far. Both are followed at once: with each sequence of sights the states of
-A and of B that it may have led to. The first sight that only one side can show ends the shortest such behaviour.
+A behaviour is what is seen of the states of a history, one after the other, repetitions dropped. Machine A has
+a behaviour that B lacks if no history of B looks the same so far. Both are followed at once: with each
+sequence of sights the states of A and of B that it may have led to. The first sight that only one side can
+show ends the shortest such behaviour.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SIDES = ("a", "b")
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """A behaviour that only one side has: which, the shortest history that looks like it, and how many sights it has."""
+    """A behaviour that only one side has, the shortest history that looks like it, and its number of sights."""
 
     side: str
     path: Path
@@ -37,9 +38,9 @@ class OnlyOne:
 class Difference:
     """How two machines compare, looked at in one way.
 
-    `seen` counts what can be seen in A, in B, and in both. `state` leads to something that can be seen in one of them only.
-    `behaviour` is a sequence of sights that only one has, where all single sights are in both. `why` says why the behaviours
-    were not compared to the end.
+    `seen` counts what can be seen in A, in B, and in both. `state` leads to something that can be seen in one of them
+    only. `behaviour` is a sequence of sights that only one has, where all single sights are in both. `why` says why the
+    behaviours were not compared to the end.
     """
 
     seen: tuple[int, int, int]
@@ -105,7 +106,7 @@ class _Watch:
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour that only one side has; None if there is none, or `why` says that nobody knows."""
+        """Return the shortest behaviour that only one side has; None if there is none, or `why` it is unknown."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]
@@ -124,7 +125,7 @@ class _Watch:
         return found
 
     def _one_by_one(self) -> OnlyOne | None:
-        """Compare first states, then step by step, where each state looks like no other: a behaviour is then a history."""
+        """Compare histories step by step, where each state looks like no other."""
         firsts = [np.flatnonzero(space.firsts) for space in self.spaces]
         for side, other in ((0, 1), (1, 0)):
             alone = firsts[side][~np.isin(self.seen[side][firsts[side]], self.seen[other][firsts[other]])]

@@ -1,8 +1,9 @@
 """The fewest faults that break a property: searches with more and more of the budgets that a state holds.
 
-A budget bounds how often a fault may happen, so what happens with fewer faults happens with more of them too. If the
-largest budgets break nothing, nothing does. Else the budgets are tried in the order of what they cost, and none that has a
-breaking one below it: so every one that is found is minimal, and those that are found are all there are up to the constants.
+A budget bounds how often a fault may happen, so what happens with fewer faults happens with more of them too. If
+the largest budgets break nothing, nothing does. Else the budgets are tried in the order of what they cost, and
+none that has a breaking one below it: so every one that is found is minimal, and those that are found are all
+there are up to the constants.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class Breaking:
 class Tolerance:
     """What a property tolerates under given constants.
 
-    `front` holds all minimal breaking faults, the cheapest first. `most` is how many of each kind were tried, `unknown` the
-    faults that a search could not decide, with the reason.
+    `front` holds all minimal breaking faults, the cheapest first. `most` is how many of each kind were tried, `unknown`
+    the faults that a search could not decide, with the reason.
     """
 
     constants: Constants
@@ -76,7 +77,7 @@ class Tolerance:
 
 
 def fault_kinds(machine: Machine) -> dict[str, str]:
-    """Return the kinds of faults that can be counted: by the name of the budget's field the constant that is its bound."""
+    """Return the kinds of faults that can be counted: the budget's field, and the constant that bounds it."""
     ends = _ends(machine)
     return {name: next(iter(end.names)) for name, end in ends.items() if not _why_not(machine, name, ends)}
 
@@ -86,8 +87,9 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
-            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a number for each "
-            "kind of fault that is left. Numbers named ..._left outside of it are counted by walks only."
+            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a "
+            "number for each kind of fault that is left. Numbers named ..._left outside of it are counted by walks "
+            "only."
         )
     found = {}
     for name, field in fields(budget.record):
@@ -130,7 +132,8 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     for name in wanted:
         if name not in ends:
             raise UsageError(
-                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} Faults are: {', '.join(ends)}."
+                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} Faults are: "
+                f"{', '.join(ends)}."
             )
     chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
     for name in chosen:
@@ -142,7 +145,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
 
 
 def with_faults(machine: Machine, constants: Constants, kinds: tuple[str, ...], faults: Faults) -> Constants:
-    """Return constants that allow so many faults of these kinds at most; raise UsageError where no first state has as many left."""
+    """Return constants that allow at most so many faults; raise UsageError if no first state has as many."""
     bounds = [fault_kinds(machine)[name] for name in kinds]
     limited = constants.replace(**dict(zip(bounds, faults, strict=True)))
     plain = Interpreter(machine, limited)
@@ -169,7 +172,8 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal faults of these kinds that break a property; other budgets are as the constants set them.
 
-    Where the model goes wrong with some faults, it does with more of them: these are unknown. Raises the DomainError where nothing else is known.
+    Where the model goes wrong with some faults, it does with more of them: these are unknown. Raises the DomainError
+    where nothing else is known.
     """
     bounds = [fault_kinds(machine)[name] for name in kinds]
     most = tuple(int(constants.values[name]) for name in bounds)
@@ -222,7 +226,7 @@ def _searched(machine: Machine, constants: Constants, prop: Property, options: O
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
-    """Return how many faults of each kind happened in a history, those that did: what its steps took from the budgets."""
+    """Return how many faults of each kind a history's steps took from the budgets."""
     left = [getattr(schema.restore(key), BUDGET) for key in path.states]
     found = {
         name: sum(max(0, getattr(before, name) - getattr(after, name)) for before, after in pairwise(left))

@@ -1,4 +1,4 @@
-"""Observations of a state: fields of it, or numbers that functions compute from it. States with equal observations count as one."""
+"""Observations of a state: its fields, or numbers computed from it. States with equal observations count as one."""
 
 from __future__ import annotations
 

@@ -58,10 +58,11 @@ class Space:
         return offsets.astype(np.int64), target[order]
 
     def following(self, constants: Constants | None = None, off: Iterable[int] = ()) -> Array:
-        """Return for each state a number (N) that stands for all its successors: under other constants, or with guards turned off.
+        """Return for each state a number (N) that stands for all its successors: under other constants,
+        or with guards turned off.
 
-        `off` are slots of guards of a machine that was compiled with masks. Where two machines differ in a state's successors, the
-        numbers differ but for a chance of one in 2^64.
+        `off` are slots of guards of a machine that was compiled with masks. Where two machines differ in a state's
+        successors, the numbers differ but for a chance of one in 2^64.
         """
         checks = self.search.kernels.checks(constants or self.search.constants)
         checks[list(off)] = 1

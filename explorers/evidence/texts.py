@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changed:
-    """An action that both machines have, and what is not the same in it: guards of one only, and whether the effect differs."""
+    """An action of both machines that differs: guards of one only, and whether the effect differs."""
 
     action: str
     only_a: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Behaviours of a graph kept as rows: whether a fair one stays away from `then`, and what it costs to come there.
 
-Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break a
-strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So no state
-is looked at in more rounds than there are strong promises, plus one.
+Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break
+a strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So
+no state is looked at in more rounds than there are strong promises, plus one.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Rows:
 class Terms:
     """What is asked of a graph: what is fair and allowed, by class of edges, and what they cost.
 
-    `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong. `costs` is by
-    class, `by_edge` by edge where it is not empty; `costs` is None for a leads-to property.
+    `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong.
+    `costs` is by class, `by_edge` by edge where it is not empty; `costs` is None for a leads-to property.
     """
 
     masks: Array
@@ -61,11 +61,11 @@ class Terms:
 
 
 class Answer(NamedTuple):
-    """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and then round `loop` for ever.
+    """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and
+    then round `loop` for ever.
 
-    `worst` and `best` are MOST_COST where what they tell is that or more.
-    `stuck`: there is no loop, everything stops at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in
-    `Finding`.
+    `worst` and `best` are MOST_COST where what they tell is that or more. `stuck`: there is no loop, everything stops
+    at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in `Finding`.
     """
 
     reach: Reach
@@ -88,9 +88,10 @@ def analyse(
 ) -> Answer:
     """Return what is so of a graph whose states have these marks (bits WHEN and THEN).
 
-    `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an initial state. `pause`
-    is called between the parts of the work, and may raise to end it. `refuse` is called with an edge whose cost is below 0, if one
-    counts: where no behaviour passes between `when` and `then`, a step costs nothing, and nobody asks what.
+    `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an
+    initial state. `pause` is called between the parts of the work, and may raise to end it. `refuse` is called with
+    an edge whose cost is below 0, if one counts: where no behaviour passes between `when` and `then`, a step costs
+    nothing, and nobody asks what.
     """
     made = _Analysis(rows, terms, marks, begins, depth, pause)
     wrong = made.wrong()
@@ -135,7 +136,7 @@ class _Analysis:
         return int(below[counts][0]) if counts.any() else None
 
     def run(self) -> Answer:
-        """Look for a fair behaviour that stays away first, then for loops that cost, then for the most expensive path."""
+        """Find a fair behaviour that stays away, else a loop that costs, else the most expensive path."""
         costs = self.terms.costs
         best = None
         if costs is not None:
@@ -153,7 +154,7 @@ class _Analysis:
         return self.dearest(inside, costs, best)
 
     def fair_parts(self) -> Array | None:
-        """Return for each state the number of a part that a fair behaviour may visit for ever, -1 if of none; None if there is none."""
+        """Return each state's part that a fair behaviour may visit for ever, or -1; None if there is no such part."""
         count = self.rows.states
         fair = np.full(count, -1, np.int32)
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -179,7 +180,7 @@ class _Analysis:
     # -- ways
 
     def stems(self, inside: Array) -> tuple[Array, Array]:
-        """Return for each state of the region its distance from an initial state, -1 outside, and the edge that leads there."""
+        """Return each state's distance from an initial state, -1 outside the region, and the edge that leads there."""
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)

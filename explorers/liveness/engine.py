@@ -119,8 +119,8 @@ class Engine:
         answer = analyse(self.rows, terms, marks, begins, self.depth, self.pause, partial(self.refuse, number, prop))
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
-                f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 bits. "
-                "Keep costs small, or ask with --engine plain."
+                f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
+                "bits. Keep costs small, or ask with --engine plain."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
@@ -185,7 +185,7 @@ class Engine:
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return what each edge costs by the property's function; -1 where that goes wrong, which is an error only if the edge counts."""
+        """Return what each edge costs by the property's function; -1 for an error, if ever it counts."""
         assert self.compiled is not None
         kernels_of = self.compiled.predicates
         cost = getattr(kernels_of.module, f"cost_{number}")
@@ -218,7 +218,7 @@ class Engine:
         return int(checks[0])
 
     def refuse(self, number: int, prop: Property, edge: int) -> None:
-        """The cost of a step that counts is below 0, or could not be computed: let the plain semantics say what is wrong."""
+        """Let the plain semantics say why the cost of a step is below 0 or could not be computed."""
         key = self.graph.state(self.rows.source(edge))
         gone = {item.name for item in prop.behaviour.without}
         for transition in self.search.plain.transitions(key):
@@ -244,8 +244,8 @@ class Engine:
                     break
             else:
                 raise MismatchError(
-                    f"property {prop.name!r}: a path was found whose step {len(states)} the plain semantics cannot take. Carriers "
-                    "disagree: please report this."
+                    f"property {prop.name!r}: a path was found whose step {len(states)} the plain semantics cannot "
+                    "take. Carriers disagree: please report this."
                 )
         loop = None if answer.reach is Reach.BOUNDED else len(states) - 1 - len(answer.loop)
         made = Path(prefix.start, tuple(steps), tuple(states), loop)
@@ -269,8 +269,8 @@ class Engine:
         limit = search.options.memory
         if limit is not None and needed > limit:
             why = (
-                f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} states and "
-                f"{edges:,} steps, about {needed / 2**20:,.0f} MiB"
+                f"the memory limit of {limit / 2**20:,.0f} MiB is too small for the graph of {search.distinct:,} "
+                f"states and {edges:,} steps, about {needed / 2**20:,.0f} MiB"
             )
             raise StoppedError(Reason(why, Cause.MEMORY))
 

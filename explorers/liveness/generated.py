@@ -1,6 +1,7 @@
 """What is compiled for the graph of a machine: its steps with their numbers, and the predicates of properties.
 
-They are two modules: one for the machine, which takes long to compile and serves all properties, and one for properties.
+They are two modules: one for the machine, which takes long to compile and serves all
+properties, and one for properties.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Compiled:
 
 
 def family(machine: Machine, properties: tuple[Property, ...]) -> tuple[Property, ...]:
-    """Return the properties that are compiled together: all of a known protocol, so that asking for others compiles nothing."""
+    """Return the properties that are compiled together: all of a known protocol's, so that others need no compiling."""
     known = PROTOCOLS.get(machine.name)
     if known is None or known.machine is not machine:
         return properties
@@ -71,7 +72,7 @@ def sources(
 def prepare(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], watch: Watching, *, normalize: bool
 ) -> None:
-    """Compile what judging these properties needs, unless it was before, so that `compiled` takes no time after the search."""
+    """Compile what judging these properties needs, so that `compiled` takes no time after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
     for what, source in (("the graph", steps), ("the conditions", predicates)):
         told(f"{what} of {machine.name}", constants, source, watch, begins=True)
@@ -85,7 +86,7 @@ def compiled(
     normalize: bool,
     searched: float = math.inf,
 ) -> Compiled:
-    """Return what judging these properties needs, from the cache or compiled now; `searched`: seconds that the search took."""
+    """Return what judging these properties needs, cached or compiled now; `searched`: seconds of the search."""
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
     return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)

@@ -1,7 +1,7 @@
 """The graph of a finished search: every state is expanded once more, and its successors looked up among the states.
 
-States are numbered densely, those of owner 0 first. An edge keeps its target and the class of its step (`codes`), so a graph takes
-8 bytes an edge and 8 a state beside the search's own rows.
+States are numbered densely, those of owner 0 first. An edge keeps its target and the class of its step (`codes`), so a
+graph takes 8 bytes an edge and 8 a state beside the search's own rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ class Graph:
                 self.pause()
                 taken = pieces[start : start + search.batches]
                 states = sum(last - first for _, first, last in taken)
-                pool.share(len(taken), lambda worker, n, taken=taken: self._expand(worker, n, *taken[n]), states)  # type: ignore[misc]
+
+                def expand(worker: Worker, n: int, taken: list[tuple[int, int, int]] = taken) -> None:
+                    self._expand(worker, n, *taken[n])
+
+                pool.share(len(taken), expand, states)
                 for number, piece in enumerate(taken):
                     self._append(number, *piece)
         if self._edges != len(self.targets):
@@ -75,9 +79,9 @@ class Graph:
         search, buffers, module = self.search, self.search._buffers, self.steps.module
         part = search.partitions[owner]
         count = module.expand(
-            worker.checks, part.rows, first, last, 0, self.c, buffers.rows[batch],
-            buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0, worker.fired, worker.refused, self._nothing,
-            worker.alive,
+            worker.checks, part.rows, first, last, 0, self.c,
+            buffers.rows[batch], buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0,
+            worker.fired, worker.refused, self._nothing, worker.alive,
         )  # fmt: skip
         if worker.checks[0]:
             explain(search, part.rows[first:last], search.position.found)

@@ -1,6 +1,8 @@
-"""Ways through a graph kept as rows (`kernels`): shortest, most expensive and cheapest ones. All linear in the edges but for one heap.
+"""Ways through a graph kept as rows (`kernels`): shortest, most expensive and cheapest ones. All linear in
+the edges but for one heap.
 
-`calls.py` gives the kernels working room: `queue` and `trail` hold all states. `explorers/native/llvm/` translates this text.
+`calls.py` gives the kernels working room: `queue` and `trail` hold all states.
+`explorers/native/llvm/` translates this text.
 """
 # mypy: ignore-errors
 
@@ -39,7 +41,8 @@ def stems(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s,
     inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s,
 ) -> None:  # fmt: skip
-    """Write the fewest steps to each state inside from an initial state and through one of `begins`, and the edge that led there.
+    """Write the fewest steps to each state inside from an initial state and through one of `begins`,
+    and the edge that led there.
 
     `begins` are in the order of their `depth`; `via` is -1 for one that is the beginning itself.
     """
@@ -75,10 +78,11 @@ def walk(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, part: I32s, start: I64, goal: I64, masks: U64ss,
     enabled: U64ss, pending: U64s, weak: U64s, via: I64s, queue: I32s,
 ) -> I64:  # fmt: skip
-    """Find the fewest edges inside a part from `start` that end at `goal`, or (goal -1) keep one of the `pending` promises.
+    """Find the fewest edges inside a part from `start` that end at `goal`, or (goal -1) keep one
+    of the `pending` promises.
 
-    A promise is kept by an edge that is part of it, a weak one also by a state that does not enable it. Returns the last edge;
-    `via` leads back from its source. -1 if there is none.
+    A promise is kept by an edge that is part of it, a weak one also by a state that does not enable it. Returns the
+    last edge; `via` leads back from its source. -1 if there is none.
     """
     own = part[start]
     via[:] = -2
@@ -131,7 +135,8 @@ def dearest(
 ) -> None:  # fmt: skip
     """Write for each component what the most expensive path from it to `then` costs, -1 where there is none.
 
-    `nodes` are ordered by component, so that a component comes after those that it leads to. Inside of one nothing costs.
+    `nodes` are ordered by component, so that a component comes after those that it leads to.
+    Inside of one nothing costs.
     """
     for n in range(len(nodes)):
         v = nodes[n]
@@ -151,7 +156,7 @@ def dear_way(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, component: I32s, costs: I64s,
     by_edge: I64s, worst: I64s, start: I64, via: I64s, queue: I32s,
 ) -> I64:  # fmt: skip
-    """Find the fewest edges from `start` to `then` that cost as much as the most expensive path; return the last one."""
+    """Find the fewest edges from `start` to `then` among the most expensive paths; return the last one."""
     via[:] = -2
     via[start] = -1
     queue[0] = start

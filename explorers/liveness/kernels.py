@@ -1,8 +1,9 @@
 """Walks over a graph kept as rows: what is reached, components, and which of them are fair. All linear in the edges.
 
-A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v are those from
-offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of (`masks`, as bits in W words) and
-whether it is `allowed` at all. `group` is -1 outside of what is looked at; only edges inside one group count.
+A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v
+are those from offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of
+(`masks`, as bits in W words) and whether it is `allowed` at all. `group` is -1 outside of what is looked at; only
+edges inside one group count.
 
 `calls.py` gives the kernels working room. `explorers/native/llvm/` translates this text.
 """
@@ -20,8 +21,8 @@ FAIR, BROKEN, UNFAIR = 0, 1, 2
 def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: I64s, counts: I64s) -> None:
     """Number codes densely in the order of their first appearance, from place `done` on, until the table is half full.
 
-    `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty; `known` gets the
-    codes by number. `counts` = [how many codes are known, how many were numbered].
+    `keys` and `numbers` are a table with open addressing, its length a power of two, `keys` -1 where it is empty;
+    `known` gets the codes by number. `counts` = [how many codes are known, how many were numbered].
     """
     last = np.uint64(len(keys) - 1)
     for n in range(done, len(codes)):
@@ -42,7 +43,7 @@ def intern(codes: I64s, done: I64, out: I32s, keys: I64s, numbers: I32s, known: 
 
 @kernel
 def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s, place: I64s) -> None:
-    """Write how many of `count` successors each state has, and for each successor its place if ordered by state, stably."""
+    """Write how many of `count` successors each state has, and each one's place in a stable order by state."""
     for n in range(len(degrees)):
         degrees[n] = 0
     for n in range(count):
@@ -58,13 +59,13 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 
 @kernel
 def reach(
-    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s,
-    count: I64,
+    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, masks: U64ss, group: I32s, enabled: U64ss,
+    queue: I32s, count: I64,
 ) -> I64:  # fmt: skip
     """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
 
-    `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The region is
-    left in `queue`; its size is returned.
+    `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The
+    region is left in `queue`; its size is returned.
     """
     words = masks.shape[1]
     head = 0
@@ -90,10 +91,11 @@ def components(
     offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, nodes: I32s, group: I32s, component: I32s, order: I32s,
     low: I32s, frames: I32s, cursor: I64s, stack: I32s,
 ) -> I64:  # fmt: skip
-    """Write the strongly connected component of each node, numbered so that every edge leads to one that is not greater.
+    """Write the strongly connected component of each node, numbered so that every edge leads
+    to one that is not greater.
 
-    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `low`, `frames`, `cursor` and `stack`
-    for all nodes.
+    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `low`, `frames`, `cursor`
+    and `stack` for all nodes.
     """
     total = len(nodes)
     for n in range(total):
@@ -151,11 +153,12 @@ def promises(
     enabled: U64ss, strong: U64s, found: I64, fair: I32s, first: I64,
     happens: U64ss, somewhere: U64ss, everywhere: U64ss, verdicts: U8s,
 ) -> I64:  # fmt: skip
-    """Judge components: write to `fair` the number (from `first` on) of those that keep every promise, and to `group` what is left.
+    """Judge components: write to `fair` the number (from `first` on) of those that keep every promise,
+    and to `group` what is left.
 
-    Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they are moved
-    to the front of `nodes`, and how many they are is returned. All others are left by -1. `happens` and `somewhere` are zero for each
-    component, `everywhere` is all bits, `verdicts` are FAIR.
+    Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they
+    are moved to the front of `nodes`, and how many they are is returned. All others are left by -1. `happens` and
+    `somewhere` are zero for each component, `everywhere` is all bits, `verdicts` are FAIR.
     """
     words = masks.shape[1]
     for n in range(len(nodes)):

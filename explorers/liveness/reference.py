@@ -183,7 +183,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Say whether a step to a state keeps one of these promises: it is part of it, or a weak one is not enabled there."""
+        """Say whether a step to a state keeps one of these promises: it takes part, or a weak one is disabled."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left

@@ -29,7 +29,7 @@ Instance = tuple[int, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Shown:
-    """What a history shows: from the state at `begin` on, `then` does not come (NEVER), or the way there costs so much."""
+    """From the state at `begin` on, `then` does not come (NEVER), or the way there costs so much."""
 
     begin: int
     reach: Reach
@@ -52,7 +52,7 @@ def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transiti
 
 
 def every_instance(plain: Interpreter, fair: Fairness) -> list[tuple[Any, ...]]:
-    """Return the values of `each` that a promise is made for; nothing where it is about each message, which have no end."""
+    """Return the values of `each` that a promise is made for; none if it is about each message."""
     every: dict[tuple[Any, ...], None] = {}
     for action in fair.actions:
         found = [(item, _domain_of(plain, action, item)) for item in fair.each]
@@ -175,6 +175,7 @@ def confirmed(
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(
-            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} {found.cost}. Please report this."
+            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} {found.cost}. "
+            "Please report this."
         )
     return path

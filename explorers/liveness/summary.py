@@ -29,18 +29,21 @@ class Finding(NamedTuple):
     vacuous: bool
     """No reachable state has `when`."""
     near: int = 0
-    """The fewest steps from an initial state, by one with `when`, to where what is found begins: the nearest state that a fair behaviour
-    may visit for ever, the nearest step with a cost in a loop, or the nearest state from which the cost is the worst."""
+    """The fewest steps from an initial state, by one with `when`, to where what is found begins: the nearest state
+    that a fair behaviour may visit for ever, the nearest step with a cost in a loop, or the nearest state from
+    which the cost is the worst.
+    """
 
 
 _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
 def summary(prop: Property, constants: Constants, findings: list[Finding]) -> PropertyResult:
-    """Return the verdict: that of the worst combination; of equals the nearest, and of these the first in declared order.
+    """Return the verdict: that of the worst combination; of equals the nearest, and of these
+    the first in declared order.
 
-    What is nearest is a fact of the graph, so that every engine names the same combination. How long the loop is that an engine
-    shows is none: it need not be the shortest.
+    What is nearest is a fact of the graph, so that every engine names the same combination. How long the loop is that
+    an engine shows is none: it need not be the shortest.
     """
     chosen = min(
         findings,
@@ -86,7 +89,7 @@ def with_behaviours(
 def tell_found(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
 ) -> None:
-    """Let an error of a property of behaviours hold what was found before it, by the search and of those that are `known`, if that is a violation."""
+    """Let an error of a property of behaviours hold the violations found before it and those `known`."""
     told = {item.name: PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in properties}
     told |= {item.name: item for item in result.properties} | dict(known)
     if any(item.verdict is Verdict.VIOLATED for item in told.values()):

@@ -132,8 +132,8 @@ def transition_ids_of(machine: Machine, properties: tuple[Property, ...], layout
         total += count
         if total > MOST:
             raise ModelError(
-                f"action {item.label}: its parameters and messages have more than 2**62 values, too many to tell its steps apart for "
-                "fairness: name the fields of the message that matter, as in each='m.to'."
+                f"action {item.label}: its parameters and messages have more than 2**62 values, too many to tell its "
+                "steps apart for fairness: name the fields of the message that matter, as in each='m.to'."
             )
     return TransitionIds(parts, first)
 
@@ -146,7 +146,7 @@ def _inner(build: Builder, value: Value, place: int) -> tuple[str, Memory]:
 
 
 def _at(value: Any, way: tuple[int, ...]) -> int:
-    """Return the number at the end of a way through a message; 0 beyond the end of an array, which is what compiled code reads."""
+    """Return the number at the end of a way through a message; 0 beyond the end of an array, as compiled code reads."""
     for place in way:
         if place >= len(value):
             return 0

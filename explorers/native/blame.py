@@ -33,10 +33,11 @@ class Explored(Protocol):
 def explain(
     search: Explored, rows: Iterable[Any], decided: Iterable[str], way: Callable[[int], Path] | None = None
 ) -> None:
-    """A check failed natively in one of these rows, which were taken in turn: let the plain semantics say what is wrong.
+    """A check failed natively in one of these rows, which were taken in turn: let the plain
+    semantics say what is wrong.
 
-    Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it. `way`
-    returns the way to the row of this number; where it is not known the error tells the state alone.
+    Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it.
+    `way` returns the way to the row of this number; where it is not known the error tells the state alone.
     """
     known = set(decided)
     for number, row in enumerate(rows):
@@ -71,10 +72,10 @@ def blame(search: Explored, code: int) -> NoReturn:
         )
     if code == checks.SUM:
         raise DomainError(
-            f"protocol {search.machine.name!r}: a sum or a difference does not fit 64 bits, which is all that a compiled number has. "
-            "Keep numbers small: add less."
+            f"protocol {search.machine.name!r}: a sum or a difference does not fit 64 bits, which is all that a "
+            "compiled number has. Keep numbers small: add less."
         )
     raise MismatchError(
-        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain semantics did not. "
-        "This is a defect of Fencepost: please report it with the model."
+        f"the native engine found a value out of its domain in protocol {search.machine.name!r}, the plain semantics "
+        "did not. This is a defect of Fencepost: please report it with the model."
     )

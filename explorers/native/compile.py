@@ -1,4 +1,5 @@
-"""Compiled machines: the kernels of a model beside those that all machines share; remembered, kept on disk, or compiled now.
+"""Compiled machines: the kernels of a model beside those that all machines share; remembered, kept
+on disk, or compiled now.
 
 A search begins with code that was compiled cheaply, unless there is better: `tiers.py` changes over while it goes on.
 """
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 MOST_SHAPES = 64
-"""Shapes that are remembered: a catalogue asks for the same ones again and again, and writing one takes a fifth of a second."""
+"""Shapes that are remembered: a catalogue repeats them, and writing one takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
-"""Seconds of a processor that optimizing takes for each character of a machine's IR: measured on all protocols, 2.6 to 3.2 millionths."""
+"""Processor seconds to optimize a character of a machine's IR: 2.6 to 3.2 millionths on all protocols."""
 NAMED = "FENCEPOST_TIER"
 
 NO_PARENT = 0xFFFFFFFF
@@ -95,23 +96,24 @@ class Kernels:
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
     def layout(self, constants: Constants) -> Layout:
-        """Return how states are kept under these constants; raise MismatchError if what was compiled has no room for them."""
+        """Return how states are stored under these constants; raise MismatchError if compiled code has no room."""
         layout = self.source.layout
         if not self.serve(constants):
             raise MismatchError(
-                f"what was compiled has room for {dict(layout.rooms)}, and was asked about {constants}. This is a defect of Fencepost: "
-                "please report it."
+                f"what was compiled has room for {dict(layout.rooms)}, and was asked about {constants}. This is a "
+                "defect of Fencepost: please report it."
             )
         return layout.at(evaluated(layout.depends, constants.values))
 
     def must_judge(self, properties: tuple[Property, ...]) -> None:
-        """Raise MismatchError if one of these is not among the compiled properties: it would never be evaluated, and hold."""
+        """Raise MismatchError if one of these is not compiled: never evaluated, it would seem to hold."""
         missing = [
             item.name for item in properties if item not in self.source.state_properties + self.source.step_properties
         ]
         if missing:
             raise MismatchError(
-                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: please report it."
+                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: "
+                "please report it."
             )
 
 
@@ -225,7 +227,8 @@ def is_ready(source: Source) -> bool:
 def begin(source: Source, seconds: float = 0.0) -> Kernels:
     """Return the kernels that a search begins with: optimized ones if they are there, else cheap ones.
 
-    Where it is known that the work takes about so many seconds, and that is longer than optimizing, they are optimized first.
+    Where it is known that the work takes about so many seconds, and that is longer than optimizing,
+    they are optimized first.
     """
     tier = forced()
     if tier is Tier.OPTIMIZED or (tier is None and (seconds > seconds_to_optimize(source) or is_cached(source))):
@@ -255,7 +258,7 @@ class Watching(Protocol):
 
 
 def told(name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False) -> Kernels:
-    """Return the kernels of a module, and tell who watches if they are compiled now; `begins`: those that a search begins with."""
+    """Return the kernels of a module, and notify who watches if they are compiled now; `begins`: to start a search."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):
         return make(source)

@@ -1,4 +1,5 @@
-"""The states of a search and the workers that expand, insert and judge them, in compiled code; what is done when is up to the search.
+"""The states of a search and the workers that expand, insert and judge them, in compiled code; what is done
+when is up to the search.
 
 Each level is cut into batches of states. A batch is expanded into a buffer and its successors ordered by owner; after a
 round of batches every owner inserts its share, in the order of the batches. Rounds have a fixed size, so the order in
@@ -188,11 +189,11 @@ class Expansion:
         self._buffers = Buffers(self.layout.dtype, self.batches, self.batch * most)
         self.pool = WorkerPool([self._worker() for _ in range(self.workers)])
         self.tasks = np.zeros(2, np.int64)
-        """The next of the tasks that workers share, which they count up, each in its compiled code; and how many pieces there are."""
+        """The next shared task, counted up by workers in compiled code, and the number of pieces."""
         self._pieces = np.zeros((self.batches, PIECE), np.int64)
         self._calls: dict[int, Calls] = {}
         self.fatal = self.watched = np.array([ERROR], np.int64)
-        """Places of the check array: after a piece expanding stops where a watched one is not 0, and that is an error at a fatal one."""
+        """Checks: a piece that sets a watched one stops the expansion; a fatal one is an error."""
         self._found = np.zeros((self.batches, max(1, len(kernels.source.step_properties))), np.int64)
 
     # -- states
@@ -280,13 +281,14 @@ class Expansion:
         self.pool.each(work, states)
 
     def _call(self, worker: Worker) -> Calls:
-        """Return the calls of the kernels in which a worker spends its time. They are kept, since small levels take less time than making one does."""
+        """Return a worker's calls of kernels, kept since making one takes longer than a small level."""
         made = self._calls.get(id(worker))
         if made is None or made.module is not self.module:
             module, buffers = self.module, self._buffers
             expand = module.expand_pieces.bound(
-                module.expand, worker.checks, self._pieces, self.c, buffers.words, buffers.hashes, buffers.parents, buffers.order,
-                buffers.starts, worker.fired, worker.refused, self._found, worker.alive, self.tasks, self.watched,
+                module.expand, worker.checks, self._pieces, self.c,
+                buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts,
+                worker.fired, worker.refused, self._found, worker.alive, self.tasks, self.watched,
             )  # fmt: skip
             insert = module.insert.bound(
                 *buffers.flat(), self.facts, 0, worker.place, self.tasks, worker.queue, self.options.compact
@@ -365,7 +367,7 @@ class Expansion:
             failed.append((number, worker))
 
     def _open(self, properties: tuple[Property, ...]) -> np.ndarray[Any, Any]:
-        """Return for each property UNDECIDED, or -1 where it is not asked for or no further state can decide it first."""
+        """Return UNDECIDED for each property, or -1 if it is not judged or no further state can decide it first."""
         waiting = {item.name for item in self.properties} - set(self.position.found)
         return np.array([UNDECIDED if item.name in waiting else -1 for item in properties] or [-1], np.int64)
 
@@ -470,7 +472,7 @@ class Expansion:
 
 
 def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
-    """Insert an owner's share of the successors in the first `batches` buffers into its partition, growing as needed."""
+    """Insert an owner's share of the first `batches` buffers' successors into its partition, growing as needed."""
     arrays, parts = buffers.flat(), part.facts.reshape(1, FACTS)
     place, nobody = np.array([owner, batches]), np.ones(1, np.int64)
     while part.kernels.module.insert(*arrays, parts, owner, place, nobody, buffers.queue, part.compact) >= 0:

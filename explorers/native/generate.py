@@ -46,7 +46,7 @@ class Source:
     masks: Masks | None = None
     """Where guards are turned off, in a module that was made for it."""
     bounds: tuple[str, ...] = ()
-    """The constants whose bounds are counted: behind the counters of guards, states for each, and then refusals with others."""
+    """The constants whose bounds are counted, behind the guards: states for each, then refusals with others."""
     counting: int | None = None
     """The place in the check array that has those which are counted, as bits."""
 
@@ -61,7 +61,7 @@ class Source:
         return self.unit.text
 
     def question(self, constants: Constants) -> str:
-        """Return all that the model is in a run: the module, and the ends of domains and sizes, which that leaves open."""
+        """Return the whole model of a run: the module, and the ends of domains and sizes."""
         layout = self.layout.at(evaluated(self.layout.depends, constants.values))
         return f"{self.text}\n{evaluated(self.shape.depends, constants.values)}\n{layout.leaves}"
 
@@ -118,8 +118,8 @@ def most_successors(module: Module) -> int:
         if total > MOST_SUCCESSORS:
             plain = ", or ask with --engine plain" if values <= MOST_COMBINATIONS else ""
             raise UsageError(
-                f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} have "
-                f"{combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} successors. Give them smaller "
-                f"domains{plain}."
+                f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} "
+                f"have {combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} "
+                f"successors. Give them smaller domains{plain}."
             )
     return total

@@ -20,11 +20,13 @@ FARTHEST = 48
 """How many successors ahead their hashes are prefetched."""
 RING = 16
 """Numbers at the front of a queue, where the slots are that were looked up ahead."""
-KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT, FINGERPRINTS, ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
+KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
+FINGERPRINTS, ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11, 12
 FACTS = 13
-"""What `insert` reads of an owner: states, the first row that is kept, states that the table may hold; addresses and lengths of the
-table, of rows, of hashes and parents. And where it stopped: after so many successors, with so many left. `EXPANDED` is where
-the rows of the level at hand are."""
+"""What `insert` reads of an owner: states, the first row that is kept, states that the table may hold; addresses and
+lengths of the table, of rows, of hashes and parents. And where it stopped: after so many successors, with so many left.
+`EXPANDED` is where the rows of the level at hand are.
+"""
 ROWS, FIRST, LAST, NUMBER, DEAD, END = 0, 1, 2, 3, 4, 5
 PIECE = 6
 """What is in a line of `pieces`."""
@@ -70,7 +72,7 @@ def order_by_owner(hashes: U64s, count: I64, starts: I64s, order: U32s) -> None:
 
 @helper
 def count_ends(alive, first, last, ends, at):
-    """Count the states first..last-1 without a successor, in `ends` from a place on: how many, and the first of them."""
+    """Count the states first..last-1 without a successor in `ends`: how many, and the first of them."""
     for row in range(last - first):
         if alive[row] == 0:
             ends[at] += 1
@@ -110,7 +112,7 @@ def seen(table, h, slots):
 
 @helper
 def look(table, stored, fingerprints, h, slots, compact):
-    """Return where to go on looking for a state, and ask for the stored one that it may equal; without one, for nothing much."""
+    """Return where to go on looking for a state, and prefetch the stored one that it may equal."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
     if compact:
@@ -161,7 +163,8 @@ def put(words, hashes, parents, size, part, queue, compact):
             prefetch(words, coming, width - 1)
             prefetch(parents, coming)
         if at + AHEAD < size:
-            queue[(at + AHEAD) % RING] = look(table, stored, fingerprints, hashes[queue[RING + at + AHEAD]], slots, compact)
+            far = hashes[queue[RING + at + AHEAD]]
+            queue[(at + AHEAD) % RING] = look(table, stored, fingerprints, far, slots, compact)
         n = queue[RING + at]
         h = hashes[n]
         tag = tagged(h, -1)
@@ -203,14 +206,16 @@ def put(words, hashes, parents, size, part, queue, compact):
 
 @kernel
 def insert(
-    words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s, tasks: I64s,
-    queue: I64s, compact: I64,
+    words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
+    tasks: I64s, queue: I64s, compact: I64,
 ) -> I64:  # fmt: skip
-    """Insert owners' shares of the successors of some batches, in order; return -1, or the owner who needs more room first.
+    """Insert owners' shares of the successors of some batches, in order; return -1, or the owner
+    who needs more room first.
 
-    `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they are filled.
-    `place` = [owner to go on with, or -1; batches]. Other owners are taken from `tasks`, a counter that several callers may share.
-    `compact`: states are told apart by their hashes, and only the rows of the new level are kept. `queue` is room to work in.
+    `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they
+    are filled. `place` = [owner to go on with, or -1; batches]. Other owners are taken from `tasks`, a counter that
+    several callers may share. `compact`: states are told apart by their hashes, and only the rows of the new level are
+    kept. `queue` is room to work in.
     """
     owner = place[0]
     if owner < 0:
@@ -232,9 +237,9 @@ def expand_pieces(
 ) -> I64:  # fmt: skip
     """Expand pieces of a level, each into the buffer of its number, and order their successors by owner.
 
-    A piece says where its rows are, which of them are expanded, and as which states; it gets how many of them have no successor, and
-    the first of those. `tasks` = [the next piece, how many there are] may be shared by several callers. Return -1, or the number
-    of a piece after which one of the `watched` places of `e` is not 0.
+    A piece says where its rows are, which of them are expanded, and as which states; it gets how many of them have no
+    successor, and the first of those. `tasks` = [the next piece, how many there are] may be shared by several callers.
+    Return -1, or the number of a piece after which one of the `watched` places of `e` is not 0.
     """
     n = take(tasks)
     while n < tasks[1]:
@@ -242,8 +247,8 @@ def expand_pieces(
         for row in range(last - first):
             alive[row] = 0
         count = expand(
-            e, u64s(pieces[n, ROWS], 0), first, last, pieces[n, NUMBER], c, words[n], hashes[n], parents[n], 0, fired, refused,
-            found[n], alive,
+            e, u64s(pieces[n, ROWS], 0), first, last, pieces[n, NUMBER], c, words[n], hashes[n], parents[n], 0,
+            fired, refused, found[n], alive,
         )  # fmt: skip
         count_ends(alive, first, last, pieces[n], DEAD)
         order_by_owner(hashes[n], count, starts[n], order[n])
@@ -256,7 +261,7 @@ def expand_pieces(
 
 @kernel
 def judge_pieces(judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s) -> I64:
-    """Judge the states of pieces, as `expand_pieces` expands them; return -1, or the number of a piece where a check failed."""
+    """Judge the states of pieces, as `expand_pieces` does; return -1, or the piece where a check failed."""
     n = take(tasks)
     while n < pieces.shape[0]:
         judge(e, u64s(pieces[n, ROWS], 0), pieces[n, FIRST], pieces[n, LAST], c, found[n])

@@ -1,8 +1,8 @@
 """Rows: a state as a record in memory while code works on it, and as packed bits where it is kept.
 
-In memory every field has whole bytes, aligned (`memory_layout.py`). Kept, it has the bits that its domain needs, in the order of
-memory. The way between the two is the same code for every machine; what differs is data: for each word of memory, which of its bits
-are kept, and what its fields are counted from.
+In memory every field has whole bytes, aligned (`memory_layout.py`). Kept, it has the bits that its domain needs, in the
+order of memory. The way between the two is the same code for every machine; what differs is data: for each word of
+memory, which of its bits are kept, and what its fields are counted from.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class Entry(NamedTuple):
 class Layout:
     """How a state class is laid out for given rooms (the sizes that arrays are compiled for).
 
-    `lows` and `rooms` are the least and the greatest values of the constants: memory is laid out for all of them. The bits that are
-    kept follow from `numbers`, what `depends` comes to in a run; without them they suffice for every run.
+    `lows` and `rooms` are the least and the greatest values of the constants: memory is laid out for all of them. The
+    bits that are kept follow from `numbers`, what `depends` comes to in a run; without them they suffice for every run.
     """
 
     state: type[Record]
@@ -78,7 +78,7 @@ class Layout:
     spots: tuple[Spot, ...]
     """Every number of a state, in the order of memory."""
     shape: tuple[Any, ...]
-    """The same, nested as a key is: the place of a spot, and of the spot that has its size before the messages of a bag."""
+    """Places of spots, nested as a key is; before a bag's messages the place of its size."""
     depends: tuple[Depending, ...]
     """What depends on the constants of a run: ends of domains, lengths and rooms."""
     numbers: tuple[int, ...]
@@ -185,7 +185,7 @@ class Layout:
         return found
 
     def packing(self, *, fast: bool) -> list[int]:
-        """Return the data that pack and unpack in compiled code, as signed numbers; `fast`: by the processor's own instructions."""
+        """Return the data that pack and unpack in compiled code; `fast`: by the processor's own instructions."""
         made = entries(self)
         found = [self.words, len(made), int(fast)]
         for item in made:

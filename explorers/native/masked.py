@@ -46,7 +46,8 @@ class Departure:
 class MaskedSearch(Search):
     """An exhaustive search of a machine that lacks a guard (None: of the whole machine). It keeps all states.
 
-    Where a guard is gone, a step that leaves a domain is refused; a step of the whole machine that does is an error. With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
+    Where a guard is gone, a step that leaves a domain is refused; a step of the whole machine that does is an error.
+    With `stop_on_violation` it ends after the level in which the last property that can fail has failed.
     """
 
     def __init__(
@@ -112,8 +113,8 @@ class MaskedSearch(Search):
     def refusals(self, guards: Iterable[Guard]) -> dict[Guard, int]:
         """Return for each guard how often it refuses in the states that were reached, whatever the other guards say.
 
-        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing. Raise DomainError where it
-        cannot be because compiled numbers are too short.
+        Where a guard cannot be evaluated, because one before it did not hold, it refuses nothing. Raise DomainError
+        where it cannot be because compiled numbers are too short.
         """
         found: dict[Guard, int] = {}
         waiting = list(guards)
@@ -158,7 +159,7 @@ def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
 
 
 def same_states(one: Search, other: Search) -> bool:
-    """Say whether two searches of one machine, both complete and exact, reached the same states, whatever constants each has."""
+    """Say whether two complete, exact searches of one machine reached the same states."""
     here, there = one.layout, other.layout
     if one.distinct != other.distinct:
         return False

@@ -1,4 +1,4 @@
-"""A state as a record in memory, where every field has whole bytes, aligned; and how low and how high a sum can be in a shape."""
+"""A state as a record in memory, of aligned whole bytes; and the least and greatest sum in a shape."""
 
 from __future__ import annotations
 

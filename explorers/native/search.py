@@ -1,6 +1,7 @@
 """Breadth-first search at native speed, partitioned by owner, the same for any number of workers.
 
-What is done with states, and by whom, is in `expansion.py`; here is what is done when, what ends a search, and what it has found.
+What is done with states, and by whom, is in `expansion.py`; here is what is done when, what ends a
+search, and what it has found.
 """
 
 from __future__ import annotations
@@ -65,10 +66,10 @@ class Search(Expansion):
         self.sure: dict[str, int] = {}
         """What was found before the level at hand."""
         self.pause_at: int | None = None
-        """States in a level at which the search pauses before it is expanded, for another engine to go on; None: never."""
+        """The level size at which the search pauses for another engine to continue; None: never."""
         self.paused = False
         self.advanced = not options.resume
-        """A search that is resumed takes a round before it looks at the clock: so a small budget, often enough, comes to the end."""
+        """A resumed search takes a round before it reads the clock, so that small budgets complete it."""
 
     # -- the search
 

@@ -1,4 +1,4 @@
-"""The numbers of a state, found in its class: where each is in memory, and what of the constants of a run it depends on."""
+"""The numbers of a state, found in its class: their places in memory, and the constants they depend on."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 
 class Spot(NamedTuple):
-    """A number in a record before the constants of a run are known; its ends are places among the numbers that depend on them.
+    """A number in a record before the constants of a run are known; its ends are places among the
+    numbers that depend on them.
 
-    It is in use if it is in the part of each array that it lies in which is: (its index there, the place of the length).
+    It is in use if it is in the part of each array that it lies in which is: (its index there,
+    the place of the length).
     """
 
     offset: int

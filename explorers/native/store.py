@@ -1,4 +1,5 @@
-"""Where the states of a search live, and where it stands: one partition per owner, each with rows, parents and a table of its own.
+"""Where the states of a search live, and where it stands: one partition per owner, each with rows,
+parents and a table of its own.
 
 An owner is chosen by the top bits of a state's hash. Only one worker at a time touches a partition, so there are no
 locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
@@ -49,7 +50,7 @@ FIRST_ROWS = 1 << 15
 ROW_GROWTH = 4
 
 HUGE = 1 << 21
-"""Bytes of a huge page. Arrays of several are put on such pages where the system has them: fewer misses, and pages are cleared faster."""
+"""Bytes of a huge page, which large arrays use if the system has them: fewer misses, faster clearing."""
 _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 WORD = 8
@@ -61,7 +62,7 @@ BATCH = 512
 ROUND = 32
 """Batches expanded before their successors are inserted."""
 MOST_BYTES = 1 << 33
-"""Bytes that are reserved for the successors of a round: where a state may have very many, rounds and batches are smaller."""
+"""Bytes reserved for a round's successors; if states may have very many, rounds and batches are smaller."""
 
 
 def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, Any]:
@@ -137,8 +138,8 @@ class Buffers:
             self.order = np.empty((batches, room), np.uint32)
         except (MemoryError, OSError) as error:
             raise UsageError(
-                f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the search may have. "
-                "Give the parameters of actions smaller domains, or ask with --engine plain."
+                f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the "
+                "search may have. Give the parameters of actions smaller domains, or ask with --engine plain."
             ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
         self.starts = np.zeros((batches, OWNERS + 1), np.int64)

@@ -1,7 +1,8 @@
-"""How much the code of a search is optimized: a search begins at once with code that was compiled cheaply, and changes over between two rounds.
+"""How much the code of a search is optimized: a search begins at once with code that was compiled cheaply, and
+changes over between two rounds.
 
-Most machines are small, and are searched before LLVM would have optimized their code. So only a search that goes on has it
-optimized, in another process: LLVM does one thing at a time in each.
+Most machines are small, and are searched before LLVM would have optimized their code. So only a search that goes on has
+it optimized, in another process: LLVM does one thing at a time in each.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
 START = 0.15
 """Seconds of a processor that another process takes to start."""
 WORTH = 2.5
-"""How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes 0.55 of the
-time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with two, one of whom makes room.
+"""How many times more processor time than optimizing a search must still take for that to pay. Optimized code takes
+0.55 of the time: so it is 2.2 where both share a processor, 1 with one worker beside a free processor, and 3.2 with
+two, one of whom makes room.
 """
 ENOUGH = 50_000
 """States from which on the rate of a search says something: before, most of the time goes into starting."""
@@ -60,7 +62,7 @@ def states_to_come(levels: Sequence[int]) -> float:
 
 
 def seconds_to_come(levels: Sequence[int], earlier: int, seconds: float) -> float:
-    """Estimate for how long a search goes on, which expanded the levels but the last, and `earlier` states before these seconds."""
+    """Estimate a search's remaining time by its expanded levels; `earlier` states came before these seconds."""
     rate = max(1, sum(levels[:-1]) - earlier) / seconds
     grows = len(levels) < 2 or levels[-1] >= levels[-2]
     return max((levels[-1] + states_to_come(levels)) / rate, seconds / 2 if grows else 0)
@@ -113,7 +115,7 @@ class Tiers:
 
 
 class _Optimizer:
-    """Another process that optimizes one unit at a time, for whichever search asks; it goes on when that search is over."""
+    """Another process that optimizes one unit at a time, for any search; it outlives the search."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

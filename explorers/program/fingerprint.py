@@ -1,4 +1,4 @@
-"""The text that a machine and properties are made of, to find out whether anything has changed that a search depends on."""
+"""The text of a machine and its properties, to find out whether anything that a search depends on has changed."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the machine's schema, its parts and all parameters, and every function that it or a property calls, in a fixed order.
+    """Return the machine's schema, its parts and all parameters, and every function that it or a
+    property calls, in a fixed order.
 
-    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What constants are
-    set to is for the caller to add, and `ends` too.
+    Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What
+    constants are set to is for the caller to add, and `ends` too.
     """
     program = check(machine, properties)
     functions = {python: f"{_named(python)}: {ast.unparse(made.node)}" for python, made in program.functions.items()}
@@ -54,7 +55,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return what each name of a module in a function's body stands for: a number, several, a function of the model by its text, or its like by name."""
+    """Return what a function's global names mean: numbers, the model's functions by text, others by name."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
@@ -86,7 +87,7 @@ def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def plain_texts(function: object) -> list[str]:
-    """Return what decides what a function outside of the language does, such as `refuse`: its text, and what it names."""
+    """Return all that a function outside the language depends on, such as `refuse`: its text and what it names."""
     found = []
     functions = [function]
     for item in functions:
@@ -102,7 +103,7 @@ def plain_texts(function: object) -> list[str]:
 
 
 def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function reads by name: defaults, names of functions around it and of its module; of a module, what it has of these names."""
+    """Yield what a function reads by name: defaults, names around it, of its module and of modules there."""
     yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
@@ -127,7 +128,7 @@ def _source(function: FunctionType) -> str:
 
 
 def _value(item: Any) -> str:
-    """Return a class by its name, an enum with its members, several values one by one, and anything else as Python shows it."""
+    """Return a class by name, an enum with its members, several values one by one, anything else by `repr`."""
     if isinstance(item, type):
         return f"{_named(item)} {getattr(item, '__members__', '')}"
     if isinstance(item, FunctionType):

@@ -1,7 +1,7 @@
 """Machines without one of their guards: what is explored to find out what the guard is for.
 
-Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: what the guard refused may leave the
-domain of a field, and then the domain refuses it instead.
+Such a machine is an ordinary one. Explore it with `Interpreter(..., bounded=True)`: what the guard refused may leave
+the domain of a field, and then the domain refuses it instead.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _requires(python: Callable[..., Any], statement: ast.stmt) -> bool:
 
 
 def _sentence(made: Function, guard: ast.stmt, piece: ast.expr) -> str:
-    """Return what is asked for in words: the comment beside the guard, or what the predicates in it say of themselves."""
+    """Return a guard in words: the comment beside it, or what its predicates say of themselves."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 

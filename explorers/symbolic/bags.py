@@ -1,11 +1,11 @@
 """Bags on the symbolic engine: messages in canonical order, which a loop goes through from the last to the first.
 
-In a state the messages stand in the first slots, in ascending order, as on the plain semantics. A walk leaves the others where
-they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the bag back to the room
-that it has, in order. So what a name refers to never moves while somebody may use it.
+In a state the messages stand in the first slots, in ascending order, as on the plain semantics. A walk leaves the
+others where they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the
+bag back to the room that it has, in order. So what a name refers to never moves while somebody may use it.
 
-A message with something endless in it (an array, or a set, whose size has any value) cannot be compared. Where one is in a bag,
-its messages are in any order, and what could depend on it is refused.
+A message with something endless in it (an array, or a set, whose size has any value) cannot be compared. Where one is
+in a bag, its messages are in any order, and what could depend on it is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Slots = list[tuple[Flag, Rec]]
 
 
 def canonical(bag: Bag) -> Flag:
-    """Return that a bag is as the bag of a state is: no slot is empty before one with a message, and the messages ascend."""
+    """Return that a bag is as in a state: no empty slot before one with a message, and messages ascend."""
     found = [either(first, negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)]
     if bag.ordered:
         pairs = zip(bag.slots, bag.slots[1:], bag.present[1:], strict=False)
@@ -176,7 +176,7 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
 
 
 def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
-    """Return ascending slots with one message more where `on` holds: after those that are not greater, or at the end."""
+    """Return ascending slots with one more message if `on` holds, after those that are not greater."""
     found: Slots = []
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)

@@ -66,7 +66,7 @@ def _kept(file: Path) -> Proof | None:
 def digest(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings, *, engine: str
 ) -> str:
-    """Return the fingerprint of everything that a proof depends on; `engine` distinguishes those of one version of it from another's."""
+    """Return the fingerprint of all that a proof depends on; `engine` is the version of the engine."""
     parts = [
         *texts(machine, properties),
         repr(sorted(constants.values.items())),

@@ -151,7 +151,7 @@ def _not(run: Walking, frame: Frame, node: nodes.Not) -> Flag:
 
 
 def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
-    """Evaluate `and` and `or`, each part only where those before it leave it open; the result is the last one looked at."""
+    """Evaluate `and` and `or`, each part only if those before leave it open; the result is the last one evaluated."""
     entry = frame.live
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:

@@ -35,7 +35,7 @@ class Check:
 
 @dataclass
 class Frame:
-    """One call of a function: what its slots hold, and under which condition its next statement is reached from its start."""
+    """A call of a function: what its slots hold, and the condition under which its next statement is reached."""
 
     made: Function
     base: Flag

@@ -46,7 +46,8 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it with what was decided so far.
+    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it
+    with what was decided so far.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

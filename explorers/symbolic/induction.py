@@ -35,7 +35,7 @@ class Answer:
     seconds: float = 0.0
     queries: int = 0
     forgotten: tuple[str, ...] = ()
-    """The functions whose loops without an end may leave anything: what is broken then need not be a step of the model."""
+    """Functions whose endless loops may leave anything: a failure then need not be a step of the model."""
     small: bool = False
     """Whether this is of the constants as they are, and others have values that were not asked about."""
 
@@ -63,7 +63,10 @@ def initiation(system: System, timeout: float) -> list[Answer]:
         asking.solver.pop()
         cuts = _cuts(asking, happened)
         found.append(
-            Answer(happened.move.title, happened.move.name, broken, unknown, cuts, None, happened.branches, asking.seconds, asking.queries, happened.forgotten)
+            Answer(
+                happened.move.title, happened.move.name, broken, unknown, cuts, None,
+                happened.branches, asking.seconds, asking.queries, happened.forgotten,
+            )
         )  # fmt: skip
     return found
 
@@ -99,7 +102,7 @@ def consecution(system: System, move: Move, timeout: float, *, explain: bool = T
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the goals that do not follow, and those of which z3 cannot say. A model shows at once all that fail in it."""
+    """Return the goals that do not follow, and those that z3 leaves open. A model shows all that fail in it."""
     left = {name: goal for name, goal in goals.items() if goal is not True}
     broken: list[str] = []
     while left:

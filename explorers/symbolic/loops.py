@@ -1,10 +1,10 @@
 """Loops that --unbounded left without an end, where a proof takes their word for nothing (havoc).
 
 After such a loop, whatever it may have written holds any value of its domain. That is more than can happen, so what is
-proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by walking
-through its body for any one round, from a state in which all that it is known to write holds any value, until it writes
-nothing else: so no number of rounds writes anything else. What must hold in that round must hold in every one, so an error
-in the body is a cut of the proof.
+proved holds; what breaks an induction this way need not be a step of the model. What the loop writes is found by
+walking through its body for any one round, from a state in which all that it is known to write holds any value, until
+it writes nothing else: so no number of rounds writes anything else. What must hold in that round must hold in every
+one, so an error in the body is a cut of the proof.
 """
 
 from __future__ import annotations
@@ -81,7 +81,8 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         run.refuse(
             frame,
             node,
-            "this loop has no bound, and it is in an all() or any() without one, each number of which leaves something else",
+            "this loop has no bound, and it is in an all() or any() without one, "
+            "each number of which leaves something else",
             "leave the constant that bounds one of them bounded",
         )
     run.forgotten[frame.made.name] = None

@@ -63,10 +63,11 @@ class Pair:
 
 
 def smallest_model(system: System, asking: Asking, before: Rec, happened: Happening) -> Any:
-    """Return a model of what is assumed whose state is small and as near to an initial state as can be; None if there is none.
+    """Return a model of what is assumed whose state is small and as near to an initial state as can
+    be; None if there is none.
 
-    The constants are in their ranges and every value in the domain that these give, before the step, in its arguments and
-    after it, so that the plain semantics takes it. What makes it small takes no longer than one question may.
+    The constants are in their ranges and every value in the domain that these give, before the step, in its arguments
+    and after it, so that the plain semantics takes it. What makes it small takes no longer than one question may.
     """
     solver = asking.solver
     solver.push()
@@ -86,7 +87,7 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
 
 
 def _make_small(system: System, asking: Asking, before: Rec) -> None:
-    """Assume that numbers are small, and values as they are initially, wherever that can be in the time that there is."""
+    """Assume small numbers and initial values, wherever that is possible in the given time."""
     solver = asking.solver
     numbers = [cell.value.term for _, cell in cells(before) if isinstance(cell, Cell) and isinstance(cell.value, Num)]
     numbers += [item.term for item in system.lifting.values.values() if isinstance(item, Num)]
@@ -103,9 +104,11 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return what z3 says where the constants are in their ranges; its model has none that the machine refuses together.
+    """Return what z3 says where the constants are in their ranges; its model has none that the
+    machine refuses together.
 
-    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too many the answer is unknown.
+    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too
+    many the answer is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)

@@ -107,7 +107,7 @@ class Kind(NamedTuple):
         return number(value)
 
     def narrow(self, value: Value) -> Value:
-        """Return a value that was stored, with the bounds of the domain: a value outside them ends the step with an error."""
+        """Return a stored value within its domain: one outside ends the step with an error."""
         if not isinstance(value, Num):
             return value
         low = self.low if value.lo is None or (self.low is not None and self.low > value.lo) else value.lo
@@ -377,7 +377,7 @@ def agree(one: Any, other: Any) -> Flag:
 
 
 class Lifting:
-    """Which constants have no fixed value: they stand for every value from their low bound to `top`, if that is given."""
+    """Constants without a fixed value, which stand for every value from their low bound to `top`, if given."""
 
     def __init__(self, constants: Constants, names: Mapping[str, int | None]) -> None:
         self.constants, self.names = constants, dict(names)
@@ -402,7 +402,8 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"--unbounded was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: write --set {lifted[0]}=N."
+                    f"--unbounded was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: "
+                    f"write --set {lifted[0]}=N."
                 )
         return any(name in self.names for name in found.terms)
 
@@ -411,7 +412,7 @@ class Lifting:
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return the greatest value of a sum of constants, None if there is none; raise UsageError as `is_lifted` does."""
+        """Return a sum's greatest value, None if there is none; raise UsageError as `is_lifted` does."""
         if not self.is_lifted(value):
             return self.bound(value)
         found = linear(value)
@@ -446,8 +447,8 @@ class Lifting:
         if found is None:
             name = next(name for name in linear(value).terms if name in self.names)
             raise UsageError(
-                f"--unbounded was given {name!r}, which counts the things of {label}: sets, bags and numbered things have a "
-                f"fixed size in a proof. Leave {name} bounded: write --set {name}=N."
+                f"--unbounded was given {name!r}, which counts the things of {label}: sets, bags and numbered things "
+                f"have a fixed size in a proof. Leave {name} bounded: write --set {name}=N."
             )
         return found
 
@@ -536,7 +537,8 @@ def _leaves(lifting: Lifting, field: FieldType, path: str, label: str, kinds: di
             _leaves(lifting, inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}", kinds)
     else:
         raise UsageError(
-            f"--unbounded makes the array {label} endless, and its elements hold arrays: leave the constant that sizes it bounded."
+            f"--unbounded makes the array {label} endless, and its elements hold arrays: "
+            "leave the constant that sizes it bounded."
         )
 
 

@@ -32,8 +32,8 @@ def over(
 ) -> list[T]:
     """Return the answers to all jobs, in their order; `tell(done, all)` is called as each is finished.
 
-    `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think about.
-    Raises Stopped where memory ran out.
+    `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think
+    about. Raises Stopped where memory ran out.
     """
     try:
         return _over(jobs, ask, workers, tell, {} if done is None else done)
@@ -75,7 +75,8 @@ def _over(
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
     """Return what `ask(tell)` returns, from a process of its own; `update` is called with its progress.
 
-    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises Stopped where memory ran out.
+    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises
+    Stopped where memory ran out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)

@@ -34,8 +34,8 @@ class Settings:
     """How to prove.
 
     `lifted` names the constants that have no fixed value, each with its greatest value or None. With `k` above 1 the
-    properties may be kept over k steps together; with `depth` only that many steps from the initial states are looked at.
-    `timeout` is in seconds, for one question to z3.
+    properties may be kept over k steps together; with `depth` only that many steps from the initial states are looked
+    at. `timeout` is in seconds, for one question to z3.
     """
 
     lifted: Mapping[str, int | None] = field(default_factory=dict)
@@ -124,8 +124,8 @@ def prove(
             )
     if not properties:
         raise UsageError(
-            f"{machine.name!r} was given no property that must hold in every state or of every step, so there is nothing to prove: "
-            f"write `fencepost check`, or add a property to its PROPERTIES."
+            f"{machine.name!r} was given no property that must hold in every state or of every step, so there is "
+            "nothing to prove: write `fencepost check`, or add a property to its PROPERTIES."
         )
     began = time.perf_counter()
     try:
@@ -156,7 +156,8 @@ def _inductive(
     settings: Settings,
     tell: Callable[[int, int], None] | None,
 ) -> Proof:
-    """Find the largest part of a conjunction that is inductive: what a step breaks is left out, until nothing is broken.
+    """Find the largest part of a conjunction that is inductive: what a step breaks is left
+    out, until nothing is broken.
 
     What is left at the end was asked of all constants, and with all of it that an earlier answer took for granted.
     """
@@ -237,7 +238,7 @@ def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Setti
 
 
 def _initial_failures(system: System, answers: list[Answer], settings: Settings) -> dict[str, Finding]:
-    """Return what fails initially: violated if it does under the constants as they are, not only for some other values."""
+    """Return what fails initially: violated if under the given constants, not only for other values."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     shown: set[str] = set()
@@ -265,7 +266,8 @@ def _initial_failures(system: System, answers: list[Answer], settings: Settings)
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, Answer]
 ) -> None:
-    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then with some lifted.
+    """Ask about every move: first with all constants as they are, where a counterexample is found
+    soon, then with some lifted.
 
     Answers are put into `said` by the number of the move, each as soon as there is one.
     """
@@ -383,9 +385,9 @@ def _bounded(machine: Machine, constants: Constants, properties: tuple[Property,
 def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
-    Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates a
-    property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as they are come first,
-    and what those violate counts whatever is said of others.
+    Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates
+    a property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as
+    they are come first, and what those violate counts whatever is said of others.
     """
     first = Reached(-1)
     if system.lifting.names:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:
     """Return a run that violates a property. One that violates none ends with an error.
 
-    Raises DomainError, with the states and steps before it, if a step or the property ends with one, and MismatchError if the run
-    does not show what it should.
+    Raises DomainError, with the states and steps before it, if a step or the property ends with one, and MismatchError
+    if the run does not show what it should.
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:
@@ -57,7 +57,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
 
 
 def look_at_arguments(plain: Interpreter, step: Step) -> None:
-    """Raise MismatchError where the plain semantics never tries a step with these numbers; of messages nothing is asked."""
+    """Raise MismatchError if the plain semantics never tries a step with these numbers, messages aside."""
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):
             raise MismatchError(

@@ -61,7 +61,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Happening:
-    """A move out of a state: when it is enabled, what every guard says, where it leads and what must hold on the way."""
+    """A move out of a state: when it is enabled, its guards, where it leads and what must hold on the way."""
 
     move: Move
     args: tuple[Value, ...]
@@ -137,8 +137,9 @@ class System:
         combinations = prod(map(len, choices))
         if combinations > MOST_MOVES:
             raise UsageError(
-                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} combinations, each of "
-                f"which a proof would have to follow: give them smaller domains (at most {MOST_MOVES:,} combinations), or check with `check`."
+                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
+                "combinations, each of which a proof would have to follow: give them smaller domains (at most "
+                f"{MOST_MOVES:,} combinations), or check with `check`."
             )
         for args in product(*choices):
             yield Move(item, args)
@@ -166,7 +167,7 @@ class System:
         return made
 
     def look(self) -> None:
-        """Walk through every step once: raises ModelError for what the engine does not know, before z3 is asked anything."""
+        """Walk through every step once; raise ModelError for what the engine does not know before z3 is used."""
         for move in self.moves:
             self.happening(self.state("s."), move)
 

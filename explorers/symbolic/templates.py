@@ -1,4 +1,5 @@
-"""Candidates for lemmas, from the schema alone: comparisons of the numbers of a state that stand for the same sort of thing.
+"""Candidates for lemmas, from the schema alone: comparisons of the numbers of a state that stand
+for the same sort of thing.
 
 A candidate is one line of the modelling language, so every engine can judge it and a person can read it.
 """
@@ -49,7 +50,7 @@ class Field(NamedTuple):
 
 
 class Table(NamedTuple):
-    """An array of records of the state. `by_index`: one record for each of numbered things, else looked up by a number."""
+    """An array of records of the state; `by_index`: one for each of numbered things, else looked up."""
 
     name: str
     by_index: bool
@@ -135,8 +136,9 @@ def _of_each(table: Table, own: list[Field]) -> Iterator[str]:
             for number in (item for item in table.fields if item.is_number):
                 for other in (item for item in own if item.is_number and number.compares_with(item)):
                     yield (
-                        f"all(s.{table.name}[i].{one.path} == s.{named[one.path].path} for i in range(len(s.{table.name})) "
-                        f"if s.{pointer.path} == i and s.{table.name}[i].{number.path} == s.{other.path})"
+                        f"all(s.{table.name}[i].{one.path} == s.{named[one.path].path} for i in "
+                        f"range(len(s.{table.name})) if s.{pointer.path} == i and s.{table.name}[i].{number.path} == "
+                        f"s.{other.path})"
                     )
 
 
@@ -212,5 +214,5 @@ def candidates(machine: Machine, taken: Container[str] = ()) -> tuple[Property, 
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     sys.modules[path.stem] = module
-    exec(compile(text, path, "exec"), vars(module))  # noqa: S102 (our own text; the file is for those who read functions)
+    exec(compile(text, path, "exec"), vars(module))  # noqa: S102 (our own text, kept for `inspect`)
     return tuple(getattr(module, f"lemma_{number}") for number in found.values())

@@ -1,8 +1,8 @@
 """Values of the symbolic engine: whole numbers, flags and sets, each a plain Python value or a term of z3.
 
-A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a set
-is a `Mask`, one flag per member, or `Members`, if it may have any number of them. Every function here folds what it can, so a value stays plain while nothing symbolic
-has touched it.
+A number is an `int` or a `Num`, a term with the bounds that are known of it; a flag is a `bool` or a Boolean term; a
+set is a `Mask`, one flag per member, or `Members`, if it may have any number of them. Every function here folds what it
+can, so a value stays plain while nothing symbolic has touched it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Members:
     term: Any
 
 
-# -- terms of z3, made without the checks of operands that its Python classes repeat each time: these are half of all time
+# -- terms of z3, made without the checks of operands of its Python classes, which take half of all time
 
 _CONTEXT = z3.main_ctx()
 _REF = _CONTEXT.ref()
@@ -398,7 +398,7 @@ def _plain(value: Mask) -> Value:
 
 
 FAR = 1 << 13
-"""Bits by which a number is shifted at most. To the left, `expressions.py` refuses more; to the right, no number has more."""
+"""The most bits of a shift: `expressions.py` refuses more to the left, and no number has more."""
 HUGE = 1 << 60
 """Bits that no computer has room for: a shift to the left by as many is an error."""
 

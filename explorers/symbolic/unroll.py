@@ -59,9 +59,9 @@ class Failure:
 class Reached:
     """How far a question about several steps got.
 
-    `depth` steps were looked at in full. `failures` has for each property that fails the fewest steps after which it does,
-    `unknown` the steps after which z3 gave up on one. `cuts` names what may leave its bounds, `error` is a run whose
-    last step does. `broken` are the properties that an induction does not keep.
+    `depth` steps were looked at in full. `failures` has for each property that fails the fewest steps after which it
+    does, `unknown` the steps after which z3 gave up on one. `cuts` names what may leave its bounds, `error` is a run
+    whose last step does. `broken` are the properties that an induction does not keep.
     """
 
     depth: int
@@ -93,8 +93,8 @@ _FIRST = z3.Int("choice0")
 class Chain:
     """States in a row, the steps between them, and a solver that knows both.
 
-    `inside` is a flag that may be asked for: that constants are in their ranges, and states and arguments in the domains that
-    these give, as on the plain semantics.
+    `inside` is a flag that may be asked for: that constants are in their ranges, and states and arguments in the
+    domains that these give, as on the plain semantics.
     """
 
     system: System
@@ -216,7 +216,7 @@ class Chain:
         return History(constants, first, key_under(self.states[0], value_of, number_of), tuple(steps))
 
     def cuts(self, error: bool = True) -> tuple[list[str], History | None]:  # noqa: FBT001, FBT002
-        """Return what a step out of the last state may leave the bounds with, and a run that ends so on the plain semantics too."""
+        """Return how a step out of the last state may leave the bounds, and a run of the plain semantics that does."""
         found: list[str] = []
         for happened in self.ways():
             if happened.cut is False:
@@ -244,7 +244,7 @@ def error_at_start(system: System, model: Any, found: Happening) -> History:
 
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:
-    """Ask step by step whether each property can fail within `depth` steps of an initial state; Ctrl-C ends it where it is."""
+    """Ask step by step whether each property can fail within `depth` steps of an initial state, until Ctrl-C."""
     latest = [Reached(-1)]
     try:
         return apart(lambda tell: _deeper(system, depth, timeout, tell), latest.append)
@@ -302,7 +302,7 @@ def _is_decided(name: str, failures: Mapping[str, Failure], unknown: Mapping[str
 
 
 def over_steps(system: System, k: int, timeout: float) -> Reached:
-    """Ask whether a property can fail after `k` steps if all hold in the `k` states before; Ctrl-C ends it where it is."""
+    """Ask whether a property can fail after `k` steps if all hold in the `k` states before, until Ctrl-C."""
     latest = [Reached(k)]
     try:
         return apart(lambda tell: _one_more(system, k, timeout, tell), latest.append)

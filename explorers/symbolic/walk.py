@@ -1,7 +1,8 @@
-"""One walk through a function of the typed program on a symbolic state: statements and calls, both ways of every branch at once.
+"""One walk through a function of the typed program on a symbolic state: statements and calls, both
+ways of every branch at once.
 
-What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain semantics
-makes: an index inside its array, a value inside its domain, room in a bag.
+What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain
+semantics makes: an index inside its array, a value inside its domain, room in a bag.
 """
 
 from __future__ import annotations
@@ -49,8 +50,9 @@ MOST_ROUNDS = 4096
 class Walk:
     """One walk: the guards met, the checks made, and how many branches were taken both ways.
 
-    With `havoc_loops` a loop without an end is gone over as in `loops`: `forgotten` names the functions that have one, and
-    `facts` bound the variables that stand for what it wrote. None: it cannot be, as in a property, which has to be exact.
+    With `havoc_loops` a loop without an end is gone over as in `loops`: `forgotten` names the functions that
+    have one, and `facts` bound the variables that stand for what it wrote. None: it cannot be, as in a
+    property, which has to be exact.
     """
 
     def __init__(
@@ -103,7 +105,8 @@ class Walk:
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
         """Return a variable for the numbers of a range, and that it is one of them.
 
-        Its bounds hold of those numbers alone, so that the condition must not be told of them: "for all" would be of all numbers.
+        Its bounds hold of those numbers alone, so that the condition must not be told of them: "for
+        all" would be of all numbers.
         """
         self.variables += 1
         term = integer(f"any.{self.variables}")
@@ -112,9 +115,11 @@ class Walk:
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Make the checks of a fold's body those of all numbers up to the first that decides: it looks at none after that.
+        """Make the checks of a fold's body those of all numbers up to the first that decides: it
+        looks at none after that.
 
-        For a property there is none before the number at hand. In a step the first number that decides has a name, which z3 finds easier.
+        For a property there is none before the number at hand. In a step the first number that decides has a
+        name, which z3 finds easier.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
@@ -236,7 +241,8 @@ class Walk:
             self.refuse(
                 frame,
                 node.source,
-                "this loop goes through a bag in order, and --unbounded made something in its messages endless, so that they have none",
+                "this loop goes through a bag in order, and --unbounded made something in its messages endless, "
+                "so that they have none",
                 "leave its size bounded, or write all(), any() or sum()",
             )
         outer = frame.breaks, frame.continues

@@ -1,7 +1,7 @@
 """The kernel that walks: from an initial state on, one enabled step after the other, chosen at random or by a schedule.
 
-It is compiled once for all machines: the width of a row is that of its arrays, and a machine's own kernels are called by their
-addresses. `explorers/native/llvm/` translates this text.
+It is compiled once for all machines: the width of a row is that of its arrays, and a machine's own kernels are called
+by their addresses. `explorers/native/llvm/` translates this text.
 """
 # mypy: ignore-errors
 
@@ -49,7 +49,7 @@ def by_weight(z, enabled, weights):
 
 @helper
 def sketch_in(sketch, h):
-    """Count a hash: the register of its low bits keeps the longest run of leading zeros among the other bits, plus one."""
+    """Count a hash: its low bits' register keeps the longest run of leading zeros of the others, plus one."""
     register = h & np.uint64(sketch.shape[0] - 1)
     run = np.uint8(1)
     probe = np.uint64(1) << np.uint64(63)
@@ -74,22 +74,24 @@ def decide(found, asked, decided, step):
 
 @kernel
 def walk(
-    expand: Expand, judge: Judge, e: Checks, c: Constants, initial: U64ss, first: I64, last: I64, seed: U64, depth: I64, stop: I64,
+    expand: Expand, judge: Judge, e: Checks, c: Constants,
+    initial: U64ss, first: I64, last: I64, seed: U64, depth: I64, stop: I64,
     weights: I64s, schedule: U64ss, asked: I64s, asked_steps: I64s,
-    rows: Rows, here: U64ss, out: Rows, successors: U64ss, hashes: U64s, parents: U32s, alive: U8s, enabled: I64s, refused: I64s,
-    in_states: I64s, in_steps: I64s,
-    begins: I64s, steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss, final: U64ss, sketch: U8s, way: U64ss, kept: U64ss,
-    keep_bits: U64,
+    rows: Rows, here: U64ss, out: Rows, successors: U64ss, hashes: U64s, parents: U32s,
+    alive: U8s, enabled: I64s, refused: I64s, in_states: I64s, in_steps: I64s,
+    begins: I64s, steps: I32s, ends: U8s, decided: I32ss, decided_steps: I32ss, fired: I32ss,
+    final: U64ss, sketch: U8s, way: U64ss, kept: U64ss, keep_bits: U64,
 ) -> I64:  # fmt: skip
     """Walk the walks first..last-1, as far as `depth` steps; return how many are complete.
 
     A walk draws from splitmix64 with a start of its own, so it is the same in whatever batch it is walked. With a
-    `schedule`, a row of numbers for each walk, the first number chooses the initial state, n > 0 the enabled step number
-    (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0 (no), 1 (must hold) or 2 (a witness). A property over
-    steps is judged on every step that is possible from a state of the walk, taken or not. `here`, `successors`, `initial`,
-    `final` and `way` are rows as words. `kept` gets, for each walk, the hashes of its states whose lowest `keep_bits` bits are
-    zero, and zeros behind them. After an error, which `e[0]` tells, `rows[0]` is the state in which it happened, and `steps` and
-    `decided` of that walk tell what was so before it.
+    `schedule`, a row of numbers for each walk, the first number chooses the initial state, n > 0 the enabled step
+    number (n - 1) modulo how many there are, 0 none, and the walk ends with its row. `asked` is for each property 0
+    (no), 1 (must hold) or 2 (a witness). A property over steps is judged on every step that is possible from a state
+    of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows as words. `kept` gets, for
+    each walk, the hashes of its states whose lowest `keep_bits` bits are zero, and zeros behind them. After an
+    error, which `e[0]` tells, `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk
+    tell what was so before it.
     """
     width = initial.shape[1]
     weighted = weights.shape[0] > 0
@@ -98,7 +100,8 @@ def walk(
     for number in range(first, last):
         at = number - first
         key = mix(np.uint64(seed) + np.uint64(GOLDEN) * (np.uint64(number) + np.uint64(1)))
-        start = np.int64(schedule[at, 0] % np.uint64(initial.shape[0])) if scheduled else below(mix(key), initial.shape[0])
+        begun = initial.shape[0]
+        start = np.int64(schedule[at, 0] % np.uint64(begun)) if scheduled else below(mix(key), begun)
         begins[at] = start
         place = 1
         for word in range(width):

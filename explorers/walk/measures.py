@@ -47,7 +47,7 @@ def deepest_log(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[An
 
 
 def divergence(machine: Machine, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return for each state in memory at how many offsets two logs hold different records, summed over all pairs of logs; int64."""
+    """Return each state's number of offsets at which two logs differ, summed over pairs of logs; int64."""
     found = np.zeros(len(states), np.int64)
     for name in logs(machine.state):
         log, end = states[name]["log"], states[name]["end"]

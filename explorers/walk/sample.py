@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
-"""Steps of the walks that are walked in one call: a tenth of a second or so, after which budgets and signals are looked at."""
+"""Steps of the walks of one call: about a tenth of a second, between looks at budgets and signals."""
 NEVER = 1 << 40
 
 
@@ -46,7 +46,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sampled:
-    """What walks say of one property: how many decided it, and the first of those that took the fewest steps to do so."""
+    """A property in walks: how many decided it, and the first of those with the fewest steps."""
 
     result: PropertyResult
     walks: int = 0
@@ -161,7 +161,7 @@ def nothing(machine: Machine, constants: Constants, properties: tuple[Property, 
 
 
 def sample(walker: Walker, plan: Plan, tell: Callable[[int, int, float], None] | None = None) -> Sample:
-    """Walk as planned; `tell(walks, steps, seconds)` is called now and then. Every path that is returned was confirmed."""
+    """Walk as planned; `tell(walks, steps, seconds)` reports progress. Every returned path was confirmed."""
     return _Sampling(walker, plan, tell).run()
 
 
@@ -212,7 +212,7 @@ class _Sampling:
                 self.failed[first] = error
 
     def batch_from(self, first: int) -> None:
-        """Walk one batch and keep what is told of it: a walk that fails counts up to there, and the first one's error is kept."""
+        """Walk and record one batch: a failing walk counts up to there, and the first error is kept."""
         walker, plan = self.walker, self.plan
         at, last = first, min(first + self.batch, plan.walks)
         tally = self.nothing()
@@ -284,7 +284,7 @@ class _Sampling:
         return _Tally(len(self.walker.properties), len(self.walker.machine.actions))
 
     def total(self) -> _Tally:
-        """Return the sum of what counts: no batch behind the first with a violation, if that is to end it, or a walk that failed."""
+        """Return the sum up to the first batch with a failed walk, or with a violation if that ends it."""
         total = self.nothing()
         last = self.first_failed if self.violated_in is None else min(self.violated_in, self.first_failed)
         for first in sorted(self.done):

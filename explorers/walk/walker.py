@@ -50,11 +50,12 @@ class End(IntEnum):
 class Walks:
     """The walks `first`, `first + 1`, ...; arrays with one element, or row, for each of them.
 
-    `begins` (int64) says which initial state a walk begins in, `steps` (int32) counts steps, `ends` (uint8) says why a walk ended, see `End`. `decided` (int32, a column for each property)
-    is the number of steps after which a property was violated, or a witness reached, -1 if it was not; for a property over steps
-    the step that decides it is one more. `fired` (int32, a column for each action) counts the steps of each action; `finals` are
-    the last states as rows. `sketch` (uint8) is one for all walks together: the registers of a HyperLogLog of the states that steps led to;
-    of several take the maximum.
+    `begins` (int64) says which initial state a walk begins in, `steps` (int32) counts steps, `ends` (uint8) says why a
+    walk ended, see `End`. `decided` (int32, a column for each property) is the number of steps after which a property
+    was violated, or a witness reached, -1 if it was not; for a property over steps the step that decides it is one
+    more. `fired` (int32, a column for each action) counts the steps of each action; `finals` are the last states as
+    rows. `sketch` (uint8) is one for all walks together: the registers of a HyperLogLog of the states that steps led
+    to; of several take the maximum.
     """
 
     first: int
@@ -68,7 +69,7 @@ class Walks:
     kept: np.ndarray[Any, Any]
     """Where asked for: of each walk the hashes (uint64) of the states whose hash is a multiple of KEPT, then zeros."""
     code: int = 0
-    """Which check failed after the steps of the last of these walks, with which the walks ended; 0: none. See `Walker.error`."""
+    """The check that failed and ended the last of these walks; 0: none. See `Walker.error`."""
 
     def upto(self, count: int, code: int) -> Walks:
         """Return the first of these walks, with the sketch of all and what ended them."""
@@ -115,10 +116,12 @@ class Walker:
         keep: bool = False,
         broken: bool = False,
     ) -> Walks:
-        """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends where it violates a property.
+        """Walk the random walks first..last-1 of `depth` steps each; with `stop` each ends
+        where it violates a property.
 
-        Raises the DomainError that ends a walk; with `broken` the walks up to that one are returned instead. A step is one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an
-        action, by weight, then one of its enabled steps. The same seed and number always give the same walk.
+        Raises the DomainError that ends a walk; with `broken` the walks up to that one are returned instead. A step is
+        one of those that are enabled, all equally likely. With `weights`, one for each action, it is first an action,
+        by weight, then one of its enabled steps. The same seed and number always give the same walk.
         """
         made = self._run(first, last, seed, depth, weights, NO_SCHEDULE, stop=stop, keep=keep)[0]
         return made if broken else self._whole(made)
@@ -126,8 +129,8 @@ class Walker:
     def follow(self, schedules: np.ndarray[Any, Any], *, stop: bool = True) -> Walks:
         """Walk along schedules, the rows of an array of unsigned numbers: as many walks.
 
-        The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the number
-        (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
+        The first number of a row chooses the initial state; then 0 takes none, and n > 0 is the enabled step with the
+        number (n - 1) modulo how many are enabled. With `stop` each walk ends where it violates a property.
         """
         return self._whole(
             self._run(0, len(schedules), 0, schedules.shape[1], (), schedules.astype(np.uint64), stop=stop)[0]
@@ -151,7 +154,7 @@ class Walker:
         return [self.layout.decode(row) for row in rows[: taken + 1]]
 
     def confirm(self, way: list[Key], prop: Property) -> Path:
-        """Return the path along a way, and what decides the property after it, once the plain semantics agrees with both."""
+        """Return the path along a way and what decides the property after it, as the plain semantics confirms."""
         return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
@@ -161,7 +164,8 @@ class Walker:
         for name, weight in chosen.items():
             if not 0 <= weight < 1 << 16:
                 raise UsageError(
-                    f"action {name!r} was given the weight {weight}, which is out of range: write a whole number from 0 to 65535."
+                    f"action {name!r} was given the weight {weight}, which is out of range: "
+                    "write a whole number from 0 to 65535."
                 )
         found = tuple(chosen.get(name, 1) for name in known)
         if not any(found):
@@ -211,10 +215,10 @@ class Walker:
             checks, self._c, self._words(self.initial), first, last, np.uint64(seed % (1 << 64)), depth, stop,
             np.array(weights, np.int64), schedule, self._asked_states, self._asked_steps,
             rows, self._words(rows), out, self._words(out), np.empty(room, np.uint64), np.empty(room, np.uint32),
-            np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64), np.zeros(max(1, len(source.guards)), np.int64),
-            np.zeros(states, np.int64), np.zeros(steps, np.int64),
-            made.begins, made.steps, made.ends, decided, decided_steps, made.fired, self._words(finals), made.sketch, self._words(way),
-            made.kept, np.uint64(KEPT - 1),
+            np.zeros(1, np.uint8), np.zeros(len(self.machine.actions), np.int64),
+            np.zeros(max(1, len(source.guards)), np.int64), np.zeros(states, np.int64), np.zeros(steps, np.int64),
+            made.begins, made.steps, made.ends, decided, decided_steps, made.fired,
+            self._words(finals), made.sketch, self._words(way), made.kept, np.uint64(KEPT - 1),
         )  # fmt: skip
         for column, (over_steps, place) in enumerate(self._columns):
             made.decided[:, column] = (decided_steps if over_steps else decided)[:, place]

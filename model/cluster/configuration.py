@@ -1,7 +1,7 @@
 """What operators do with configuration: they raise and lower min.insync.replicas while it is in use, and turn ELR off.
 
-After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other, so everybody
-acts on it once it was applied there: the controller at once, each broker later.
+After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other,
+so everybody acts on it once it was applied there: the controller at once, each broker later.
 """
 
 from fencepost.model.cluster.constants import C
@@ -33,7 +33,8 @@ def operator_lowers_min_isr(s: State, c: C) -> None:
 
 @action()
 def operator_turns_elr_off(s: State, c: C) -> None:
-    """An operator turns eligible leader replicas off (kafka-features downgrade --feature eligible.leader.replicas.version=0).
+    """An operator turns eligible leader replicas off (kafka-features downgrade --feature
+    eligible.leader.replicas.version=0).
 
     Brokers do not read that. Nothing clears the ELRs that partitions have (FeatureControlManager.replay).
     """
@@ -46,8 +47,9 @@ def operator_turns_elr_off(s: State, c: C) -> None:
 def change_min_isr(s: State, c: C, by: int) -> None:
     """Write another min ISR, and with it a ClearElrRecord: nobody is eligible by the old one any more.
 
-    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions that have something
-    to forget, which opens a partition epoch. Who leads nothing now, and is forgotten, leads nothing for ever (HYP-12).
+    ReplicationControlManager.removeTopicElrs: it forgets the last known leader too, and writes only to partitions
+    that have something to forget, which opens a partition epoch. Who leads nothing now, and is forgotten, leads
+    nothing for ever (HYP-12).
     """
     has_something = s.elr != 0 or s.last_known_leader != NONE
     forgets = has_elr(s, c) and has_something and (newest(s).leader != NONE or c.leaderless_elr_is_cleared)

@@ -36,10 +36,11 @@ class Rollback(IntEnum):
 
 
 class FencedAnswers(IntEnum):
-    """What a follower does that is told that the leader epoch of its query is old: it stops fetching until the next epoch.
+    """What a follower does that is told that the leader epoch of its query is old: it stops
+    fetching until the next epoch.
 
-    Checked: not if it has entered the next one meanwhile. Ignored: never, which makes no difference, as nobody serves it
-    before.
+    Checked: not if it has entered the next one meanwhile. Ignored: never, which makes no difference,
+    as nobody serves it before.
     """
 
     IGNORED = 0
@@ -48,7 +49,7 @@ class FencedAnswers(IntEnum):
 
 
 class Field(IntEnum):
-    """What followers' fetches have in the field HighWatermark of KIP-1166: nothing (2^63-1), their own, or unknown (-1)."""
+    """The field HighWatermark (KIP-1166) of followers' fetches: nothing (2^63-1), their own, or unknown (-1)."""
 
     ABSENT = 0
     OWN = 1
@@ -63,7 +64,7 @@ class EpochSource(IntEnum):
 
 
 class Epochless(IntEnum):
-    """What a leader does with fetches that carry no broker epoch: takes them like any other, proposes nobody by them, or refuses them."""
+    """A leader and fetches without a broker epoch: takes them, proposes no one by them, or refuses them."""
 
     ACCEPTED = 0
     INELIGIBLE = 1
@@ -89,8 +90,8 @@ class Checkpoint(IntEnum):
 class Completion(IntEnum):
     """Which replicas must be in the ISR for a reassignment to end.
 
-    All that stay (KAFKA-15665); those that are added, as before; or those that are added, and all only if replicas get fewer
-    (KAFKA-19975).
+    All that stay (KAFKA-15665); those that are added, as before; or those that are added, and all only if
+    replicas get fewer (KAFKA-19975).
     """
 
     ALL_TARGETS = 0
@@ -99,7 +100,8 @@ class Completion(IntEnum):
 
 
 class Publishing(IntEnum):
-    """In which order a broker applies what an image says of the partition and of its configuration (BrokerMetadataPublisher).
+    """In which order a broker applies what an image says of the partition and of its configuration
+    (BrokerMetadataPublisher).
 
     Topics first is how Kafka does it. Together: a partition has the min ISR of the image that its ISR is from.
     """
@@ -110,9 +112,9 @@ class Publishing(IntEnum):
 
 
 class Judging(IntEnum):
-    """By which min ISR the controller fills the ELR: its own; the smaller one of its own and that of the leader that asks; or the
-    smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
-    """  # noqa: D205 (one sentence)
+    """By which min ISR the controller fills the ELR: its own; the smaller one of its own and that of the leader that
+    asks; or the smallest one that a broker may still act on, as heartbeats say which metadata it has applied.
+    """
 
     OWN = 0
     SMALLER = 1
@@ -272,7 +274,10 @@ class C(Constants):
     bump_leader_epoch_on_shrink = switch(default=False, meaning="an ISR shrink opens a leader epoch (before 3.6)")
     completion = choice(
         Completion.ALL_TARGETS,
-        meaning="a reassignment ends with these in the ISR: all-targets (KAFKA-15665), added, added-unless-fewer (KAFKA-19975)",
+        meaning=(
+            "a reassignment ends with these in the ISR: all-targets (KAFKA-15665), added, "
+            "added-unless-fewer (KAFKA-19975)"
+        ),
     )
     removal_opens_epoch = switch(default=True, meaning="who loses a replica learns it in a new leader epoch")
     any_preferred = switch(default=False, meaning="an operator may make any replica the preferred one")
@@ -292,7 +297,9 @@ class C(Constants):
     )
     leaderless_elr_is_cleared = switch(
         default=True,
-        meaning="a change of min ISR clears the ELR of a partition without a leader too, and an election need not (HYP-12)",
+        meaning=(
+            "a change of min ISR clears the ELR of a partition without a leader too, and an election need not (HYP-12)"
+        ),
     )
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
@@ -304,21 +311,33 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.min_isr > c.brokers:
-        return f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of replicas."
+        return (
+            f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of "
+            "replicas."
+        )
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
     if c.movable > c.brokers:
         return f"movable={c.movable} is more than brokers={c.brokers}: write as many at most."
     if c.reassignments > 0 and c.movable == 0:
-        return f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, or how many may move."
+        return (
+            f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, "
+            "or how many may move."
+        )
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
     if c.spare > c.movable:
-        return f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: write movable={c.spare}."
+        return (
+            f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: "
+            f"write movable={c.spare}."
+        )
     if c.least_replicas > c.brokers:
         return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write as many at most."
     if c.answers_carry_min_isr and c.publishing != Publishing.TOGETHER:
         return "answers_carry_min_isr=on gives a partition a min ISR of its own: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:
-        return f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and spare={c.spare}: take another."
+        return (
+            f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and spare={c.spare}: "
+            "take another."
+        )
     return None

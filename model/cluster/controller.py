@@ -1,7 +1,8 @@
 """The controller: fencing, elections and AlterPartition, one atomic machine behind its log.
 
-After ReplicationControlManager and ClusterControlManager; `partition_change.py` has what a change brings with it. Every action that
-changes something appends one image to the window and so needs room in it: brokers lag by at most `metadata_lag` images.
+After ReplicationControlManager and ClusterControlManager; `partition_change.py` has what a change brings with it.
+Every action that changes something appends one image to the window and so needs room in it: brokers lag by at
+most `metadata_lag` images.
 """
 
 from fencepost.model.cluster.constants import C, Judging
@@ -55,7 +56,7 @@ def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
 
 
 def remove_from_isr(s: State, c: C, broker: int, leader: int) -> None:
-    """Take a broker out of the newest image's ISR, if it is in it; `leader` leads from then on (generateLeaderAndIsrUpdates)."""
+    """Take a broker out of the newest image's ISR, if it is in it; `leader` now leads (generateLeaderAndIsrUpdates)."""
     isr = bits.without(newest(s).isr, broker)
     if isr != newest(s).isr:
         change_isr(s, c, isr, elr_after(s, c, isr, 0), leader)
@@ -84,9 +85,9 @@ def controller_fences_broker(s: State, c: C, broker: int) -> None:
 def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     """The controller unfences a running broker that has applied its own registration; it may then be elected.
 
-    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at, and with ELR turned off what is
-    left of its ELR goes then. A broker that wants to
-    shut down is never unfenced (BrokerHeartbeatManager.calculateNextBrokerState).
+    ReplicationControlManager.handleBrokerUnfenced: only a partition without a leader is looked at, and with ELR turned
+    off what is left of its ELR goes then. A broker that wants to shut down is never unfenced
+    (BrokerHeartbeatManager.calculateNextBrokerState).
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -164,7 +165,9 @@ def passes_epoch_checks(c: C, image: Image, m: AlterPartition) -> bool:
 
 
 def is_repeated(c: C, image: Image, m: AlterPartition) -> bool:
-    """Say whether the controller takes a request for a copy of the one that it has applied last: its ISR is there already."""
+    """Say whether the controller takes a request for a copy of the one that it has applied last:
+    its ISR is there already.
+    """
     return (
         c.repeats_answers
         and m.broker_epoch == image.broker_epoch[m.leader]
@@ -202,9 +205,9 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
 
     ReplicationControlManager.alterPartition, the checks in its order: STALE_BROKER_EPOCH, FENCED_LEADER_EPOCH,
     INVALID_REQUEST, INVALID_UPDATE_VERSION, INELIGIBLE_REPLICA. If that ends a reassignment which removes the sender,
-    the answer is an error, NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch is ignored
-    by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost` the answer to a request that
-    was sent again goes to the connection that its sender has closed.
+    the answer is an error, NEW_LEADER_ELECTED, although the change was made. An answer with a new leader epoch is
+    ignored by the leader (Partition.handleAlterPartitionUpdate), so it is not sent. With `answers_are_lost` the answer
+    to a request that was sent again goes to the connection that its sender has closed.
     """
     image = newest(s)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -258,8 +261,9 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 def controller_refuses_alter_partition(s: State, c: C, m: AlterPartition) -> None:
     """The controller refuses a request with an old broker, leader or partition epoch.
 
-    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot tell whether an
-    earlier copy was applied, so it stays pending until metadata arrives. With `repeats_answers` it is told (KAFKA-14144).
+    Where `normalize` is on it has refused such a request already: no epoch comes back. The leader cannot
+    tell whether an earlier copy was applied, so it stays pending until metadata arrives. With
+    `repeats_answers` it is told (KAFKA-14144).
     """
     require(is_sent(m))
     require(not passes_epoch_checks(c, newest(s), m))

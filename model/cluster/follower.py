@@ -28,7 +28,8 @@ def complete_writes(s: State, r: Replica) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the fetched record and takes over the leader's high watermark, which may be lower than its own.
+    """A follower appends the fetched record and takes over the leader's high watermark, which
+    may be lower than its own.
 
     ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark keeps it within the log.
     """

@@ -34,7 +34,8 @@ def forget_followers(r: Replica) -> None:
 def start_epoch(r: Replica, c: C, leader: int) -> None:
     """Note where the leader epoch starts, and count the members of the ISR as caught up (Partition.makeLeader).
 
-    Nobody else is (Replica.resetReplicaState). A broker that has restarted in the same leader epoch starts it again at its log end.
+    Nobody else is (Replica.resetReplicaState). A broker that has restarted in the same leader epoch
+    starts it again at its log end.
     """
     r.epoch_start = r.end
     r.recent = bits.without(r.isr, leader) if c.waits_for_joining else 0
@@ -98,7 +99,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def observe_commit(s: State, r: Replica) -> None:
-    """Note the records that became visible for the first time. A process takes no connections before it is registered."""
+    """Note the records that became visible first. A process takes no connections before it is registered."""
     if r.early != 0:
         return
     for offset in range(s.ghost_committed_end, r.high_watermark):
@@ -120,7 +121,8 @@ def acknowledge(s: State, c: C, r: Replica, min_isr: int) -> None:
 def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int) -> bool:
     """Say whether the leader's cache knows a later broker epoch of the follower (Replica.updateFetchStateOrThrow).
 
-    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an epoch is never stale (HYP-15).
+    Of a fenced follower it is not asked (KRaftMetadataCache.getAliveBrokerEpoch). A fetch without an
+    epoch is never stale (HYP-15).
     """
     image = local(s, leader)
     if broker_epoch == NONE:
@@ -135,7 +137,8 @@ def is_stale_fetch(s: State, c: C, leader: int, follower: int, broker_epoch: int
 def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -> bool:
     """Say whether the leader's cache lets a follower into the ISR (Partition.isReplicaIsrEligible).
 
-    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if that names one (KIP-903).
+    Neither fenced nor shutting down (KIP-841), and registered under the epoch of its fetch, if
+    that names one (KIP-903).
     """
     return not (c.leader_eligibility_check and bits.contains(image.fenced | image.stopping, follower)) and (
         not c.leader_broker_epoch_check
@@ -145,13 +148,17 @@ def is_eligible_in_cache(c: C, image: Image, follower: int, broker_epoch: int) -
 
 
 def is_caught_up(s: State, c: C, leader: int, end: int) -> bool:
-    """Say whether a follower with this log end may join: at the high watermark and past the start of the leader epoch."""
+    """Say whether a follower with this log end may join: at the high watermark and past the
+    start of the leader epoch.
+    """
     r = s.replica[leader]
     return end >= r.high_watermark and (not c.epoch_start_check or end >= r.epoch_start)
 
 
 def may_request(s: State, c: C, leader: int) -> bool:
-    """Say whether the leader may send an AlterPartition request: none is pending, none is unanswered (AlterPartitionManager)."""
+    """Say whether the leader may send an AlterPartition request: none is pending, none is
+    unanswered (AlterPartitionManager).
+    """
     r = s.replica[leader]
     return (
         r.proposed_isr == 0
@@ -167,7 +174,9 @@ def may_request(s: State, c: C, leader: int) -> bool:
 
 
 def may_expand(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> bool:
-    """Say whether a fetch with this log end and broker epoch lets the leader propose the follower (Partition.needsExpandIsr)."""
+    """Say whether a fetch with this log end and broker epoch lets the leader propose the follower
+    (Partition.needsExpandIsr).
+    """
     r = s.replica[leader]
     return (
         may_request(s, c, leader)
@@ -205,8 +214,9 @@ def request(s: State, c: C, leader: int, isr: int) -> None:
 def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_epoch: int) -> None:
     """Take over what a fetch says of its sender, propose it for the ISR if it may join, and try the high watermark.
 
-    Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed. Before KAFKA-15221 a fetch was noted without a lock, so it
-    could come in while the leader, holding the lock, had looked at a log end and not yet at the broker epoch.
+    Partition.updateFollowerFetchState and maybeExpandIsr; the high watermark is tried only if the log end has changed.
+    Before KAFKA-15221 a fetch was noted without a lock, so it could come in while the leader, holding the lock, had
+    looked at a log end and not yet at the broker epoch.
     """
     r = s.replica[leader]
     expands = may_expand(s, c, leader, follower, end, broker_epoch)
@@ -225,7 +235,7 @@ def record_fetch(s: State, c: C, leader: int, follower: int, end: int, broker_ep
 
 
 def fetch_epoch(s: State, c: C, follower: int) -> int:
-    """Return the broker epoch in a follower's fetch, NONE before Fetch version 15 and before its process is registered."""
+    """Return the broker epoch in a fetch, NONE before Fetch version 15 and before its process is registered."""
     return newest(s).broker_epoch[follower] if c.fetch_carries_broker_epoch and s.replica[follower].early == 0 else NONE
 
 
@@ -235,7 +245,9 @@ def fetched_epoch(c: C, f: Replica) -> int:
 
 
 def is_unknown_epoch(c: C, r: Replica, epoch: int) -> bool:
-    """Say whether the leader cannot tell where this epoch ends: it has no record of it and noted no start (KAFKA-7415)."""
+    """Say whether the leader cannot tell where this epoch ends: it has no record of it and
+    noted no start (KAFKA-7415).
+    """
     return not c.epoch_start_recorded and epoch > log.latest_epoch(r)
 
 
@@ -251,8 +263,8 @@ def departs(s: State, c: C, leader: int, follower: int) -> bool:
 def lacks_high_watermark(s: State, c: C, leader: int, follower: int, high_watermark: int) -> bool:
     """Say whether this high watermark of the leader is news to a follower, in an answer without records too.
 
-    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. By the field, as the
-    leader of the quorum goes, only what is greater is news, and nothing is if it is absent.
+    Brokers ignore the field HighWatermark (KIP-1166): a follower gets every change with its next fetch. By the field,
+    as the leader of the quorum goes, only what is greater is news, and nothing is if it is absent.
     """
     f = s.replica[follower]
     if not c.reported_high_watermark_counts:
@@ -277,7 +289,8 @@ def brings_news(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def serves(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader answers what the follower asks: it serves its replicas' requests of its own leader epoch only (KIP-320).
+    """Say whether the leader answers what the follower asks: it serves its replicas' requests of its own
+    leader epoch only (KIP-320).
 
     That it answers to others too, with an error, matters only where the follower does something on that (KAFKA-7786).
     """
@@ -350,8 +363,8 @@ def leader_reports_divergence(s: State, c: C, leader: int, follower: int) -> Non
 def leader_tells_epoch_end(s: State, c: C, leader: int, follower: int) -> None:
     """A leader answers where the epoch of a follower's last record ends (OffsetForLeaderEpoch, before KIP-595).
 
-    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not. A query of an
-    older leader epoch is fenced (KIP-320).
+    KIP-279: it names the epoch that it means, which may be older than the asked one; in KIP-101 it did not. A query of
+    an older leader epoch is fenced (KIP-320).
     """
     r, f = s.replica[leader], s.replica[follower]
     require(serves(s, c, leader, follower))
@@ -443,7 +456,9 @@ def forget_copies(s: State, c: C, m: AlterPartition) -> None:
 
 @action(m=InFlight("alter_partitions"))
 def leader_learns_change_applied(s: State, c: C, m: AlterPartition) -> None:
-    """A leader takes over the ISR that the controller has committed at its request (Partition.handleAlterPartitionUpdate)."""
+    """A leader takes over the ISR that the controller has committed at its request
+    (Partition.handleAlterPartitionUpdate).
+    """
     require(m.status == Status.APPLIED)
     require(is_awaited(s, m))
     require(s.replica[m.leader].checked == 0)
@@ -478,7 +493,8 @@ def leader_learns_change_refused(s: State, c: C, m: AlterPartition) -> None:
 
 @action(leader=Broker)
 def leader_gives_up_waiting(s: State, c: C, leader: int) -> None:
-    """A leader takes a late answer for a refusal and goes back to the committed ISR: unsafe, the request may be applied.
+    """A leader takes a late answer for a refusal and goes back to the committed ISR: unsafe,
+    the request may be applied.
 
     The asynchronous ISR change without the maximal ISR's patience, which KIP-497 rules out.
     """

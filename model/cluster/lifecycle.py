@@ -71,8 +71,8 @@ def is_known_to_leave(s: State, c: C, broker: int) -> bool:
 def broker_stops(s: State, c: C, broker: int) -> None:
     """A broker that leads nothing is allowed to shut down, which fences it.
 
-    BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW: in controlled shutdown once every active broker knows that
-    it is leaving; at once if it is fenced, or asks for the first time and leads nothing.
+    BrokerHeartbeatManager.calculateNextBrokerState, SHUTDOWN_NOW: in controlled shutdown once every active broker knows
+    that it is leaving; at once if it is fenced, or asks for the first time and leads nothing.
     """
     image = newest(s)
     asked = bits.contains(image.stopping, broker)
@@ -97,9 +97,9 @@ def broker_stops(s: State, c: C, broker: int) -> None:
 def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
     """A new process of a broker follows by the metadata that it has read, although it is not registered yet (HYP-15).
 
-    BrokerServer.startup: metadata is published as soon as it is read up to the high watermark (MetadataLoader), which starts fetchers.
-    The controller refuses the registration while the session of the process before lasts (DUPLICATE_BROKER_REGISTRATION). It leads
-    nothing before it is unfenced: until then it takes no connections.
+    BrokerServer.startup: metadata is published as soon as it is read up to the high watermark (MetadataLoader), which
+    starts fetchers. The controller refuses the registration while the session of the process before lasts
+    (DUPLICATE_BROKER_REGISTRATION). It leads nothing before it is unfenced: until then it takes no connections.
     """
     r = s.replica[broker]
     require(s.budget.early_starts > 0, bound=C.early_starts)
@@ -115,12 +115,13 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
 
 @action(broker=Broker, checkpoint=Offset)
 def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
-    """A broker starts with a new incarnation, unless it has already, registers and applies the image of its registration.
+    """A broker starts with a new incarnation, unless it has already, registers and applies the
+    image of its registration.
 
     ClusterControlManager.registerBroker: a session that has expired but is not fenced yet does not stand in the way.
-    The new incarnation leaves the ISR as if the old one had been fenced (ReplicationControlManager.handleBrokerShutdown,
-    KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the idea to open a leader epoch for every partition
-    instead (`registration_opens_epoch`).
+    The new incarnation leaves the ISR as if the old one had been fenced
+    (ReplicationControlManager.handleBrokerShutdown, KAFKA-18106), and the ELR too if it is unclean. KIP-903 rejects the
+    idea to open a leader epoch for every partition instead (`registration_opens_epoch`).
     """
     r = s.replica[broker]
     image = newest(s)

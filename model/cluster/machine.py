@@ -30,7 +30,7 @@ BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
 """Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever became of the others."""
 ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY}
-"""What every version does: it waits for followers that are about to join, and writes high watermarks down now and then."""
+"""Every version waits for followers that are about to join, and writes high watermarks down now and then."""
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR}
@@ -38,8 +38,8 @@ SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR}
 VERSIONS = (
     Version(
         "kafka-3.5",
-        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs, the high watermark knows no min ISR and waits for "
-        "whoever was caught up of late (3.5.2, reassignment: sources)",
+        "KIP-903 is in, its races are not closed; ISR shrinks open leader epochs, the high watermark knows no min ISR "
+        "and waits for whoever was caught up of late (3.5.2, reassignment: sources)",
         {
             "fetch_broker_epoch_check": 0,
             "atomic_expansion": 0,
@@ -52,29 +52,33 @@ VERSIONS = (
     ),
     Version(
         "kafka-3.7",
-        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR (3.7.2, reassignment: sources)",
+        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR (3.7.2, "
+        "reassignment: sources)",
         {**BEFORE_3_8, **ALL},
     ),
     Version(
         "kafka-3.9",
-        "the last release before 4.0: a reassignment ends only with every replica that stays in the ISR (3.9.2: sources)",
+        "the last release before 4.0: a reassignment ends only with every replica that stays in the ISR (3.9.2: "
+        "sources)",
         {**BEFORE_4, **ALL},
     ),
     Version(
         "kafka-4.0",
-        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default, and with them the last "
-        "known leader is elected even if it is not active (4.0.0 and 4.0.2: sources)",
+        "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default, and "
+        "with them the last known leader is elected even if it is not active (4.0.0 and 4.0.2: sources)",
         {"elr": 0, "last_known_leader_check": 0, **ALL},
     ),
     Version(
         "kafka-4.1",
-        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops (4.1.2: sources)",
+        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops "
+        "(4.1.2: sources)",
         ELR,
     ),
     Version("kafka-4.2", "as kafka-4.1 in all that is modelled (4.2.1: sources)", ELR),
     Version(
         "kafka-4.3",
-        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer (KAFKA-19975; 4.3.1: sources)",
+        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer (KAFKA-19975; 4.3.1: "
+        "sources)",
         SINCE_4_3,
     ),
     Version("kafka-4.4", "as kafka-4.3 in all that is modelled (4.4.0: classes)", SINCE_4_3),
@@ -86,18 +90,18 @@ def notes(c: C) -> tuple[str, ...]:
     found = []
     if c.equal_partition_epoch_overwrites:
         found.append(
-            "equal_partition_epoch_overwrites is on, as Kafka's code reads: a violation may come from the conjecture HYP-3; "
-            "`--without equal_partition_epoch_overwrites` closes it."
+            "equal_partition_epoch_overwrites is on, as Kafka's code reads: a violation may come from the conjecture "
+            "HYP-3; `--without equal_partition_epoch_overwrites` closes it."
         )
     if not c.reset_followers_on_reelection:
         found.append(
-            "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture HYP-1; "
-            "`--with reset_followers_on_reelection` closes it."
+            "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture "
+            "HYP-1; `--with reset_followers_on_reelection` closes it."
         )
     if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
-            "registration_leaves_isr is off, as Kafka's code reads before KAFKA-18106: a violation may come from the conjecture "
-            "HYP-2; `--with registration_leaves_isr` closes it."
+            "registration_leaves_isr is off, as Kafka's code reads before KAFKA-18106: a violation may come from the "
+            "conjecture HYP-2; `--with registration_leaves_isr` closes it."
         )
     if not c.fenced_epoch_check:
         found.append(
@@ -106,7 +110,8 @@ def notes(c: C) -> tuple[str, ...]:
         )
     if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
         found.append(
-            "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; `--with elr_within_replicas` closes it."
+            "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; "
+            "`--with elr_within_replicas` closes it."
         )
     if c.elr_disables > 0 and c.stale_elr_elects:
         found.append(
@@ -115,8 +120,8 @@ def notes(c: C) -> tuple[str, ...]:
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
-            "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the conjecture HYP-15; "
-            "`--set epochless_fetches=refused` closes it."
+            "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
+            "conjecture HYP-15; `--set epochless_fetches=refused` closes it."
         )
     if (
         c.elr
@@ -125,8 +130,8 @@ def notes(c: C) -> tuple[str, ...]:
         and c.publishing != Publishing.TOGETHER
     ):
         found.append(
-            "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come from HYP-11; "
-            "`--set elr_judged_by=heartbeats` closes it."
+            "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come "
+            "from HYP-11; `--set elr_judged_by=heartbeats` closes it."
         )
     return tuple(found)
 
@@ -179,7 +184,9 @@ MACHINE = Machine(
     versions=VERSIONS,
     repairs=REPAIRS,
     terms=terms,
-    source="apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966",
+    source=(
+        "apache/kafka: Partition, ReplicaManager, ReplicationControlManager, PartitionChangeBuilder; KIP-497, 903, 966"
+    ),
     cast=Cast(
         owner="controller",
         names={"replica": "broker"},

@@ -51,7 +51,8 @@ def broker_applies_metadata(s: State, c: C, broker: int, index: int) -> None:
 
 @action(broker=Broker, index=ImageIndex)
 def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
-    """A running broker takes over the min ISR of an image: after what it says of the partition, or before (DynamicConfigPublisher).
+    """A running broker takes over the min ISR of an image: after what it says of the partition, or before
+    (DynamicConfigPublisher).
 
     That alone does not make a leader try its high watermark.
     """
@@ -68,9 +69,9 @@ def broker_applies_configs(s: State, c: C, broker: int, index: int) -> None:
 def apply_image(s: State, c: C, broker: int, index: int) -> None:
     """Take over the leadership that an image gives the broker, or the leader that it names (ReplicaManager.applyDelta).
 
-    Who has no replica any more deletes its log; who has a new one starts empty. Only the two images are compared: a broker that
-    was removed and added again in between does not learn of it (TopicDelta.localChanges). A log that is made has the min ISR of the
-    image (LogManager.getOrCreateLog).
+    Who has no replica any more deletes its log; who has a new one starts empty. Only the two images are compared: a
+    broker that was removed and added again in between does not learn of it (TopicDelta.localChanges). A log that is
+    made has the min ISR of the image (LogManager.getOrCreateLog).
     """
     r = s.replica[broker]
     old, new = s.image[r.applied], s.image[index]
@@ -93,7 +94,7 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
 
 
 def start_from(s: State, c: C, broker: int) -> None:
-    """A broker that has just started applies its first image, the newest one; a log without a replica is a stray, and goes."""
+    """A broker just started applies its first image, the newest; a log without a replica is a stray, and goes."""
     r = s.replica[broker]
     r.applied = s.newest
     image = s.image[s.newest]
@@ -118,8 +119,8 @@ def go_on_from(s: State, c: C, broker: int) -> None:
 def delete_replica(s: State, c: C, broker: int) -> None:
     """The broker forgets its replica and deletes the log (ReplicaManager.stopPartitions, Partition.delete).
 
-    A fetch that it has out may reach the leader later, who serves it in its own leader epoch only: where a removal opens one, such
-    a fetch does what it would have done before.
+    A fetch that it has out may reach the leader later, who serves it in its own leader epoch only: where a removal
+    opens one, such a fetch does what it would have done before.
     """
     r = s.replica[broker]
     if not c.removal_opens_epoch:
@@ -178,9 +179,9 @@ def is_outdated(c: C, partition_epoch: int, image: Image) -> bool:
 def make_follower(s: State, c: C, broker: int, was_leader: bool, in_new_epoch: bool) -> None:  # noqa: FBT001
     """The broker follows by the image it has just applied, or waits for a leader (Partition.makeFollower).
 
-    Writes that wait are failed. In a new leader epoch it fetches anew from its log end, and takes no answer to what it
-    asked before (KAFKA-7786). Since IBP 2.7 it truncates only when the leader answers that the logs depart; before that, first
-    of all.
+    Writes that wait are failed. In a new leader epoch it fetches anew from its log end, and takes no answer to what
+    it asked before (KAFKA-7786). Since IBP 2.7 it truncates only when the leader answers that the logs depart;
+    before that, first of all.
     """
     r = s.replica[broker]
     if was_leader:

@@ -130,7 +130,9 @@ def is_moot(s: State, c: C, m: AlterPartition) -> bool:
 
 
 def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
-    """Say whether a broker that leads by neither of two images would act alike on both: without a replica in any case."""
+    """Say whether a broker that leads by neither of two images would act alike on both:
+    without a replica in any case.
+    """
     one, other = s.image[index], s.image[later]
     if one.raised != other.raised:
         return False
@@ -146,10 +148,11 @@ def is_read_alike(s: State, broker: int, index: int, later: int) -> bool:
 def normalize(s: State, c: C) -> None:
     """Forget what nobody can observe.
 
-    A broker that does not lead reads only leader, leader epoch, min ISR and whether it has a replica, so it has applied all images that agree
-    with its own in these. Requests that the controller must refuse are refused at once; refusals that change nothing, answers that
-    nobody waits for and late fetches that no leader will serve are dropped. Images that all running brokers have passed
-    are dropped too, and partition epochs are counted from the oldest image that is kept.
+    A broker that does not lead reads only leader, leader epoch, min ISR and whether it has a replica, so it has
+    applied all images that agree with its own in these. Requests that the controller must refuse are refused at once;
+    refusals that change nothing, answers that nobody waits for and late fetches that no leader will serve are
+    dropped. Images that all running brokers have passed are dropped too, and partition epochs are counted from the
+    oldest image that is kept.
     """
     for broker in range(c.brokers):
         for index in range(c.metadata_lag):
@@ -191,7 +194,8 @@ def drop_moot_messages(s: State, c: C) -> None:
 
 
 def drop_images(s: State, c: C, oldest: int) -> None:
-    """Shift the window so that image `oldest` is the first, and count partition epochs from it, or from an older request.
+    """Shift the window so that image `oldest` is the first, and count partition epochs from it,
+    or from an older request.
 
     A leader that does not learn of ISR changes from metadata may be older still.
     """

@@ -1,4 +1,4 @@
-"""What an operator of Kafka asks of the replication protocol: what versions contain, what closes it, and what settings mean."""
+"""An operator's questions about replication: what versions contain, what closes it, what settings mean."""
 
 from fencepost.model.cluster.constants import C, Judging, Loss
 from fencepost.model.language import Repair

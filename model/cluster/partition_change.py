@@ -1,7 +1,7 @@
 """A change to the partition, as the controller makes every one of them: replicas, ISR, ELR and leader that go together.
 
-After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is asked for with an ISR, and with other replicas if an
-operator moves them; what comes of it is written to the log as one image.
+After PartitionChangeBuilder and PartitionReassignmentReplicas. A change is asked for with an ISR, and with other
+replicas if an operator moves them; what comes of it is written to the log as one image.
 """
 
 from fencepost.model.cluster.constants import C, Completion, Judging
@@ -35,9 +35,9 @@ def first_in_order(c: C, members: int, removing: int) -> int:
 def is_complete(c: C, isr: int, missing: int, adding: int, removing: int) -> bool:
     """Say whether a reassignment ends with this ISR (PartitionReassignmentReplicas.maybeCompleteReassignment).
 
-    Up to 3.7 those that are added must be in it; since KAFKA-15665 all that stay; since KAFKA-19975 those that are added, and all
-    if replicas get fewer. A reassignment that replaced another may have one broker in both lists: it is never in what is looked at,
-    so such a reassignment ends only by the middle rule.
+    Up to 3.7 those that are added must be in it; since KAFKA-15665 all that stay; since KAFKA-19975 those that are
+    added, and all if replicas get fewer. A reassignment that replaced another may have one broker in both lists: it is
+    never in what is looked at, so such a reassignment ends only by the middle rule.
     """
     kept = isr & ~removing
     targets = bits.everyone(c.brokers) & ~missing & ~removing
@@ -53,7 +53,7 @@ def completes(s: State, c: C, isr: int) -> bool:
 
 
 def isr_after(s: State, c: C, isr: int) -> int:
-    """Return the ISR after a change that asks for this one: without the replicas that the end of a reassignment removes."""
+    """Return the ISR after a change to this one, without the replicas that a finished reassignment removes."""
     return isr & ~s.removing if completes(s, c, isr) else isr
 
 
@@ -65,9 +65,9 @@ def missing_after(s: State, c: C, isr: int) -> int:
 def judged_raise(s: State, c: C) -> int:
     """Return which min ISR the controller fills the ELR by: as much above the first one.
 
-    Brokers report in heartbeats how far they have applied metadata, after all of it was published (MetadataLoader); so the
-    controller could know which values any broker may still act on, which leads or may be elected. Here it knows at once, and
-    knows that a broker is down.
+    Brokers report in heartbeats how far they have applied metadata, after all of it was published (MetadataLoader); so
+    the controller could know which values any broker may still act on, which leads or may be elected. Here it knows at
+    once, and knows that a broker is down.
     """
     least = newest(s).raised
     if c.elr_judged_by == Judging.HEARTBEATS:
@@ -85,8 +85,9 @@ def judged_raise(s: State, c: C) -> int:
 def elr_target(s: State, c: C, isr: int, missing: int, unclean: int) -> int:
     """Return the eligible leader replicas that go with a new ISR (KIP-966, maybePopulateTargetElr).
 
-    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records. Nothing there looks at
-    the target replicas, so members that are removed stay too (HYP-10). With ELR turned off it is left as it was.
+    Members that leave the ISR stay eligible while it is below min ISR, unless they may have lost records.
+    Nothing there looks at the target replicas, so members that are removed stay too (HYP-10). With ELR turned
+    off it is left as it was.
     """
     if not has_elr(s, c):
         return s.elr
@@ -122,7 +123,9 @@ def cleanly_elected(s: State, c: C, isr: int, elr: int, missing: int, acceptable
 
 
 def may_elect_last_known(s: State, c: C, isr: int, elr: int, acceptable: int) -> bool:
-    """Say whether the last known leader may be elected: ISR and ELR are empty (PartitionChangeBuilder.canElectLastKnownLeader)."""
+    """Say whether the last known leader may be elected: ISR and ELR are empty
+    (PartitionChangeBuilder.canElectLastKnownLeader).
+    """
     return (
         has_elr(s, c)
         and c.last_known_leader
@@ -154,10 +157,10 @@ def append_image(s: State) -> None:
 def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: int, adding: int, removing: int) -> None:
     """Write a changed partition into the newest image (PartitionChangeBuilder.build).
 
-    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it; so does one that is
-    in an ISR and in an ELR which was left when ELR was turned off. Without ELR
-    the last member stays in the ISR. Whoever led last is remembered as long as nobody leads. With HYP-12 repaired the ELR is empty
-    if who is elected is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it was.
+    A leader from outside the ISR becomes the whole ISR, and empties the ELR unless it was elected for being in it; so
+    does one that is in an ISR and in an ELR which was left when ELR was turned off. Without ELR the last member stays
+    in the ISR. Whoever led last is remembered as long as nobody leads. With HYP-12 repaired the ELR is empty if who is
+    elected is enough. Once ELR is turned off, any change empties it, and the last known leader stays as it was.
     """
     image = newest(s)
     is_new = leader not in (NONE, image.leader)
@@ -191,7 +194,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
 
 
 def change_isr(s: State, c: C, isr: int, elr: int, leader: int) -> None:
-    """Write a change that asks for this ISR, with what goes with it, and with the end of a reassignment that it brings."""
+    """Write a change to this ISR, with what goes with it and the end of a reassignment that it brings."""
     done = completes(s, c, isr)
     missing = missing_after(s, c, isr)
     change_partition(

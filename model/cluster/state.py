@@ -43,7 +43,8 @@ class Answer(IntEnum):
 class Status(IntEnum):
     """How far an AlterPartition request has come: sent, or answered by the controller.
 
-    STRAY is a sent copy of a request that has been answered: nobody waits for it any more, which the controller cannot know.
+    STRAY is a sent copy of a request that has been answered: nobody waits for it any more, which
+    the controller cannot know.
     """
 
     SENT = 0
@@ -92,7 +93,7 @@ Early = Annotated[int, Range(0, C.early_starts)]
 
 
 class Image(Record):
-    """The controller's state after one batch of its log, as far as brokers read it. `missing` holds those without a replica."""
+    """The controller's state after a batch of its log, as brokers read it. `missing`: those without a replica."""
 
     leader: MaybeBroker
     leader_epoch: Epoch
@@ -136,15 +137,14 @@ class FetchAnswer(Record):
 class Replica(Record):
     """A broker, its log, and what it keeps in memory as leader or as follower.
 
-    `epoch_start` is the log end with which it began to lead in its present leader epoch, 0 for a follower. After a restart in
-    that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is answered once the high
-    watermark passes `offset`; 0 for none.
-    `checked` holds the follower whose log end was found good enough for the ISR while the leader, which holds its lock,
-    has still to look at the broker epoch (before KAFKA-15221). `recent` holds followers that were caught up within the lag
-    time, if the leader waits for such. `truncating` is set
-    while a follower has still to ask where to cut its log (before Fetch carried the last epoch). `raised` gives the min ISR that it
-    acts on, which may be that of another image than the one applied. `early` is set while a new process runs that is not registered yet:
-    `life` is still about the one before.
+    `epoch_start` is the log end with which it began to lead in its present leader epoch, 0 for a follower. After a
+    restart in that epoch it lies after records of the same epoch. `waiting[offset]` is the record whose write is
+    answered once the high watermark passes `offset`; 0 for none. `checked` holds the follower whose log end was found
+    good enough for the ISR while the leader, which holds its lock, has still to look at the broker epoch (before
+    KAFKA-15221). `recent` holds followers that were caught up within the lag time, if the leader waits for such.
+    `truncating` is set while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
+    `raised` gives the min ISR that it acts on, which may be that of another image than the one applied. `early` is set
+    while a new process runs that is not registered yet: `life` is still about the one before.
     """
 
     life: Life
@@ -168,7 +168,7 @@ class Replica(Record):
 
 
 class AlterPartition(Record):
-    """A leader's request to change the ISR, later the controller's answer to it; `raised` gives the sender's min ISR."""
+    """A leader's request to change the ISR, later the controller's answer; `raised`: the sender's min ISR."""
 
     status: Status
     leader: Broker
@@ -301,7 +301,9 @@ def leads(s: State, broker: int) -> bool:
 
 
 def has_elr(s: State, c: C) -> bool:
-    """Say whether eligible leader replicas are on: no operator has turned them off (FeatureControlManager.isElrFeatureEnabled)."""
+    """Say whether eligible leader replicas are on: no operator has turned them off
+    (FeatureControlManager.isElrFeatureEnabled).
+    """
     return c.elr and s.elr_disabled == 0
 
 

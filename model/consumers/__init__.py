@@ -1,1 +1,1 @@
-"""Consumers that fetch from followers (KIP-392), with position validation (KIP-320) and guarded ListOffsets (KIP-207)."""
+"""Consumers that fetch from followers (KIP-392), validate positions (KIP-320) and list offsets (KIP-207)."""

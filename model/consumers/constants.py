@@ -95,7 +95,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """What, besides errors and its expiry, ends the preference of a replica: any new metadata, a new leader epoch, nothing."""
+    """What ends the preference of a replica, besides errors and expiry: metadata, a leader epoch, nothing."""
 
     DESIGN = 0
     METADATA = 1
@@ -104,7 +104,7 @@ class Ends(IntEnum):
 
 
 class EpochEnd(IntEnum):
-    """Which end of its newest epoch a leader tells consumers: the log end, the high watermark, or that once it is known."""
+    """The end of its newest epoch that a leader gives: log end, high watermark, or that once it is known."""
 
     DESIGN = 0
     LOG_END = 1
@@ -139,7 +139,9 @@ class C(Constants):
     )
     reaction = choice(
         Reaction.DESIGN,
-        meaning="an offset not known to be too small: design, reset, check (ask the leader), check-case-4, leader-first",
+        meaning=(
+            "an offset not known to be too small: design, reset, check (ask the leader), check-case-4, leader-first"
+        ),
     )
     leader_not_available = choice(Option.DESIGN, meaning="the leader too answers case 1 by OFFSET_NOT_AVAILABLE")
     metadata = choice(Metadata.DESIGN, meaning="consumers hear of leaders from metadata: design, pushed, log")
@@ -225,7 +227,10 @@ def refuse(c: C) -> str | None:
             "reaction=check-case-4 compares the offset with a high watermark in the answer: set errors=bounds as well."
         )
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
-        return f"late_errors={c.late_errors} is about consumers that ask the leader first: set reaction=leader-first, or version kafka-4.1."
+        return (
+            f"late_errors={c.late_errors} is about consumers that ask the leader first: set reaction=leader-first, "
+            "or version kafka-4.1."
+        )
     return None
 
 

@@ -38,7 +38,8 @@ def controller_elects_uncleanly(s: State, c: C, leader: int) -> None:
 
 @action(follower=Broker)
 def leader_shrinks_isr(s: State, c: C, follower: int) -> None:
-    """The leader removes a follower that, as far as it knows, has not caught up for too long, and does not wait for it any more.
+    """The leader removes a follower that, as far as it knows, has not caught up for too long, and does
+    not wait for it any more.
 
     Partition.getOutOfSyncReplicas, Replica.isCaughtUp.
     """

@@ -81,7 +81,8 @@ def ask_for_metadata(s: State, c: C) -> None:
 
 @action()
 def consumer_finds_offset_unavailable(s: State, c: C) -> None:
-    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another replica may have the offset.
+    """After OFFSET_NOT_AVAILABLE the consumer tries again, and asks for metadata, since another
+    replica may have the offset.
 
     In the code its preference ends too (FetchUtils.requestMetadataUpdate).
     """
@@ -111,9 +112,11 @@ def is_told_unavailable(s: State, c: C) -> bool:
 
 @action()
 def consumer_finds_offset_out_of_range(s: State, c: C) -> None:
-    """After an out-of-range error the consumer checks its position with the leader, goes to the leader, or follows its policy.
+    """After an out-of-range error the consumer checks its position with the leader, goes to the
+    leader, or follows its policy.
 
-    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error of a preferred replica ends the preference.
+    KIP-392, Out of range handling; FetchCollector.handleInitializeErrors: an error of a preferred
+    replica ends the preference.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -155,9 +158,11 @@ def preferred_replica_refuses_late(s: State, c: C) -> None:
 
 @action()
 def consumer_gets_late_error(s: State, c: C) -> None:
-    """A late out-of-range answer ends whatever preference there is now; where there is none, it is taken for the leader's.
+    """A late out-of-range answer ends whatever preference there is now; where there is none, it
+    is taken for the leader's.
 
-    FetchCollector.handleInitializeErrors: of the answer only the fetch offset is compared, and a consumer without a valid position ignores it.
+    FetchCollector.handleInitializeErrors: of the answer only the fetch offset is compared, and a consumer without a
+    valid position ignores it.
     """
     consumer = s.consumer
     offset, sender = consumer.late_offset, consumer.late_from
@@ -192,7 +197,8 @@ def consumer_is_fenced(s: State, c: C) -> None:
 def consumer_cannot_connect(s: State, c: C) -> None:
     """The replica is down, or has no such partition any more: the consumer asks for metadata, and its preference ends.
 
-    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still shows the replica as online.
+    AbstractFetch.handleFetchFailure; NOT_LEADER_OR_FOLLOWER in FetchCollector. Metadata still
+    shows the replica as online.
     """
     consumer = s.consumer
     require(consumer.doing == Doing.FETCHING)
@@ -235,10 +241,11 @@ def told_epoch(s: State, c: C, broker: int) -> int:
 
 @action(broker=Broker)
 def consumer_gets_metadata(s: State, c: C, broker: int) -> None:
-    """The consumer takes over leader, epoch and ISR; in a new leader epoch it validates its position and ends its preference.
+    """The consumer takes over leader, epoch and ISR; in a new leader epoch it validates its
+    position and ends its preference.
 
-    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: without a new leader or epoch the preference
-    stays. In the texts the consumer's plugin chooses anew with any metadata.
+    Metadata with an older leader epoch is ignored. SubscriptionState.maybeValidatePosition: without a new leader or
+    epoch the preference stays. In the texts the consumer's plugin chooses anew with any metadata.
     """
     consumer = s.consumer
     epoch = told_epoch(s, c, broker)

@@ -9,7 +9,7 @@ def clamp(r: Replica, high_watermark: int) -> int:
 
 
 def truncate(r: Replica, offset: int) -> None:
-    """Drop the records at `offset` and after it; below the log start the log starts anew there (UnifiedLog.truncateTo)."""
+    """Drop the records from `offset` on; below the log start the log starts anew there (UnifiedLog.truncateTo)."""
     for dropped in range(offset, r.end):
         r.log[dropped] = 0
     r.end = min(r.end, offset)
@@ -62,7 +62,9 @@ def floor_epoch(r: Replica, epoch: int) -> int:
 
 
 def departs(r: Replica, end: int, epoch: int) -> bool:
-    """Say whether a log that ends at `end` with a record of `epoch` departs from the leader's (Partition.readRecords)."""
+    """Say whether a log that ends at `end` with a record of `epoch` departs from the
+    leader's (Partition.readRecords).
+    """
     return epoch != 0 and (floor_epoch(r, epoch) < epoch or end_of_epoch(r, epoch) < end)
 
 

@@ -21,8 +21,8 @@ VERSIONS = (
     ),
     Version(
         "repaired",
-        "the newer revision with ends of epochs that wait for the high watermark, epochs that are compared, and offsets that come with the "
-        "epoch of the record before them",
+        "the newer revision with ends of epochs that wait for the high watermark, epochs that are compared, and "
+        "offsets that come with the epoch of the record before them",
         {
             "design": Design.NEWER,
             "epoch_end": EpochEnd.GUARDED,
@@ -49,7 +49,10 @@ def normalize(s: State, c: C) -> None:
 
 MACHINE = Machine(
     name="follower-reads",
-    sentence="consumers that fetch from followers: selection, out-of-range cases, validation, resets (KIP-392, KIP-320, KIP-207)",
+    sentence=(
+        "consumers that fetch from followers: selection, out-of-range cases, validation, resets (KIP-392, KIP-320, "
+        "KIP-207)"
+    ),
     state=State,
     constants=C,
     initial=initial,

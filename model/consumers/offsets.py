@@ -1,4 +1,4 @@
-"""What a consumer asks of logs: where an epoch ends (OffsetsForLeaderEpoch), and first and latest offsets (ListOffsets)."""
+"""A consumer's questions to logs: epochs' ends (OffsetsForLeaderEpoch), first and latest offsets (ListOffsets)."""
 
 from fencepost.model.consumers import log
 from fencepost.model.consumers.constants import (
@@ -16,7 +16,9 @@ from fencepost.model.language import action, require
 
 
 def knows_high_watermark(l: Replica) -> bool:
-    """Say whether the leader's high watermark is the true one: it has reached the start of the leader's epoch (KIP-207)."""
+    """Say whether the leader's high watermark is the true one: it has reached the start of the
+    leader's epoch (KIP-207).
+    """
     return l.high_watermark >= log.starts_epoch_at(l)
 
 
@@ -55,7 +57,9 @@ def asks_epoch_end(s: State) -> bool:
 
 @action()
 def consumer_finds_position_valid(s: State, c: C) -> None:
-    """The leader's log has the position: the consumer fetches on, after an error only with new metadata (KIP-392, case 4)."""
+    """The leader's log has the position: the consumer fetches on, after an error only with new
+    metadata (KIP-392, case 4).
+    """
     consumer = s.consumer
     require(asks_epoch_end(s))
     require(is_leader_ready(s))
@@ -106,7 +110,7 @@ def latest_offset(c: C, l: Replica) -> int:
 
 
 def asked_for_earliest(s: State, c: C) -> int:
-    """Return the replica whose log start is the earliest offset; if the one that raised the error is down, the next one's counts."""
+    """Return the replica whose log start is the earliest offset: the one of the error or, if down, the next."""
     if earliest_from(c) == Earliest.RAISED and s.replica[s.consumer.raised_by].is_up:
         return s.consumer.raised_by
     return believed_leader(s) if earliest_from(c) == Earliest.LEADER else target(s)

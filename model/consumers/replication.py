@@ -49,7 +49,9 @@ def leader_appends(s: State, c: C) -> None:
 
 @action(replica=Broker)
 def replica_learns(s: State, c: C, replica: int) -> None:
-    """A replica becomes leader or follower in the newest epoch; the answer to its last fetch does not count any more."""
+    """A replica becomes leader or follower in the newest epoch; the answer to its last
+    fetch does not count any more.
+    """
     r = s.replica[replica]
     require(r.is_up)
     require(r.epoch < s.newest)
@@ -79,13 +81,17 @@ def departs(s: State, follower: int) -> bool:
 
 
 def may_join(s: State, follower: int) -> bool:
-    """Say whether the leader takes the follower into the ISR: it has all that is committed and the start of the epoch."""
+    """Say whether the leader takes the follower into the ISR: it has all that is committed
+    and the start of the epoch.
+    """
     l, f = newest_leader(s), s.replica[follower]
     return not bits.contains(s.isr, follower) and f.end >= l.high_watermark and f.end >= log.starts_epoch_at(l)
 
 
 def has_records(s: State, follower: int) -> bool:
-    """Say whether the follower lacks records, or its fetch is the first to tell its log end or to bring it into the ISR."""
+    """Say whether the follower lacks records, or its fetch is the first to tell its log end or
+    to bring it into the ISR.
+    """
     l, f = newest_leader(s), s.replica[follower]
     return f.known_end != f.end or f.end != l.end or may_join(s, follower)
 
@@ -128,7 +134,8 @@ def may_answer(s: State, follower: int) -> bool:
 def answer(s: State, c: C, follower: int) -> None:
     """Note what the fetch tells, and send the next record with the high watermark from before.
 
-    Partition.fetchRecords: first it reads, then it takes over what the fetch says. A follower that has caught up joins the ISR.
+    Partition.fetchRecords: first it reads, then it takes over what the fetch says. A follower that
+    has caught up joins the ISR.
     """
     l, f = newest_leader(s), s.replica[follower]
     f.answer.kind = Kind.RECORDS
@@ -146,7 +153,9 @@ def answer(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def leader_answers_follower(s: State, c: C, follower: int) -> None:
-    """The leader answers a follower's fetch at once: with the next record, or, where the design says so, a new high watermark."""
+    """The leader answers a follower's fetch at once: with the next record, or, where the design says
+    so, a new high watermark.
+    """
     require(may_answer(s, follower))
     require(has_records(s, follower) or (tells_high_watermark(c) and is_stale(s, c, follower)))
     answer(s, c, follower)
@@ -154,7 +163,9 @@ def leader_answers_follower(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_waits_in_vain(s: State, c: C, follower: int) -> None:
-    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with the high watermark of then."""
+    """A fetch for which there are no records is answered after replica.fetch.wait.max.ms, with
+    the high watermark of then.
+    """
     require(not tells_high_watermark(c))
     require(may_answer(s, follower))
     require(not has_records(s, follower))
@@ -190,10 +201,11 @@ def leader_tells_out_of_range(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the record, takes over the leader's high watermark, capped by its log end, and drops what the leader dropped.
+    """A follower appends the record, takes over the leader's high watermark, capped by its log end, and
+    drops what the leader dropped.
 
-    ReplicaFetcherThread.processPartitionData. Records below the leader's log start can differ from what the leader had there: no answer
-    tells of it, so the follower must not keep them (see `log_start_travels`).
+    ReplicaFetcherThread.processPartitionData. Records below the leader's log start can differ from what the leader had
+    there: no answer tells of it, so the follower must not keep them (see `log_start_travels`).
     """
     f = s.replica[follower]
     require(f.answer.kind == Kind.RECORDS)

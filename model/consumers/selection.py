@@ -45,7 +45,9 @@ def leader_prefers_replica(s: State, c: C, replica: int) -> None:
 
 @action(replica=Broker)
 def consumer_prefers_replica(s: State, c: C, replica: int) -> None:
-    """The consumer's plugin chooses a replica: from the ISR as the consumer knows it, or from all (KIP-392, Consumer Changes)."""
+    """The consumer's plugin chooses a replica: from the ISR as the consumer knows it, or from all
+    (KIP-392, Consumer Changes).
+    """
     consumer = s.consumer
     require(selector(c) != Selector.LEADER)
     require(allowed(c) != Allowed.LEADER)

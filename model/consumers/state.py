@@ -3,14 +3,16 @@
 Folded, so that states are small:
 
 * A leader never truncates, so offset and leader epoch identify a record: a log is an array of epochs.
-* The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only followers in
-  its epoch fetch from it; a deposed leader that has not heard of it keeps its log and high watermark, and still serves consumers.
-  Lost: all that goes wrong with AlterPartition and broker epochs, which the machine `replication` has.
-* A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An answer brings
-  one record, and the high watermark from before the fetch.
-* A consumer's request and its answer are one step, but for out-of-range answers of a preferred replica, of which `late_errors` arrive
-  when they want to.
-* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew there.
+* The controller is the list of leaders by epoch and the ISR. The newest leader changes the ISR in one step, and only
+  followers in its epoch fetch from it; a deposed leader that has not heard of it keeps its log and high watermark, and
+  still serves consumers. Lost: all that goes wrong with AlterPartition and broker epochs, which the machine
+  `replication` has.
+* A fetch of a follower is one step of the leader, which makes the answer, and one of the follower, which applies it. An
+  answer brings one record, and the high watermark from before the fetch.
+* A consumer's request and its answer are one step, but for out-of-range answers of a preferred replica, of which
+  `late_errors` arrive when they want to.
+* Each replica moves its own log start; answers carry the leader's. A follower whose log ends below that starts anew
+  there.
 """
 
 from enum import IntEnum
@@ -44,7 +46,7 @@ class Case(IntEnum):
 
 
 class Doing(IntEnum):
-    """What the consumer does: fetch, validate in a new leader epoch, check after an error, wait for metadata, reset, or raise."""
+    """The consumer fetches, validates a leader epoch, checks after an error, waits for metadata, resets, raises."""
 
     FETCHING = 0
     VALIDATING = 1
@@ -66,7 +68,8 @@ Epochs = Annotated[int, BitSet(C.epochs + 1)]
 class Answer(Record):
     """The answer to a follower's fetch, in flight.
 
-    RECORDS: `epoch` is that of the one record, 0 if there is none, and `end` the leader's log start. DIVERGING: the leader's log has `epoch` up to `end`. RESTART: begin at `end`.
+    RECORDS: `epoch` is that of the one record, 0 if there is none, and `end` the leader's log start. DIVERGING: the
+    leader's log has `epoch` up to `end`. RESTART: begin at `end`.
     """
 
     kind: Kind
@@ -78,9 +81,9 @@ class Answer(Record):
 class Replica(Record):
     """A broker's replica, in the newest leader epoch that it has heard of.
 
-    Its log has the records from `start` to `end`, by their epochs. `received` is the last high watermark received, kept where that is
-    part of the design. `known_end` and `known_start` are what the newest leader knows of its log end and log start, NONE and 0 before
-    the first fetch.
+    Its log has the records from `start` to `end`, by their epochs. `received` is the last high watermark received, kept
+    where that is part of the design. `known_end` and `known_start` are what the newest leader knows of its log end and
+    log start, NONE and 0 before the first fetch.
     """
 
     is_up: bool
@@ -98,10 +101,11 @@ class Replica(Record):
 class Consumer(Record):
     """The consumer: its position, what it believes of leader and ISR, and the replica that it prefers to the leader.
 
-    `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is known.
-    `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a fetch at `late_offset` is under
-    way. The ghosts: the epoch of the record before the position on the log that gave it, 0 where that log begins there, the epochs of
-    all records read, and whether an error has just met it in the case that is watched.
+    `position_epoch` is the epoch of the record before the position, or that which came with a reset; 0 if none is
+    known. `raised_by` is the replica whose answer led to a reset. An out-of-range answer of `late_from` to a
+    fetch at `late_offset` is under way. The ghosts: the epoch of the record before the position on the log that
+    gave it, 0 where that log begins there, the epochs of all records read, and whether an error has just met it
+    in the case that is watched.
     """
 
     doing: Doing
@@ -132,8 +136,8 @@ class Budget(Record):
 class State(Record):
     """The partition: `leader[epoch]` for the epochs up to `newest`, its ISR and replicas; and the consumer.
 
-    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; where these end; and the largest
-    latest offset that a client was told.
+    The ghosts: by offset, the epochs of all records that were ever below a leader's high watermark; where these end;
+    and the largest latest offset that a client was told.
     """
 
     leader: Annotated[Array[Broker], Size(C.epochs + 1)]
@@ -149,7 +153,9 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Replica 0 leads in the first epoch; all logs are empty, all are in sync, and the consumer fetches from the leader at 0."""
+    """Replica 0 leads in the first epoch; all logs are empty, all are in sync, and the consumer
+    fetches from the leader at 0.
+    """
     s.newest = FIRST
     s.isr = bits.everyone(c.replicas)
     for replica in range(c.replicas):

@@ -1,4 +1,4 @@
-"""What brokers do: apply metadata, replicate the partition, ask for changes of the ISR. After BrokerMetadataPublisher and Partition."""
+"""Brokers apply metadata, replicate, and ask for changes of the ISR. After BrokerMetadataPublisher and Partition."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import Applied, C
@@ -18,7 +18,7 @@ def maximal_isr(b: Member) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the leader's high watermark to the least log end in its maximal ISR, never back; what it passes is acknowledged."""
+    """Move the leader's high watermark to the least log end in its maximal ISR, never back, and acknowledge."""
     l = s.broker[leader]
     reached = l.end
     for member in range(c.brokers):
@@ -32,7 +32,7 @@ def advance_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
-    """Lead or follow by the metadata just applied; `leader_epoch` is that of before (Partition.makeLeader, makeFollower)."""
+    """Lead or follow by the metadata applied; `leader_epoch` is the old one (Partition.makeLeader, makeFollower)."""
     b = s.broker[broker]
     in_new_epoch = b.metadata.leader_epoch != leader_epoch
     if in_new_epoch:
@@ -50,7 +50,8 @@ def take_over(s: State, c: C, broker: int, leader_epoch: int) -> None:
 
 @action(broker=Broker, controller=Controller, end=Offset)
 def broker_applies_metadata(s: State, c: C, broker: int, controller: int, end: int) -> None:
-    """A broker fetches from the leader of the quorum and applies what its high watermark covers, in a batch of any size.
+    """A broker fetches from the leader of the quorum and applies what its high watermark
+    covers, in a batch of any size.
 
     BrokerMetadataPublisher, MetadataLoader. It takes nothing from a leader of an older epoch than it knows.
     """
@@ -113,7 +114,9 @@ def propose(b: Member, isr: int) -> None:
 
 
 def may_join(s: State, leader: int, follower: int) -> bool:
-    """Say whether a follower's fetch lets the leader propose it: it is caught up and not fenced, and nothing is pending."""
+    """Say whether a follower's fetch lets the leader propose it: it is caught up and not
+    fenced, and nothing is pending.
+    """
     l, end = s.broker[leader], s.broker[follower].end
     return (
         l.request.status == Status.NONE
@@ -126,7 +129,9 @@ def may_join(s: State, leader: int, follower: int) -> bool:
 
 @action(follower=Broker, leader=Broker)
 def follower_fetches(s: State, c: C, follower: int, leader: int) -> None:
-    """A follower in the leader's epoch fetches: its log is cut where it departs, or grows, and the leader counts it (KIP-320, KIP-595)."""
+    """A follower in the leader's epoch fetches: its log is cut where it departs, or grows, and the leader
+    counts it (KIP-320, KIP-595).
+    """
     f, l = s.broker[follower], s.broker[leader]
     require(leads(s, leader))
     require(f.metadata.leader == leader)
@@ -164,9 +169,11 @@ def leader_shrinks_isr(s: State, c: C, leader: int, follower: int) -> None:
 
 @action(leader=Broker, controller=Controller)
 def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
-    """A leader sends its request over the channel that it has, or looks first who leads the quorum (NodeToControllerRequestThread).
+    """A leader sends its request over the channel that it has, or looks first who leads the quorum
+    (NodeToControllerRequestThread).
 
-    The channel stays when the broker hears of a later leader of the quorum: it ends with NOT_CONTROLLER or a lost connection.
+    The channel stays when the broker hears of a later leader of the quorum: it ends with
+    NOT_CONTROLLER or a lost connection.
     """
     l, n = s.broker[leader], s.node[controller]
     is_found = n.leads and (n.epoch >= l.epoch or not c.channel_never_goes_back)
@@ -181,7 +188,9 @@ def leader_sends_request(s: State, c: C, leader: int, controller: int) -> None:
 
 @action(leader=Broker)
 def leader_asks_again(s: State, c: C, leader: int) -> None:
-    """A leader loses the connection without an answer; the controller may still act on the request, if it has not yet."""
+    """A leader loses the connection without an answer; the controller may still act on the
+    request, if it has not yet.
+    """
     l = s.broker[leader]
     require(s.budget.resends > 0, bound=C.resends)
     require(l.request.status in (Status.SENT, Status.HANDLED, Status.ANSWERED))
@@ -200,7 +209,8 @@ def leader_asks_again(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def leader_handles_answer(s: State, c: C, leader: int) -> None:
-    """A leader takes over what was committed, takes its proposal back if a member is ineligible, or else waits for metadata.
+    """A leader takes over what was committed, takes its proposal back if a member is ineligible,
+    or else waits for metadata.
 
     Partition.handleAlterPartitionUpdate, handleAlterPartitionError: no other error says that the change was not made.
     """

@@ -1,4 +1,5 @@
-"""What an active controller decides: fencing, elections of leaders, AlterPartition. After QuorumController and ReplicationControlManager.
+"""What an active controller decides: fencing, elections of leaders, AlterPartition. After QuorumController and
+ReplicationControlManager.
 
 It decides on its memory, which holds what it has written itself, committed or not, and answers when that is committed.
 """
@@ -34,7 +35,7 @@ def write(s: State, c: C, node: int) -> None:
 
 
 def elected(c: C, image: Image, isr: int, fenced: int) -> int:
-    """Return who leads with this ISR and these brokers fenced: the leader if it may, else the first member that may, else NONE."""
+    """Return who leads with this ISR and these brokers fenced: the leader, else the first that may, else NONE."""
     if bits.contains(isr & ~fenced, image.leader):
         return image.leader
     found = NONE
@@ -54,7 +55,8 @@ def put_partition(record: Change, image: Image, isr: int, leader: int) -> None:
 
 @action(controller=Controller, broker=Broker)
 def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller fences a broker whose heartbeats stay away: out of the ISR, unless it is the last there, and of leadership.
+    """A controller fences a broker whose heartbeats stay away: out of the ISR, unless it is the last
+    there, and of leadership.
 
     ReplicationControlManager.handleBrokerFenced.
     """
@@ -74,7 +76,8 @@ def controller_fences_broker(s: State, c: C, controller: int, broker: int) -> No
 
 @action(controller=Controller, broker=Broker)
 def controller_unfences_broker(s: State, c: C, controller: int, broker: int) -> None:
-    """A controller that hears of a fenced broker again unfences it, and elects it if there is no leader and it is in the ISR.
+    """A controller that hears of a fenced broker again unfences it, and elects it if there is no
+    leader and it is in the ISR.
 
     ReplicationControlManager.handleBrokerUnfenced.
     """
@@ -95,12 +98,14 @@ def is_ahead(image: Image, leader_epoch: int, partition_epoch: int) -> bool:
 
 
 def is_current(image: Image, leader: int, leader_epoch: int, partition_epoch: int) -> bool:
-    """Say whether a request comes from the leader that the controller knows, in its epochs (validateAlterPartitionData)."""
+    """Say whether a request comes from the leader that the controller knows, in its epochs
+    (validateAlterPartitionData).
+    """
     return leader_epoch == image.leader_epoch and partition_epoch == image.partition_epoch and leader == image.leader
 
 
 def answer(s: State, c: C, request: Request, reply: Reply) -> None:
-    """Answer a request once all that the controller has written is committed: its memory may come to nothing (deferredEventQueue)."""
+    """Answer a request once all that the controller has written is committed (deferredEventQueue)."""
     n = s.node[request.to]
     request.reply = reply
     if c.answers_after_commit and n.high_watermark < n.end:
@@ -113,7 +118,9 @@ def answer(s: State, c: C, request: Request, reply: Reply) -> None:
 
 @action(leader=Broker)
 def controller_applies_alter_partition(s: State, c: C, leader: int) -> None:
-    """A controller takes over the ISR that the leader asks for: every epoch is the one that it knows, no member is fenced."""
+    """A controller takes over the ISR that the leader asks for: every epoch is the one that it
+    knows, no member is fenced.
+    """
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.SENT)
@@ -152,7 +159,9 @@ def controller_refuses_alter_partition(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def request_finds_no_controller(s: State, c: C, leader: int) -> None:
-    """A controller that is not active, or knows less than the leader, says NOT_CONTROLLER: the leader looks for the active one."""
+    """A controller that is not active, or knows less than the leader, says NOT_CONTROLLER: the leader
+    looks for the active one.
+    """
     request = s.broker[leader].request
     n = s.node[request.to]
     is_behind = c.refuses_unknown_epochs and is_ahead(n.memory, request.leader_epoch, request.partition_epoch)

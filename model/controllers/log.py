@@ -4,7 +4,7 @@ from fencepost.model.controllers.state import Change, Image, Member, Node
 
 
 def replay(image: Image, change: Change) -> None:
-    """Apply one record (PartitionRegistration.merge): a leader that is given opens a leader epoch, every change a partition epoch."""
+    """Apply a record (PartitionRegistration.merge): a leader opens a leader epoch, each change a partition epoch."""
     if change.changes_partition:
         image.partition_epoch += 1
         if change.isr != 0:
@@ -44,7 +44,7 @@ def is_up_to_date(candidate: Node, voter: Node) -> bool:
 
 
 def agreed_end(l: Node, f: Node) -> int:
-    """Return up to where two logs are the same: a leader and an offset of its epoch give a record, and all before it."""
+    """Return up to where two logs agree: an offset and its leader's epoch give a record, and all before it."""
     end = 0
     for offset in range(min(l.end, f.end)):
         if end == offset and l.log[offset].epoch == f.log[offset].epoch:

@@ -7,7 +7,10 @@ from fencepost.model.language import Cast, Machine
 
 MACHINE = Machine(
     name="controller-failover",
-    sentence="the metadata quorum and the brokers of the cluster in one: fail-over of the active controller (KIP-500, KIP-595, KIP-631)",
+    sentence=(
+        "the metadata quorum and the brokers of the cluster in one: fail-over of the active controller (KIP-500, "
+        "KIP-595, KIP-631)"
+    ),
     state=State,
     constants=C,
     initial=initial,

@@ -1,4 +1,4 @@
-"""The quorum of the controllers: elections, replication of the metadata log, restarts. After KafkaRaftClient and LeaderState."""
+"""The controllers' quorum: elections, the metadata log, restarts. After KafkaRaftClient and LeaderState."""
 
 from fencepost.model.controllers import log
 from fencepost.model.controllers.constants import C
@@ -22,7 +22,7 @@ def is_active(s: State, c: C, node: int) -> bool:
 
 
 def replay_committed(s: State, node: int) -> None:
-    """Apply the committed records that are not in memory yet; an active controller has applied its own when it wrote them."""
+    """Apply committed records that are not in memory yet; an active controller applies its own when it writes."""
     n = s.node[node]
     for offset in range(n.replayed, n.high_watermark):
         log.replay(n.memory, n.log[offset])
@@ -64,7 +64,7 @@ def step_down(s: State, c: C, node: int) -> None:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority has, never back, and only beyond the start of the epoch (LeaderState)."""
+    """Move the high watermark to what a majority has, never back, only beyond the epoch's start (LeaderState)."""
     l = s.node[leader]
     highest = 0
     for one in range(c.controllers):
@@ -95,7 +95,8 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Controller, electors=Controllers)
 def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a controller whose log is as up to date as theirs, in an epoch that none of them has seen (KIP-595).
+    """A majority elects a controller whose log is as up to date as theirs, in an epoch that none
+    of them has seen (KIP-595).
 
     It writes a LeaderChange record at once. The former leader may be outside the majority, and lead on in its own eyes.
     """
@@ -117,7 +118,9 @@ def quorum_elects_controller(s: State, c: C, candidate: int, electors: int) -> N
 
 @action(controller=Controller, leader=Controller)
 def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) -> None:
-    """A controller that leads in its own eyes hears of a later leader: it gives up, and reverts what is not committed."""
+    """A controller that leads in its own eyes hears of a later leader: it gives up, and
+    reverts what is not committed.
+    """
     require(s.node[controller].leads)
     require(s.node[leader].leads)
     require(s.node[leader].epoch > s.node[controller].epoch)
@@ -127,10 +130,11 @@ def controller_learns_of_leader(s: State, c: C, controller: int, leader: int) ->
 
 @action(follower=Controller, leader=Controller, arrives=Flag)
 def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> None:
-    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is cut where it departs, or grows.
+    """A voter fetches from the leader, whose epoch it enters, and the leader counts it: its log is cut
+    where it departs, or grows.
 
-    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that brings nothing new is left
-    out. The answer may get lost, so that only the leader has learnt something.
+    KafkaRaftClient.handleFetchRequest: a fetch tells the leader where the log ended before it. A fetch that brings
+    nothing new is left out. The answer may get lost, so that only the leader has learnt something.
     """
     f, l = s.node[follower], s.node[leader]
     agreed = log.agreed_end(l, f)
@@ -160,7 +164,8 @@ def voter_fetches(s: State, c: C, follower: int, leader: int, arrives: int) -> N
 
 @action(controller=Controller, end=Offset)
 def controller_restarts(s: State, c: C, controller: int, end: int) -> None:
-    """A controller restarts: its log and epoch are on disk, it does not lead any more, and knows nothing to be committed.
+    """A controller restarts: its log and epoch are on disk, it does not lead any more, and
+    knows nothing to be committed.
 
     A leader may lose what it wrote in its epoch, as far as nobody has confirmed it.
     """

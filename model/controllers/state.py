@@ -2,19 +2,24 @@
 
 Folded, so that states are small:
 
-* An election of a controller is one step in which a smallest majority grants its votes. Who else would have voted learns of it later.
-* A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in batches of any size.
-* What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high watermark and memory are
-  those of leaders, and a new leader applies its log from the start once it knows what is committed.
-* A leader that is elected again in the next epoch starts anew as any other does. Kafka's goes on with its memory and its answers, which come to
-  the same: its log is as it was.
-* A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it departs.
-* A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a leader forget what
-  it knew of its followers, and metadata that is no news to a leader leaves its pending change alone (the machine `replication` has
-  what Kafka does instead).
-* Brokers neither stop nor restart, and keep their logs; fencing strikes any broker. There is no ELR, no min ISR, no unclean election.
-* A leader asks for one change of the ISR at a time. A request that its sender waits for no more is dropped; only copies of requests
-  that were sent again are kept, as far as there is room.
+* An election of a controller is one step in which a smallest majority grants its votes. Who else would have voted
+  learns of it later.
+* A voter's fetch and its answer are one step, unless the answer is lost; so are a broker's, which gets metadata in
+  batches of any size.
+* What is committed concerns a controller only while it leads: nobody else decides or hands out metadata. So high
+  watermark and memory are those of leaders, and a new leader applies its log from the start once it knows what is
+  committed.
+* A leader that is elected again in the next epoch starts anew as any other does. Kafka's goes on with its memory and
+  its answers, which come to the same: its log is as it was.
+* A broker keeps what it has applied, not what it has fetched beyond that: nobody reads it, and it would be cut if it
+  departs.
+* A follower's fetch of the partition and its answer are one step, and bring all records. A new leader epoch makes a
+  leader forget what it knew of its followers, and metadata that is no news to a leader leaves its pending change alone
+  (the machine `replication` has what Kafka does instead).
+* Brokers neither stop nor restart, and keep their logs; fencing strikes any broker. There is no ELR, no min ISR, no
+  unclean election.
+* A leader asks for one change of the ISR at a time. A request that its sender waits for no more is dropped; only copies
+  of requests that were sent again are kept, as far as there is room.
 * A restart is one step.
 """
 
@@ -65,12 +70,13 @@ RecordId = Annotated[int, Range(0, C.max_records)]
 
 
 class Change(Record):
-    """A record of the metadata log, as the difference that it makes (PartitionChangeRecord, BrokerRegistrationChangeRecord).
+    """A record of the metadata log, as the difference that it makes (PartitionChangeRecord,
+    BrokerRegistrationChangeRecord).
 
-    A change of the partition gives the ISR, 0 if it stays, and if `elects` the leader; epochs are counted by whoever replays it.
-    `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an epoch.
-    `ghost_is_late`: it was written when a later controller had been elected already; of a committed record, that the same controller
-    has committed it in the same epoch.
+    A change of the partition gives the ISR, 0 if it stays, and if `elects` the leader; epochs are counted by whoever
+    replays it. `subject` is the broker that it fences, or unfences, as a set. A record that changes nothing starts an
+    epoch. `ghost_is_late`: it was written when a later controller had been elected already; of a committed record, that
+    the same controller has committed it in the same epoch.
     """
 
     epoch: Epoch
@@ -96,8 +102,8 @@ class Image(Record):
 class Node(Record):
     """A controller: a voter of the quorum, and the state machine on top of it.
 
-    `leads`: it believes to lead the quorum; a later leader may exist. A leader keeps in
-    `known_end` the offset of each voter's last fetch in its epoch. `memory` is the state on which it decides, `replayed` how many records of its log
+    `leads`: it believes to lead the quorum; a later leader may exist. A leader keeps in `known_end` the offset of each
+    voter's last fetch in its epoch. `memory` is the state on which it decides, `replayed` how many records of its log
     are in it: those below its `high_watermark`, and those that it has written itself while it is active.
     """
 
@@ -136,9 +142,10 @@ class Entry(Record):
 class Member(Record):
     """A broker: its metadata and its replica of the partition.
 
-    `epoch` is the latest controller epoch that it knows of; `applied` how many records of the metadata log it has applied, and `applied_epoch` the epoch
-    of the last. `channel` is the controller to which it sends requests, until that one fails. A leader keeps `isr` and `partition_epoch` as it last heard of them, the ISR
-    that it has `proposed`, 0 for none, and the log end of each follower's last fetch in its leader epoch.
+    `epoch` is the latest controller epoch that it knows of; `applied` how many records of the metadata log it has
+    applied, and `applied_epoch` the epoch of the last. `channel` is the controller to which it sends requests, until
+    that one fails. A leader keeps `isr` and `partition_epoch` as it last heard of them, the ISR that it has `proposed`,
+    0 for none, and the log end of each follower's last fetch in its leader epoch.
     """
 
     epoch: Epoch
@@ -157,7 +164,7 @@ class Member(Record):
 
 
 class LateRequest(Record):
-    """A copy of a request that its sender has sent again: a controller may still act on it, and nobody waits for the answer."""
+    """A copy of a request that was sent again: a controller may still act on it, but its answer is not awaited."""
 
     to: Controller
     leader: Broker
@@ -179,8 +186,9 @@ class Budget(Record):
 class State(Record):
     """The quorum and the brokers.
 
-    `ghost_log` holds the metadata records below the highest high watermark of any controller, as first seen, and `ghost_image` what they come to.
-    `ghost_committed` holds the records of the partition below the highest high watermark of any leader, which are acknowledged.
+    `ghost_log` holds the metadata records below the highest high watermark of any controller, as first seen, and
+    `ghost_image` what they come to. `ghost_committed` holds the records of the partition below the highest high
+    watermark of any leader, which are acknowledged.
     """
 
     node: Annotated[Array[Node], Per(Controller)]
@@ -196,7 +204,7 @@ class State(Record):
 
 
 def clear(image: Image, c: C) -> None:
-    """Return to what there was before the first record: broker 0 leads, the first replicas are in sync, nobody is fenced."""
+    """Return to the time before the first record: broker 0 leads, the first replicas are in sync, none is fenced."""
     image.leader = 0
     image.leader_epoch = 0
     image.isr = bits.everyone(c.initial_isr)

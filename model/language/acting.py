@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None:  # noqa: FBT001 (it reads as a sentence)
     """Let the action happen only if `condition` holds: a guard.
 
-    `bound` names the constant that a guard is there for alone: no rule of the protocol, but the end of what a run explores.
+    `bound` names the constant that a guard is there for alone: no rule of the protocol, but the
+    end of what a run explores.
     """
     if TRIALS:
         TRIALS[-1].guard(condition, bound)
@@ -33,7 +34,7 @@ def require(condition: bool, /, *, bound: Constant[int] | None = None) -> None: 
 
 
 def fits(condition: bool, /, *, bound: Constant[int]) -> bool:  # noqa: FBT001 (as above)
-    """Say whether a condition holds, for an effect that leaves something out where a constant of the run has no room for it."""
+    """Say whether a condition holds; if not, an effect leaves out what a constant of the run has no room for."""
     if not condition:
         DROPPED.add(bound.name)
     return bool(condition)
@@ -60,8 +61,8 @@ def choose(domain: Any, /) -> int:
 class Action:
     """One step of the protocol: who does what, and why.
 
-    `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them are not given
-    to the function: it draws them with `choose`.
+    `params` are (name, domain) in order; every combination of values is tried in every state. The last `drawn` of them
+    are not given to the function: it draws them with `choose`.
     """
 
     name: str
@@ -102,8 +103,8 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
     """
     if given and inspect.isfunction(given[0]):
         raise ModelError(
-            f"@action stands above {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), with the domain of "
-            "each parameter by its name."
+            f"@action stands above {given[0].__name__}() without parentheses: write @action({_domains_for(given[0])}), "
+            "with the domain of each parameter by its name."
         )
 
     def make(function: Callable[..., None]) -> Action:
@@ -117,14 +118,14 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         starred = [name for name, item in taken.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
         if starred:
             raise ModelError(
-                f"action {function.__name__} has the starred parameter {starred[0]!r}, and an action has a fixed list of them: "
-                "leave it out, or name each parameter, and its domain in @action(...)."
+                f"action {function.__name__} has the starred parameter {starred[0]!r}, and an action has a fixed list "
+                "of them: leave it out, or name each parameter, and its domain in @action(...)."
             )
         names = list(taken)[2:]
         if names != list(domains):
             raise ModelError(
-                f"action {function.__name__} takes {listed(names)}, and @action() gives {listed(domains)} a domain: write "
-                f"@action({_domains_for(function)}), the same parameters in the same order."
+                f"action {function.__name__} takes {listed(names)}, and @action() gives {listed(domains)} a domain: "
+                f"write @action({_domains_for(function)}), the same parameters in the same order."
             )
         look_at_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []
@@ -135,12 +136,15 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
                 own = own_names(function.__globals__)
                 known = own.alias if own.alias in function.__globals__ else f"Annotated[int, Index({own.many})]"
                 instead = (
-                    f"a message comes out of a bag of the state: write {name}=InFlight('...'), with the name of that field"
+                    f"a message comes out of a bag of the state: write {name}=InFlight('...'), "
+                    "with the name of that field"
                     if isinstance(annotation, type) and annotation.__module__ == function.__module__
-                    else f"write an alias such as {known}, Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag"
+                    else f"write an alias such as {known}, Range(0, 3), bool, an IntEnum, or InFlight('...') for a "
+                    "message of that bag"
                 )
                 raise ModelError(
-                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: {instead}."
+                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: "
+                    f"{instead}."
                 )
             params.append((name, found))
         drawn = list(_drawn(function))
@@ -155,7 +159,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
 
 
 def _domains_for(function: Callable[..., Any]) -> str:
-    """Return how a decorator names the parameters of a function, with their domains where the module has an alias of that name."""
+    """Return a function's parameters as a decorator names them, with the module's alias of that name if any."""
     names = list(inspect.signature(function).parameters)[2:]
     return ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in names)
 
@@ -176,7 +180,7 @@ def _drawn(function: Callable[..., None]) -> Iterator[tuple[str, Domain]]:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call() as call)
             ) if is_choice(function, call):
                 text = ast.unparse(call.args[0]) if len(call.args) == 1 else ""
-                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's own text)
+                domain = domain_of(eval(text, function.__globals__)) if text else None  # noqa: S307 (the model's text)
                 if domain is None:
                     raise ModelError(
                         f"action {function.__name__}: {ast.unparse(item)!r} draws from something that is not a domain: "

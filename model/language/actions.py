@@ -1,4 +1,4 @@
-"""Properties: plain functions with a name and a sentence, over states, steps or whole behaviours. Actions are in `acting`."""
+"""Properties: plain functions with a name and a sentence, over states, steps or whole behaviours."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Kind(StrEnum):
         self.over_behaviours = value in ("leads-to", "at-most")
         """Whether it says something of whole behaviours: it is judged on the graph of all states, after the search."""
         self.must_hold = value in ("always", "step")
-        """Whether it says what must hold in every state or step: what a guard is for, a fault breaks, an induction proves."""
+        """Whether it must hold in every state or step, as a guard serves, a fault breaks, an induction proves."""
 
 
 @dataclass(frozen=True, eq=False)
 class Property:
     """A named predicate over states or over transitions. Two are the same only if they are one object.
 
-    `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property of
-    whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end. `params` are parameters of its
-    own: it must hold for each of their values, a witness for one.
+    `on` limits a predicate over transitions to those of one action name, whose parameters it then takes too. A property
+    of whole behaviours says in `eventual` what it is about; its `function` is what must hold in the end. `params` are
+    parameters of its own: it must hold for each of their values, a witness for one.
     """
 
     name: str
@@ -123,8 +123,8 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
     look_at_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(
-            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: write @step() above a property, with its "
-            "parentheses, or @step(on=an_action)."
+            f"@step was given the function {getattr(on, '__name__', on)}, which is no action: write @step() above a "
+            "property, with its parentheses, or @step(on=an_action)."
         )
     names = list(inspect.signature(function).parameters)
     over_steps = names[:2] == ["before", "after"]
@@ -144,7 +144,8 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         new = ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in own)
         raise ModelError(
             f"property {function.__name__} takes {listed(extra)}, and is given {listed(wanted)}: write @{kind.value}"
-            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, or take those that it is given."
+            f"({', '.join([*([f'on={on.name}'] if on else []), *([new] if new else [])])}) for its parameters, "
+            "or take those that it is given."
         )
     params = parameters(f"property {function.__name__}", domains)
     return Property(function.__name__.replace("_", "-"), kind, function, over_steps, on, params=params)

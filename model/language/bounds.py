@@ -1,8 +1,8 @@
 """Bounds of a run, and which of them a step comes up against: what no rule of the protocol refuses, but a constant.
 
-A guard `require(s.budget.crashes > 0, bound=C.crashes)` says that it stands for the constant `crashes`. A bound is *reached* in a
-state if it alone refuses a step: all other guards of that step hold there. An effect that leaves something out for want of room
-says so with `fits`.
+A guard `require(s.budget.crashes > 0, bound=C.crashes)` says that it stands for the constant `crashes`. A bound is
+*reached* in a state if it alone refuses a step: all other guards of that step hold there. An effect that leaves
+something out for want of room says so with `fits`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ TRIALS: list[Trial] = []
 def refusing(function: Callable[..., None], args: Sequence[Any], guards: int) -> frozenset[str]:
     """Return the bounds that refuse a step which every other guard lets happen; nothing if another guard refuses it.
 
-    `args` are the state, which is not changed, the constants and the parameters; `guards` is how many guards the action has.
-    What goes wrong in a guard behind a bound that refuses is not held against the step: it may go wrong because of that.
+    `args` are the state, which is not changed, the constants and the parameters; `guards` is how many guards
+    the action has. What goes wrong in a guard behind a bound that refuses is not held against the step: it may
+    go wrong because of that.
     """
     trial = Trial(guards)
     TRIALS.append(trial)

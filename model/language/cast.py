@@ -20,17 +20,18 @@ class Cast:
     of an array of records are called: `{"replica": "broker"}`. `arrows` gives, by the name of an action, from whom the
     one who acts learns something without a message in a bag; a party is the owner or a parameter of the action.
     `nobodys` are fields of the state that no party has, such as a counter of what was written. `current` names, for an
-    array of what is remembered of the past, the field that says which element is the present one, and `views` names, for
-    a field of a party, the array of which it is an index: what the party knows.
+    array of what is remembered of the past, the field that says which element is the present one, and `views` names,
+    for a field of a party, the array of which it is an index: what the party knows.
 
-    `parties` names who takes part, in this order, each with the alias of the index that says which of them
-    (`{"client": Client}`), or with None if there is one only; arrays of plain values with an element for each are theirs too.
-    `fields` gives fields of the state to parties that are one only: `{"holder": "server"}`. `actors` says, by the name of an
-    action, who takes it ("": nobody in the protocol), and `tells` whom the one who acts tells something without a message in a
-    bag. `senders` and `receivers` say, by the class of a message, from whom it comes and to whom it goes. Each is a party, a
-    parameter of the action or a field of the message; with `actors`, `arrows` and `tells` it may be a path of the state
-    (`call[client].node`), before the step, and with `tells` after it. `losses` are the actions that lose the messages which they
-    take; without it, those whose names say that they lose or drop something and that nobody in the protocol takes.
+    `parties` names who takes part, in this order, each with the alias of the index that says which of them (`{"client":
+    Client}`), or with None if there is one only; arrays of plain values with an element for each are theirs too.
+    `fields` gives fields of the state to parties that are one only: `{"holder": "server"}`. `actors` says, by the name
+    of an action, who takes it ("": nobody in the protocol), and `tells` whom the one who acts tells something without a
+    message in a bag. `senders` and `receivers` say, by the class of a message, from whom it comes and to whom it goes.
+    Each is a party, a parameter of the action or a field of the message; with `actors`, `arrows` and `tells` it may be
+    a path of the state (`call[client].node`), before the step, and with `tells` after it. `losses` are the actions that
+    lose the messages which they take; without it, those whose names say that they lose or drop something and that
+    nobody in the protocol takes.
     """
 
     owner: str = ""
@@ -52,8 +53,8 @@ class Cast:
         for name, alias in self.parties.items():
             if alias is not None and not isinstance(domain_of(alias), Index):
                 raise ModelError(
-                    f"Cast: party {name!r} was given {alias!r}, which does not say which of them: write an alias such as "
-                    "Annotated[int, Index(C.clients)], or None if there is one only."
+                    f"Cast: party {name!r} was given {alias!r}, which does not say which of them: write an alias such "
+                    "as Annotated[int, Index(C.clients)], or None if there is one only."
                 )
         for name, party in self.fields.items():
             if self.parties.get(party, NOBODY_SUCH) is not None and party != self.owner:

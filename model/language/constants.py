@@ -2,8 +2,8 @@
 
 Three sorts, which differ only in how the native engine treats them:
 
-* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). What is compiled has room for the default or more, and
-  serves every smaller value.
+* `shape`, `capacity`: size arrays (brokers, replicas, the length of logs). What is compiled has room for the default or
+  more, and serves every smaller value.
 * `bound`, `switch`, `choice`: read at run time; one compilation serves all values.
 
 On the class a constant is an expression (`C.log_size + 1`, usable in a domain); on an instance it is
@@ -147,7 +147,8 @@ class Constants:
         for name, item in vars(cls).items():
             if isinstance(item, int) and not name.startswith("_"):
                 said = (
-                    f"constants {cls.__name__}: {name} = {item!r} is a number and no constant of a run: write {name} = bound({int(item)}, "
+                    f"constants {cls.__name__}: {name} = {item!r} is a number and no constant of a run: "
+                    f"write {name} = bound({int(item)}, "
                     'low=0, high=..., meaning="..."), or move it out of the class.'
                 )
                 raise ModelError(in_class(cls.__module__, cls.__name__, name, said))

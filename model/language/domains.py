@@ -1,4 +1,5 @@
-"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds, which are sums of constants.
+"""Domains: what a field or a parameter may hold. A domain carries its meaning and its bounds,
+which are sums of constants.
 
 Fields are annotated with aliases, so that a type checker sees plain integers and Fencepost sees the domain:
 
@@ -79,7 +80,8 @@ class Linear:
 
     def __floordiv__(self, other: object) -> Linear:
         raise ModelError(
-            f"{self!r} is divided where a model is declared: sums of constants have +, - and * by a number. Declare a constant of that size."
+            f"{self!r} is divided where a model is declared: sums of constants have +, - and * by a number. "
+            "Declare a constant of that size."
         )
 
     __truediv__ = __mod__ = __pow__ = __floordiv__
@@ -115,7 +117,7 @@ class Extreme(str):
         made.parts, made.greatest = parts, greatest
         return made
 
-    def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # what makes it, not the text
+    def __getnewargs__(self) -> tuple[tuple[Linear, ...], bool]:  # type: ignore[override]  # not the text
         """Return what it is made of."""
         return self.parts, self.greatest
 
@@ -311,7 +313,8 @@ class InFlight:
         """Refuse what is no name."""
         if not isinstance(self.bag, str):
             raise ModelError(
-                "InFlight takes the name of a bag as text: write InFlight('messages') for the field `messages` of the state."
+                "InFlight takes the name of a bag as text: write InFlight('messages') for the field `messages` of the "
+                "state."
             )
 
 
@@ -327,7 +330,8 @@ def Per(alias: Any) -> Size:  # noqa: N802 (reads as a type in annotations)
     domain = domain_of(alias)
     if not isinstance(domain, Index):
         raise ModelError(
-            f"Per() takes an alias of an Index, and was given {_kind_of(alias, domain)}: write Size(n) for another length."
+            f"Per() takes an alias of an Index, and was given {_kind_of(alias, domain)}: "
+            "write Size(n) for another length."
         )
     return Size(domain.count)
 

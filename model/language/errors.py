@@ -29,9 +29,9 @@ class ModelError(FencepostError, TypeError):
 class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
-    `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state where a
-    search found it. Where no way is known the state at hand is alone; where no state was reached there is none. `found` is the result
-    of a search up to the level before, if a property was violated there.
+    `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state
+    where a search found it. Where no way is known the state at hand is alone; where no state was reached there is none.
+    `found` is the result of a search up to the level before, if a property was violated there.
     """
 
     states: tuple[Any, ...] = ()

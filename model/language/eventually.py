@@ -30,9 +30,9 @@ def leads_to(
 ) -> Property:
     """Make a property: whenever `when` holds, `then` holds in the end, in every fair behaviour.
 
-    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property is about
-    each of its values. Actions of `without` do not happen any more once `when` holds: the property is about behaviours
-    that can do without them.
+    Predicates are `(state, constants, *parameters)`; `domains` gives each parameter its domain, and the property is
+    about each of its values. Actions of `without` do not happen any more once `when` holds: the property is about
+    behaviours that can do without them.
     """
     made = Eventual(when, then, *_checked(name, when, then, fair, without, domains))
     return Property(_label(name), Kind.LEADS_TO, then, over_steps=False, eventual=made, text=sentence)
@@ -66,9 +66,9 @@ def at_most(
 ) -> Property:
     """Make a property: from `when` to the next `then` the steps cost at most `bound` in all, in every fair behaviour.
 
-    `costs` gives what an action costs, in `unit` (a whole number, or a sum of constants; nothing if it is not named), or is a
-    function `(before, after, constants)` of a step. Without a bound the property says that there is one; its value is reported
-    in any case. A behaviour that never comes to `then` has no bound.
+    `costs` gives what an action costs, in `unit` (a whole number, or a sum of constants; nothing if it is not named),
+    or is a function `(before, after, constants)` of a step. Without a bound the property says that there is one; its
+    value is reported in any case. A behaviour that never comes to `then` has no bound.
     """
     made = Eventual(
         when,
@@ -105,13 +105,14 @@ def _checked(
             )
         if not callable(predicate):
             raise ModelError(
-                f"{what}: `{word}` is {predicate!r}, no function: name one, as in {word}=is_done, and do not call it here."
+                f"{what}: `{word}` is {predicate!r}, no function: name one, as in {word}=is_done, "
+                "and do not call it here."
             )
         extra = list(inspect.signature(predicate).parameters)[2:]
         if extra != [param for param, _ in params]:
             raise ModelError(
-                f"{what}: the parameters of `{word}` after state and constants are {extra}, but the domains given are {list(domains)}: "
-                "name the same parameters, in the same order."
+                f"{what}: the parameters of `{word}` after state and constants are {extra}, but the domains given are "
+                f"{list(domains)}: name the same parameters, in the same order."
             )
     for word, items, kind in (("fair", fair, Fairness), ("without", without, Action)):
         if not isinstance(items, tuple):
@@ -139,11 +140,13 @@ def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable
     for item, cost in costs.items():
         if not isinstance(item, Action):
             raise ModelError(
-                f"property {_label(name)}: `costs` has {item!r}, which is not an action: name functions under @action(...)."
+                f"property {_label(name)}: `costs` has {item!r}, which is not an action: "
+                "name functions under @action(...)."
             )
         if isinstance(cost, bool) or not isinstance(cost, int | Linear):
             raise ModelError(
-                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole number or a sum of constants."
+                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole number or a sum of "
+                "constants."
             )
         found.append((item.name, linear(cost)))
     return tuple(found)

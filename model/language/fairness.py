@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class Fairness:
     """A promise that a group of actions is not put off for ever.
 
-    Weak: if it is enabled from some moment on without a break, it happens. Strong: if it is enabled again and again, it
-    happens. Only steps that change the state count, for being enabled and for happening (as in TLA+). `each` are
-    parameters, or fields of messages (`m.follower`): the promise then holds for each combination of their values on its own.
+    Weak: if it is enabled from some moment on without a break, it happens. Strong: if it is enabled again and
+    again, it happens. Only steps that change the state count, for being enabled and for happening (as in
+    TLA+). `each` are parameters, or fields of messages (`m.follower`): the promise then holds for each
+    combination of their values on its own.
     """
 
     strong: bool
@@ -61,8 +62,8 @@ def _fairness(word: str, actions: tuple[Any, ...], each: str | tuple[str, ...]) 
             param, dot, field = name.partition(".")
             if param not in known:
                 raise ModelError(
-                    f"{word}({item.name}, each={name!r}): the action has no parameter {param!r}.{nearest(param, list(known))} "
-                    f"Its parameters are: {', '.join(known) or 'none'}."
+                    f"{word}({item.name}, each={name!r}): the action has no parameter "
+                    f"{param!r}.{nearest(param, list(known))} Its parameters are: {', '.join(known) or 'none'}."
                 )
             if dot and (not field or not isinstance(known[param], InFlight)):
                 raise ModelError(
@@ -82,9 +83,9 @@ def named(item: object) -> str:
 class Eventual:
     """What a leads-to or at-most property is about, beside its name.
 
-    Every behaviour that is fair and takes no action of `without` from a state on in which `when` holds has a state in which
-    `then` holds, that state or a later one. `when` is None: from the initial states on. `params` are the parameters of both
-    predicates: the property is about every combination of their values.
+    Every behaviour that is fair and takes no action of `without` from a state on in which `when` holds has a state in
+    which `then` holds, that state or a later one. `when` is None: from the initial states on. `params` are the
+    parameters of both predicates: the property is about every combination of their values.
     """
 
     when: Callable[..., bool] | None
@@ -93,7 +94,7 @@ class Eventual:
     without: tuple[Action, ...] = ()
     params: tuple[tuple[str, Domain], ...] = ()
     costs: tuple[tuple[str, Linear], ...] | Callable[..., int] | None = None
-    """What a step costs on the way: by action name, or a function (before, after, constants). None: a leads-to property."""
+    """A step's cost by action name, or a function (before, after, constants). None: a leads-to property."""
     bound: Linear | None = None
     """The most that the way may cost; None: there has to be a bound, whatever it is."""
     unit: str = ""

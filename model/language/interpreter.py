@@ -58,8 +58,8 @@ class Transition(NamedTuple):
 class Path:
     """A history: an initial state and steps, each with the state it leads to. `length` counts states.
 
-    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one, and the
-    steps between them are repeated. Where that is the last state itself, nothing happens any more.
+    With a `loop`, which is the place of a state in `states`, it is infinite: the last state is the same as that one,
+    and the steps between them are repeated. Where that is the last state itself, nothing happens any more.
     """
 
     start: Key
@@ -182,7 +182,7 @@ class Interpreter:
         return self._ask(prop, state, self.read(transition.raw), self.constants, *args)
 
     def retrace(self, way: Iterable[object], seen: Callable[[Key], object] | None = None) -> Path:
-        """Return a history that an engine found, given by its states or by what is `seen` of each of them; raise MismatchError if it is none."""
+        """Return a history of these states, or of what is `seen` of each; raise MismatchError if there is none."""
         wanted = iter(way)
         first = next(wanted)
         start = next((key for key in self.initial_states() if (key if seen is None else seen(key)) == first), None)
@@ -196,14 +196,15 @@ class Interpreter:
                     break
             else:
                 raise MismatchError(
-                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines disagree: please report this."
+                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines disagree: "
+                    "please report this."
                 )
             steps.append(taken.step)
             states.append(taken.after)
         return Path(start, tuple(steps), tuple(states))
 
     def decided(self, path: Path, prop: Property) -> Path:
-        """Return a history that decides a property at its end, with the last step if steps decide it; raise MismatchError if it does not."""
+        """Return a history that decides a property at its end, with the last step; else raise MismatchError."""
         wanted, end = prop.kind is Kind.SOMETIMES, path.states[-1]
         if not prop.over_steps:
             if self.holds(prop, end) is not wanted:
@@ -279,8 +280,8 @@ class Interpreter:
         combinations = prod(map(len, choices))
         if combinations > MOST_COMBINATIONS:
             raise UsageError(
-                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} combinations, of which "
-                f"at most {MOST_COMBINATIONS:,} are tried. Give them smaller domains."
+                f"protocol {self.machine.name!r}: the parameters of action {item.label!r} have {combinations:,} "
+                f"combinations, of which at most {MOST_COMBINATIONS:,} are tried. Give them smaller domains."
             )
         for args in product(*choices):
             yield Step(item, args)

@@ -27,7 +27,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Repair:
-    """Constants that repair a finding which versions contain: those that differ from a version's own are what it lacks."""
+    """Constants that repair a finding; a version lacks those that differ from its own."""
 
     finding: str
     sentence: str
@@ -44,12 +44,11 @@ REPAIRED = "-repaired"
 class Machine:
     """A protocol as guarded actions on a state record.
 
-    `initial` is an action on the zero state: its parameters give the initial states.
-    `normalize(state, constants)` merges states that have no observable difference; it must be idempotent.
-    `refuse(constants)` says why a combination of constants makes no sense, or returns None.
-    `notes(constants)` are sentences that a reader of results under these constants must know.
-    `cast` says who takes part, for diagrams. `repairs` close what versions contain, and `terms(constants)` say what an operator's
-    question means.
+    `initial` is an action on the zero state: its parameters give the initial states. `normalize(state, constants)`
+    merges states that have no observable difference; it must be idempotent. `refuse(constants)` says why a combination
+    of constants makes no sense, or returns None. `notes(constants)` are sentences that a reader of results under these
+    constants must know. `cast` says who takes part, for diagrams. `repairs` close what versions contain, and
+    `terms(constants)` say what an operator's question means.
     """
 
     name: str
@@ -76,7 +75,8 @@ class Machine:
             look_at_title(f"machine {self.name!r}: a version", version.name)
         if _is_class(self.state, Constants) and _is_class(self.constants, Record):
             raise ModelError(
-                f"machine {self.name!r}: `state` is {described(self.state)} and `constants` is {described(self.constants)}: "
+                f"machine {self.name!r}: `state` is {described(self.state)} and "
+                f"`constants` is {described(self.constants)}: "
                 f"swap them: state={self.constants.__name__}, constants={self.state.__name__}."
             )
         if not _is_class(self.state, Record):
@@ -119,7 +119,7 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name, or with its findings repaired: NAME-repaired; raise UsageError if there is none."""
+        """Return the version of this name, or NAME-repaired with its findings repaired; else raise UsageError."""
         for item in self.versions:
             if item.name == name:
                 return item

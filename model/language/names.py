@@ -23,12 +23,13 @@ def look_at_title(what: str, name: object) -> None:
     """Raise ModelError for a name that a trace and a command line cannot hold as it is."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
-            f"{what} is named {name!r}, which no trace can hold: write a text on one line, without blanks at its ends or two in a row."
+            f"{what} is named {name!r}, which no trace can hold: write a text on one line, "
+            "without blanks at its ends or two in a row."
         )
 
 
 def look_at_spellings(what: str, names: Iterable[str]) -> None:
-    """Raise ModelError for names that cannot be read again on the command line, in JSON and in traces, or of which two read the same."""
+    """Raise ModelError for names that a command line, JSON or a trace could not give back, or that read alike."""
     seen: dict[str, str] = {}
     for name in names:
         if not name.isidentifier():

@@ -47,7 +47,7 @@ def as_declared(number: Linear | int) -> str:
 
 
 def in_class(module: str, owner: str, name: str, said: str) -> str:
-    """Return a message about a name in the body of a class, or about the class, with its place, where the text can be read."""
+    """Return a message about a class, or a name in its body, with its place if the text can be read."""
     if "^" in said:
         return said  # a field of a record inside
     file = getattr(sys.modules.get(module), "__file__", None) or ""

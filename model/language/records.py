@@ -71,18 +71,24 @@ class _RecordMeta(type):
         annotations = _annotations_in(namespace)
         for field in annotations:
             if field in namespace:
-                said = f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, and set it in the initial action."
+                said = (
+                    f"{name}.{field} is given {namespace[field]!r}, and every field starts at 0: leave that out, "
+                    "and set it in the initial action."
+                )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
         for field, value in namespace.items():
             if bases and isinstance(value, int) and not field.startswith("_"):
-                said = f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, or move it out of the class."
+                said = (
+                    f"{name}.{field} = {value!r} is no field: annotate it with its domain, as in `{field}: bool`, "
+                    "or move it out of the class."
+                )
                 raise ModelError(in_class(namespace["__module__"], name, field, said))
         namespace.setdefault("__slots__", tuple(annotations))
         return super().__new__(mcs, name, bases, namespace)
 
 
 def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
-    """Return the annotations of a class that is being made. Since Python 3.14 they are evaluated where they are asked for: here."""
+    """Return the annotations of a class that is being made; since Python 3.14 they are evaluated here."""
     if sys.version_info >= (3, 14):
         import annotationlib
 
@@ -96,8 +102,8 @@ def _annotations_in(namespace: dict[str, Any]) -> Mapping[str, Any]:
 class Record(metaclass=_RecordMeta):
     """Base of all record classes.
 
-    A record that a model writes out, `Replica(end=3)`, is there to be stored in a place or to be compared with one: what it does not
-    name is cleared.
+    A record that a model writes out, `Replica(end=3)`, is there to be stored in a place or to be compared with one:
+    what it does not name is cleared.
     """
 
     __slots__ = ()
@@ -233,7 +239,7 @@ class Row(Record):
 
 
 class Channel(Record, Generic[T]):
-    """Messages in order: what is added last is received last. A record with `items` and `items_end`, which models do not see."""
+    """Messages in order, first in, first out: a record with `items` and `items_end`, hidden from models."""
 
     __slots__ = ()
 
@@ -242,7 +248,8 @@ class Channel(Record, Generic[T]):
         mine: Any = self
         if mine.items_end >= len(mine.items):
             raise DomainError(
-                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). Raise the bound that sizes it."
+                f"{mine.items._label}: the channel is full ({len(mine.items)} in flight). "
+                "Raise the bound that sizes it."
             )
         message = mine.items[mine.items_end]
         for name, value in values.items():
@@ -354,7 +361,7 @@ def _assign(target: Record, source: Any, label: str) -> None:
 
 
 def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
-    """Return the fields of a record class in order, with their types; raise ModelError for one that has none, or no type."""
+    """Return a record class's fields in order, with their types; raise ModelError if there are none."""
     kept: tuple[tuple[str, FieldType], ...] | None = vars(record).get("_fields")
     if kept is not None:
         return kept
@@ -417,8 +424,8 @@ def _field_type(label: str, annotation: Any, own: OwnNames) -> FieldType:
 
 
 FIELD_TYPES = (
-    "write a domain alias, bool, an IntEnum, a record class, Annotated[Array[element], Size(n)], Annotated[Bag[record], Size(n)] or "
-    "Annotated[Channel[record], Size(n)]"
+    "write a domain alias, bool, an IntEnum, a record class, Annotated[Array[element], Size(n)], "
+    "Annotated[Bag[record], Size(n)] or Annotated[Channel[record], Size(n)]"
 )
 
 
@@ -538,7 +545,7 @@ class Schema:
         return (field.length if isinstance(field, ArrayOf) else field.room).value(self.constants.values)
 
     def zero(self, record: type[Record]) -> Key:
-        """Return the key of a record with every field zero; raise ModelError where a domain lacks 0 or a size is below it."""
+        """Return the key of a record of zeros; raise ModelError if a domain lacks 0 or a size is below 0."""
         found = []
         for name, field in fields(record):
             try:

@@ -1,7 +1,7 @@
 """Syntax trees of Python text.
 
-In Python 3.11, threads that make or compile trees at the same time disturb each other: SystemError, "AST constructor recursion depth
-mismatch" (github.com/python/cpython/issues/106905). So one thread does it at a time.
+In Python 3.11, threads that make or compile trees at the same time disturb each other: SystemError, "AST constructor
+recursion depth mismatch" (github.com/python/cpython/issues/106905). So one thread does it at a time.
 """
 
 from __future__ import annotations

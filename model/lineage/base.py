@@ -181,7 +181,9 @@ def follow(s: State, follower: int, epoch: int) -> None:
 
 
 def is_news_of_leader(s: State, follower: int, leader: int, epoch: int) -> bool:
-    """Say whether the controller's decision for `epoch` names another leader in an epoch that the follower has not seen."""
+    """Say whether the controller's decision for `epoch` names another leader in an epoch that
+    the follower has not seen.
+    """
     return (
         follower != leader
         and epoch < s.next_leader_epoch

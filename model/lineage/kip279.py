@@ -1,10 +1,10 @@
 """KIP-279: a new follower goes back to the last record that both logs share, and truncates after it.
 
 What was wrong before (KIP-101): a leader that never saw the follower's last epoch, nor a later one, cannot say where it
-ends, and the follower falls back to its high watermark. Both replicas hold a committed record of epoch 0; replica 1 leads
-in epoch 1 and writes a record that nobody fetches; replica 0, elected for epoch 2, has nothing of epoch 1. So replica 1
-drops the committed record too, which it did not know to be committed (12 states with two replicas and three epochs).
-After hachikuji/kafka-specification, Kip279.
+ends, and the follower falls back to its high watermark. Both replicas hold a committed record of epoch 0; replica 1
+leads in epoch 1 and writes a record that nobody fetches; replica 0, elected for epoch 2, has nothing of epoch 1. So
+replica 1 drops the committed record too, which it did not know to be committed (12 states with two replicas and three
+epochs). After hachikuji/kafka-specification, Kip279.
 """
 
 from fencepost.model.language import action, require

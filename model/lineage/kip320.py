@@ -1,10 +1,10 @@
 """KIP-320: a follower names its leader epoch, and the leader serves only followers of its own epoch.
 
 What was wrong before (the first try): the epoch of the last record alone does not fence, for either side may be in
-another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR; replica 1 leads in epoch 1 and admits replica
-0; replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. What the two commit is
-missing on replica 0, which is in the ISR all the same (13 states with three replicas and three epochs). Likewise, a
-replica in an older epoch could be counted by a newer leader, and truncate that data later on.
+another leader epoch. Replica 2 leads in epoch 0 with replica 1 in its ISR; replica 1 leads in epoch 1 and admits
+replica 0; replica 2 is elected for epoch 2 but still acts in epoch 0, and replica 1 already follows it. What the two
+commit is missing on replica 0, which is in the ISR all the same (13 states with three replicas and three epochs).
+Likewise, a replica in an older epoch could be counted by a newer leader, and truncate that data later on.
 
 So fetches, the ISR, the high watermark and truncation, now once per epoch again, ask for equal leader epochs.
 After hachikuji/kafka-specification, Kip320.

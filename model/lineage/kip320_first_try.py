@@ -1,12 +1,13 @@
-"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a fetch shows a difference.
+"""KIP-320, first try: the epoch of the last record fences, and a follower truncates whenever a
+fetch shows a difference.
 
-What was wrong before (KIP-279): a new leader's high watermark lags behind the one of the leader before. Replicas 0 and 1
-are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2, which
-has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
+What was wrong before (KIP-279): a new leader's high watermark lags behind the one of the leader before. Replicas 0 and
+1 are the ISR and commit a record; replica 1 is elected, its high watermark still before the record, and replica 2,
+which has nothing, has reached that high watermark: it joins the ISR without the record (12 states with three replicas).
 
-So nobody joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the epoch of
-their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch.
-After hachikuji/kafka-specification, Kip320FirstTry.
+So nobody joins before the high watermark has reached the leader's own epoch. Besides, followers are judged by the epoch
+of their last record, in fetches, in the ISR and for the high watermark, and truncation is left to the fetch. After
+hachikuji/kafka-specification, Kip320FirstTry.
 """
 
 from fencepost.model.language import Machine, action, bits, require

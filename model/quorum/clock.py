@@ -7,7 +7,9 @@ from fencepost.model.quorum.state import State, is_everyone_connected
 
 
 def is_urgent(s: State, c: C, node: int) -> bool:
-    """Say whether a message or a timeout of this node is due now, or there is something to apply: that comes before time goes on."""
+    """Say whether a message or a timeout of this node is due now, or there is something to apply: that
+    comes before time goes on.
+    """
     n = s.node[node]
     return (n.leader != NONE and n.fetch.remaining == 0) or n.applied < applicable_end(s, c, node)
 

@@ -177,7 +177,10 @@ def refuse(c: C) -> str | None:
     if c.consumer and c.voters == c.nodes:
         return f"the consumer is the last node, and all {c.nodes} nodes are voters: lower voters or raise nodes."
     if c.pre_vote and not c.check_quorum:
-        return "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must resign: set check_quorum=on."
+        return (
+            "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must resign: "
+            "set check_quorum=on."
+        )
     if c.lone_voter_resigns and not c.check_quorum:
         return "lone_voter_resigns is on and check_quorum is off: it is about leaders that resign: set check_quorum=on."
     if c.clock and c.max_epoch > 1:
@@ -185,5 +188,8 @@ def refuse(c: C) -> str | None:
     if c.no_op_interval > 0 and not c.clock:
         return f"no_op_interval={c.no_op_interval} needs the clock: set clock=on."
     if c.no_op_interval > 0 and c.no_ops < 2:
-        return f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, as time ends with the last one."
+        return (
+            f"no_op_interval={c.no_op_interval} and no_ops={c.no_ops}: set no_ops to 2 or more, "
+            "as time ends with the last one."
+        )
     return None

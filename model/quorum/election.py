@@ -48,7 +48,7 @@ def leave_epoch(s: State, c: C, node: int) -> None:
 
 
 def become_leader(s: State, c: C, node: int, epoch: int) -> None:
-    """Start an epoch as its leader: the high watermark is not known yet, and a LeaderChange record is written at once."""
+    """Start an epoch as its leader: no high watermark is known, and a LeaderChange record is written at once."""
     n = s.node[node]
     leave_epoch(s, c, node)
     n.role = Role.LEADER
@@ -99,18 +99,21 @@ def is_followed_by_majority(s: State, c: C, leader: int) -> bool:
 
 
 def entered_epoch(c: C, n: Node) -> int:
-    """Return the epoch from which a node stands: with pre-votes a leader that has resigned enters the next one before it stands."""
+    """Return the epoch from which a node stands; with pre-votes a leader that resigned enters the next one first."""
     return n.epoch + 1 if c.pre_vote and n.role == Role.RESIGNED else n.epoch
 
 
 def trusts_leader(s: State, c: C, node: int) -> bool:
-    """Say whether a node leads, or follows a leader that it has fetched from: then it grants no pre-vote in its epoch."""
+    """Say whether a node leads, or follows a leader that it has fetched from: then it grants
+    no pre-vote in its epoch.
+    """
     n = s.node[node]
     return leads(s, node) or (n.leader != NONE and (n.fetched or not c.fresh_followers_grant))
 
 
 def grants_pre_vote(s: State, c: C, voter: int, candidate: int) -> bool:
-    """Say whether a voter would vote for the candidate, and hears of no leader in the epoch that this one stands from (KIP-996).
+    """Say whether a voter would vote for the candidate, and hears of no leader in the epoch that this
+    one stands from (KIP-996).
 
     Who is asked from a later epoch than its own forgets the leader that it has.
     """
@@ -131,12 +134,16 @@ def would_win(s: State, c: C, candidate: int) -> bool:
 
 
 def hears_nothing(s: State, c: C, node: int) -> bool:
-    """Say whether a node neither leads nor follows: with pre-votes it must be so before it is elected, or elects in its own epoch."""
+    """Say whether a node neither leads nor follows: with pre-votes it must be so before it is elected,
+    or elects in its own epoch.
+    """
     return s.node[node].leader == NONE and not leads(s, node)
 
 
 def may_grant_pre_vote(s: State, c: C, elector: int, epoch: int) -> bool:
-    """Say whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in which it trusts no leader."""
+    """Say whether an elector may grant a pre-vote in an epoch: one that is later than its own, or in
+    which it trusts no leader.
+    """
     return s.node[elector].epoch < epoch or not trusts_leader(s, c, elector)
 
 
@@ -151,7 +158,9 @@ def highest_epoch(s: State, c: C, members: int) -> int:
 
 @action(candidate=Id, electors=Ids)
 def quorum_elects(s: State, c: C, candidate: int, electors: int) -> None:
-    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none of them has seen (KIP-595)."""
+    """A majority elects a candidate whose log is as up to date as theirs, in an epoch that none
+    of them has seen (KIP-595).
+    """
     n = s.node[candidate]
     require(not c.real_votes)
     require(bits.contains(electors, candidate))
@@ -244,7 +253,9 @@ def node_learns_leader(s: State, c: C, node: int, leader: int) -> None:
 
 @action(node=Id)
 def voter_hears_nothing(s: State, c: C, node: int) -> None:
-    """The fetch timeout of a voter passes: it stops following, stays in its epoch, and asks for pre-votes (ProspectiveState)."""
+    """The fetch timeout of a voter passes: it stops following, stays in its epoch, and asks for
+    pre-votes (ProspectiveState).
+    """
     require(c.pre_vote)
     require(s.node[node].leader != NONE)
     require(bits.contains(voters_of(s, c, s.node[node]), node))
@@ -254,7 +265,9 @@ def voter_hears_nothing(s: State, c: C, node: int) -> None:
 
 @action(leader=Id)
 def leader_resigns(s: State, c: C, leader: int) -> None:
-    """A leader whom no majority follows for too long resigns, and forgets the high watermark (LeaderState, ResignedState)."""
+    """A leader whom no majority follows for too long resigns, and forgets the high watermark
+    (LeaderState, ResignedState).
+    """
     require(c.check_quorum)
     require(leads(s, leader))
     require(not is_followed_by_majority(s, c, leader))
@@ -276,7 +289,7 @@ def removed_leader_resigns(s: State, c: C, leader: int) -> None:
 
 
 def restart(s: State, c: C, node: int) -> None:
-    """Come up again: the log, the epoch and the vote are on disk, the high watermark is not, and a leader has resigned."""
+    """Restart: log, epoch and vote are on disk, the high watermark is not, and a leader has resigned."""
     n = s.node[node]
     resumes = c.resumes_leadership and n.role == Role.LEADER
     has_led = c.check_quorum and n.role in (Role.LEADER, Role.RESIGNED)

@@ -12,7 +12,9 @@ def speaks_version_18(c: C, node: int) -> bool:
 
 
 def is_finalized(s: State, c: C, node: int) -> bool:
-    """Say whether the node knows, from the committed part of its log, that the metadata version with version 18 is final."""
+    """Say whether the node knows, from the committed part of its log, that the metadata version
+    with version 18 is final.
+    """
     if c.finalizing_record == 0:
         return True
     n = s.node[node]

@@ -1,4 +1,4 @@
-"""What a follower or observer does with the answer to its fetch. After KafkaRaftClient.handleFetchResponse and FollowerState."""
+"""A follower or observer takes the answer to its fetch. After KafkaRaftClient.handleFetchResponse, FollowerState."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum import log
@@ -56,7 +56,8 @@ def follower_appends(s: State, c: C, follower: int) -> None:
 
 
 def told_epoch(l: Node, epoch: int, end: int) -> int:
-    """Return the epoch that a leader named as ending at `end`, when it was asked for this one; it may have cut its log since.
+    """Return the epoch that a leader named as ending at `end`, when it was asked for this one; it
+    may have cut its log since.
 
     The end was beyond that of the epoch in its log if the log started later.
     """
@@ -65,7 +66,8 @@ def told_epoch(l: Node, epoch: int, end: int) -> int:
 
 @action(follower=Id)
 def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the leader says that the logs depart; below its own high watermark it stops for good.
+    """A follower cuts its log where the leader says that the logs depart; below its own high
+    watermark it stops for good.
 
     The high watermark of such an answer is not for it yet (see KAFKA-14704 for the same in data replication).
     """

@@ -1,4 +1,4 @@
-"""What a leader does: append, handle fetches, move the high watermark, park and complete. After KafkaRaftClient and LeaderState."""
+"""A leader appends, handles fetches, moves the high watermark, parks. After KafkaRaftClient and LeaderState."""
 
 from fencepost.model.language import NONE, InFlight, action, bits, require
 from fencepost.model.quorum import log
@@ -50,7 +50,7 @@ def voters_of(s: State, c: C, n: Node) -> int:
 
 
 def counted(s: State, c: C, leader: int) -> int:
-    """Return the nodes that count for the high watermark: the voters, whether the leader is one or not (KAFKA-16530)."""
+    """Return the nodes that count for the high watermark: the voters, with or without the leader (KAFKA-16530)."""
     voters = voters_of(s, c, s.node[leader])
     return bits.with_member(voters, leader) if c.leader_always_counted else voters
 
@@ -73,7 +73,8 @@ def majority_end(s: State, c: C, leader: int) -> int:
 
 
 def advance_high_watermark(s: State, c: C, leader: int) -> None:
-    """Move the high watermark to what a majority holds, never back, and only beyond the start of the epoch (LeaderState).
+    """Move the high watermark to what a majority holds, never back, and only beyond the start
+    of the epoch (LeaderState).
 
     KIP-1166 completes parked fetches in the same step: one thread does both.
     """
@@ -132,7 +133,9 @@ def has_records(s: State, c: C, leader: int, follower: int) -> bool:
 
 
 def is_behind(s: State, c: C, leader: int, follower: int) -> bool:
-    """Say whether the leader takes the replica's high watermark to be behind its own, where unknown is -1 (KIP-1166)."""
+    """Say whether the leader takes the replica's high watermark to be behind its own, where
+    unknown is -1 (KIP-1166).
+    """
     l = s.node[leader]
     if not (speaks_version_18(c, leader) and c.compares_high_watermarks):
         return False
@@ -185,7 +188,7 @@ def complete(s: State, c: C, leader: int, node: int) -> None:
 
 
 def append(s: State, c: C, leader: int, record: int) -> None:
-    """Append one record, move the high watermark if the leader is enough, and complete the fetches that wait for records."""
+    """Append a record, move the high watermark if the leader is enough, and complete the fetches that wait."""
     l = s.node[leader]
     log.append(l, record, l.epoch)
     advance_high_watermark(s, c, leader)
@@ -198,8 +201,8 @@ def append(s: State, c: C, leader: int, record: int) -> None:
 def leader_appends(s: State, c: C, leader: int) -> None:
     """The controller writes the next record; it may have been deposed and not know it.
 
-    With a clock, delays are measured from this record: it is written when every node is connected, and, as time ends with
-    the last NoOp record, while there are two to come.
+    With a clock, delays are measured from this record: it is written when every node is connected, and, as time ends
+    with the last NoOp record, while there are two to come.
     """
     require(leads(s, leader))
     require(s.written < c.max_records, bound=C.max_records)
@@ -211,7 +214,9 @@ def leader_appends(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_appends_no_op(s: State, c: C, leader: int) -> None:
-    """The controller writes a NoOp record, once per interval whether it was idle or not (metadata.max.idle.interval.ms)."""
+    """The controller writes a NoOp record, once per interval whether it was idle or not
+    (metadata.max.idle.interval.ms).
+    """
     require(leads(s, leader))
     require(s.budget.no_ops > 0, bound=C.no_ops)
     require(c.no_op_interval == 0 or s.no_op_due == 0)
@@ -222,7 +227,9 @@ def leader_appends_no_op(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id)
 def leader_removes_itself(s: State, c: C, leader: int) -> None:
-    """The leader appends the record that takes itself out of the voters; it leads on until that is committed (KIP-853)."""
+    """The leader appends the record that takes itself out of the voters; it leads on until
+    that is committed (KIP-853).
+    """
     require(leads(s, leader))
     require(s.budget.removals > 0, bound=C.removals)
     require(may_change_voters(s, c, leader))
@@ -233,7 +240,9 @@ def leader_removes_itself(s: State, c: C, leader: int) -> None:
 
 @action(leader=Id, node=Id)
 def leader_adds_voter(s: State, c: C, leader: int, node: int) -> None:
-    """The leader appends the record that makes an observer, which has caught up, a voter; it counts from then on (AddVoterHandler)."""
+    """The leader appends the record that makes an observer, which has caught up, a voter; it counts from
+    then on (AddVoterHandler).
+    """
     require(leads(s, leader))
     require(s.budget.additions > 0, bound=C.additions)
     require(not bits.contains(voters_of(s, c, s.node[leader]), node))
@@ -259,7 +268,9 @@ def record_fetch(s: State, c: C, leader: int, follower: int, offset: int) -> Non
 
 @action(leader=Id, follower=Id)
 def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
-    """The leader handles a fetch of its epoch: it notes where the follower is, and answers or parks (handleFetchRequest)."""
+    """The leader handles a fetch of its epoch: it notes where the follower is, and answers or
+    parks (handleFetchRequest).
+    """
     f = s.node[follower]
     require(is_sent(s, leader, follower))
     require(arrived(c, f.fetch))
@@ -277,7 +288,8 @@ def leader_handles_fetch(s: State, c: C, leader: int, follower: int) -> None:
 def parked_fetch_times_out(s: State, c: C, follower: int) -> None:
     """A parked fetch has waited for its maximum: it gets the answer that was made when it arrived (KAFKA-15100).
 
-    The thread that expires fetches must not read the state of the leader, so the high watermark in it may be an old one.
+    The thread that expires fetches must not read the state of the leader, so the high
+    watermark in it may be an old one.
     """
     f = s.node[follower]
     require(f.fetch.phase == Phase.PARKED)

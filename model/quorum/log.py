@@ -45,7 +45,7 @@ def snapshot_epoch(n: Node) -> int:
 
 
 def known_epoch(n: Node, epoch: int) -> int:
-    """Return the latest epoch up to `epoch` by what is left of the log: one that ended before its start passes for known."""
+    """Return the latest epoch up to `epoch` in the log; one that ended before its start passes for known."""
     return epoch if start_above(n, epoch) < n.start else floor_epoch(n, epoch)
 
 
@@ -55,7 +55,9 @@ def end_of_epoch(n: Node, epoch: int) -> int:
 
 
 def departs(n: Node, offset: int, epoch: int) -> bool:
-    """Say whether a log that ends at `offset` with a record of `epoch` departs from this one (validateOffsetAndEpoch)."""
+    """Say whether a log that ends at `offset` with a record of `epoch` departs from this one
+    (validateOffsetAndEpoch).
+    """
     return offset > 0 and (known_epoch(n, epoch) != epoch or end_of_epoch(n, epoch) < offset)
 
 

@@ -16,14 +16,17 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.1",
-        "with KIP-1166: a fetch is parked only while the high watermark has no news, and a change completes every parked fetch",
+        "with KIP-1166: a fetch is parked only while the high watermark has no news, "
+        "and a change completes every parked fetch",
         {},
     ),
 )
 
 MACHINE = Machine(
     name="quorum",
-    sentence="replication of the metadata log: voters, observers, elections, and fetches that are parked (KIP-595, KIP-1166)",
+    sentence=(
+        "replication of the metadata log: voters, observers, elections, and fetches that are parked (KIP-595, KIP-1166)"
+    ),
     state=State,
     constants=C,
     initial=initial,
@@ -56,6 +59,9 @@ MACHINE = Machine(
     normalize=network.normalize,
     refuse=refuse,
     versions=VERSIONS,
-    source="apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; KIP-595, KIP-853, KIP-1166",
+    source=(
+        "apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; KIP-595, "
+        "KIP-853, KIP-1166"
+    ),
     cast=Cast(actors={"time_passes": "", "answer_is_lost": "", "parked_fetch_times_out": "node[follower].leader"}),
 )

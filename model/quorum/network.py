@@ -35,8 +35,8 @@ def forget_ends_below(l: Node, c: C, least: int) -> None:
 def normalize(s: State, c: C) -> None:
     """Forget what nobody can observe.
 
-    Log ends that a leader's high watermark has passed, or that are not beyond the start of its epoch, cannot move it any more;
-    late fetches that no leader will serve.
+    Log ends that a leader's high watermark has passed, or that are not beyond the start of its epoch, cannot move it
+    any more; late fetches that no leader will serve.
     """
     for l in s.node:
         if l.role == Role.LEADER:

@@ -7,8 +7,8 @@ Folded, so that states are small:
 * A follower always has one fetch out. Until the leader handles it, its content follows from the follower. What was sent
   in an epoch that the follower has left is kept among `late_fetches`, as far as there is room.
 * Records in an answer are read from the leader's log when the answer is taken: a leader only appends while it leads, so
-  they are still there. When a leader gives up its epoch its answers in flight are lost; a follower that gets one after that
-  could have got it before.
+  they are still there. When a leader gives up its epoch its answers in flight are lost; a follower that gets one after
+  that could have got it before.
 * An election is one step in which a smallest majority grants its votes, unless `real_votes`. Who else would have voted
   learns of the leader later.
 * A snapshot is taken and the log cut in one step, and one is fetched in one step. What it holds stays in `log`.
@@ -57,7 +57,7 @@ Epoch = Annotated[int, Range(0, C.max_epoch)]
 Snapshot = Annotated[int, Range(0, 32 * C.snapshots)]
 """Up to where a snapshot reaches, 0 for none. Logs are shorter than 32."""
 RecordId = Annotated[int, Range(0, C.max_records + 2 + C.additions)]
-"""0: the start of an epoch. Up to `max_records`: a record of the controller. Above: a NoOp, a voter removed, a voter added."""
+"""0: an epoch's start. Up to `max_records`: the controller's records. Above: NoOp, voter removed, voter added."""
 Ticks = Annotated[int, Range(0, C.max_wait + C.latency + C.retry)]
 
 
@@ -71,9 +71,9 @@ class Entry(Record):
 class Fetch(Record):
     """A follower's fetch. `remaining` counts the ticks until the message arrives, or until a parked fetch times out.
 
-    Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end` is
-    how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart. An answer may name a
-    `snapshot` instead, by where that ends.
+    Parked or answered, `high_watermark` is the leader's when the answer was made, NONE if it knew none; answered, `end`
+    is how far the records of the answer reach, or, if it is `diverging`, where the leader says that the logs depart. An
+    answer may name a `snapshot` instead, by where that ends.
     """
 
     phase: Phase
@@ -87,11 +87,12 @@ class Fetch(Record):
 class Node(Record):
     """A voter or an observer. `high_watermark` is NONE while it is not known.
 
-    A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last fetch;
-    `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if that lags.
-    A candidate keeps the votes `granted`. `fetched`: it has had an answer of its leader, if that bears on pre-votes. `failed`: it was told to truncate below its high watermark, and stopped.
-    `received` is the last high watermark that it was sent, if it reports that one. `applied` is how many records of its log a
-    broker has applied to its metadata. `start` is where its log starts: what `log` has below that is in its snapshot.
+    A leader keeps `epoch_start`, the offset of its LeaderChange record; `known_end`, the offset of each node's last
+    fetch; `sent`, the last high watermark sent to each, if it goes by that; `flushed`, up to where its log is safe, if
+    that lags. A candidate keeps the votes `granted`. `fetched`: it has had an answer of its leader, if that bears on
+    pre-votes. `failed`: it was told to truncate below its high watermark, and stopped. `received` is the last high
+    watermark that it was sent, if it reports that one. `applied` is how many records of its log a broker has applied to
+    its metadata. `start` is where its log starts: what `log` has below that is in its snapshot.
     """
 
     role: Role
@@ -137,7 +138,8 @@ class Budget(Record):
 
 
 class State(Record):
-    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the voters; `added` is who comes in.
+    """The quorum. `removed` is the leader that a removal record, where a log has one, takes out of the
+    voters; `added` is who comes in.
 
     `ghost_committed` holds the records below the highest high watermark that a leader had, as first seen.
     `ghost_credit` counts, per node, the answers without records that it may still get at once in this leader epoch.
@@ -172,7 +174,9 @@ def is_everyone_connected(s: State, c: C) -> bool:
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange record; nobody has read it yet."""
+    """Node 0 leads in epoch 1, elected by the first voters, and has written its LeaderChange
+    record; nobody has read it yet.
+    """
     for n in s.node:
         n.leader = NONE
         n.voted = NONE

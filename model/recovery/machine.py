@@ -1,8 +1,8 @@
 """Unclean recovery: who is elected once ISR and ELR are empty, and what is lost by it (KIP-966, *Unclean Recovery*).
 
-Replication is folded to its result: a follower copies one record in one step, everybody knows what the controller has decided, and a
-crash is noticed at once. What is left is what a rule of recovery sees: logs that end at different offsets and epochs, and may
-have lost their ends.
+Replication is folded to its result: a follower copies one record in one step, everybody knows what the controller has
+decided, and a crash is noticed at once. What is left is what a rule of recovery sees: logs that end at different
+offsets and epochs, and may have lost their ends.
 """
 
 from enum import IntEnum
@@ -33,8 +33,9 @@ from fencepost.model.language import (
 class Rule(IntEnum):
     """Who is elected uncleanly.
 
-    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; who has the longest log; who has the latest epoch
-    in the log; of those, who has the longest log, which is KIP-966's own rule; by that rule, but members of the last known ELR first.
+    Any active replica (unclean.leader.election.enable); the last leader, as since 4.0; who has the longest log; who has
+    the latest epoch in the log; of those, who has the longest log, which is KIP-966's own rule; by that rule, but
+    members of the last known ELR first.
     """
 
     ANY = 0
@@ -46,7 +47,7 @@ class Rule(IntEnum):
 
 
 class Wait(IntEnum):
-    """Whose answers the controller waits for: nobody's (Aggressive), those of the last known ELR (Balanced), or everyone's."""
+    """Whose answers the controller awaits: no one's (Aggressive), the last known ELR's (Balanced), or everyone's."""
 
     NOBODY = 0
     LAST_KNOWN = 1
@@ -103,7 +104,8 @@ class Budget(Record):
 
 
 class State(Record):
-    """The partition. `known` is the last known ELR: who has left ISR or ELR since the ISR was large enough, and is in neither.
+    """The partition. `known` is the last known ELR: who has left ISR or ELR since the ISR was large
+    enough, and is in neither.
 
     `ghost_committed` holds the records that all of a large enough ISR had, which producers and consumers were told of.
     """
@@ -202,7 +204,9 @@ def follower_fetches(s: State, c: C, follower: int) -> None:
 
 @action(follower=Broker)
 def follower_joins(s: State, c: C, follower: int) -> None:
-    """A follower that has all that the leader has joins the ISR; ELR and last known ELR are cleared once it is large enough."""
+    """A follower that has all that the leader has joins the ISR; ELR and last known ELR are
+    cleared once it is large enough.
+    """
     require(s.leader != NONE)
     require(bits.contains(active(s, c), follower))
     require(not bits.contains(s.isr, follower))
@@ -322,9 +326,11 @@ def awaited(s: State, c: C) -> int:
 
 @action(broker=Broker)
 def controller_recovers(s: State, c: C, broker: int) -> None:
-    """The controller elects by the rule of recovery: ISR and ELR are empty, and it has asked active replicas for their logs.
+    """The controller elects by the rule of recovery: ISR and ELR are empty, and it has asked
+    active replicas for their logs.
 
-    Of equal logs it may take any. Who is elected is the whole ISR (UncleanRecoveryManager, KAFKA-15580, not built as of 4.4).
+    Of equal logs it may take any. Who is elected is the whole ISR (UncleanRecoveryManager,
+    KAFKA-15580, not built as of 4.4).
     """
     candidates = active(s, c)
     require(s.leader == NONE)

@@ -1,7 +1,7 @@
 """Compiling in a process of its own, which is replaced now and then.
 
-llvmlite never frees the passes that it made for a module, some 50 kB. So a process compiles a number of modules itself, and what
-comes after that in another one.
+llvmlite never frees the passes that it made for a module, some 50 kB. So a process compiles a number of modules itself,
+and what comes after that in another one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _asked(unit: Unit | Lowered, level: int) -> Object:
     if _process is not None and (_there == MOST or _process.poll() is not None):
         _end()
     if _process is None:
-        _process = subprocess.Popen(_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 (our own module)
+        _process = subprocess.Popen(_COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # noqa: S603 (our module)
         _there = 0
     _there += 1
     try:
@@ -64,14 +64,16 @@ def _object(found: Object | str | None) -> Object:
 
 
 class Meanwhile:
-    """A unit that another process compiles while this one goes on. Files pass between them, so that neither waits for the other."""
+    """A unit that another process compiles. Files pass between the two, so that neither waits for the other."""
 
     def __init__(self, unit: Unit | Lowered, level: int) -> None:
         with tempfile.TemporaryFile() as given:
             _send(given, (unit, level))
             given.seek(0)
             self._made = tempfile.TemporaryFile()  # noqa: SIM115 (until the object is taken)
-            self._process = subprocess.Popen(_COMMAND, stdin=given, stdout=self._made, stderr=subprocess.DEVNULL)  # noqa: S603 (our own module)
+            self._process = subprocess.Popen(  # noqa: S603 (our own module)
+                _COMMAND, stdin=given, stdout=self._made, stderr=subprocess.DEVNULL
+            )
 
     def taken(self) -> Object | None:
         """Return the object, None as long as there is none; raise CompileError if there will be none."""

@@ -1,7 +1,7 @@
 """A function in LLVM IR, built value by value: blocks, loads and stores by layout, arithmetic, calls.
 
-Nothing here wraps in silence or is undefined: sums of 64 bits are either known to fit, or noted (`checked`), or meant to wrap
-(`wrapped`, words). There is no `nsw`, and no shift by more than 63.
+Nothing here wraps in silence or is undefined: sums of 64 bits are either known to fit, or noted (`checked`), or meant
+to wrap (`wrapped`, words). There is no `nsw`, and no shift by more than 63.
 """
 
 from __future__ import annotations
@@ -215,7 +215,8 @@ class Builder:
             self.store(address, memory, value)
         elif memory.bytes > FEW:
             self.emit(
-                f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, i1 false)"
+                f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, "
+                "i1 false)"
             )
         else:
             self._copy(address, value.text, memory.bytes)

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.builder import Builder
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
-"""An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its bag, a
-shift or a product of more than 64 bits, a sum of more than 64."""
+"""An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its
+bag, a shift or a product of more than 64 bits, a sum of more than 64.
+"""
 _NUMBER = Cell(8, signed=True)
 RARE = ", !prof !0"
 

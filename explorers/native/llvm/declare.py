@@ -1,4 +1,4 @@
-"""What a module of kernels imports, so that it also runs as plain Python: the marks that the translator reads, which do nothing here."""
+"""Marks for the translator in modules of kernels, which do nothing when these run as plain Python."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _ARRAYS = {"u32s": "u32", "u64s": "u64", "u64ss": "u64"}
 
 
 class Translating(Protocol):
-    """The module that is being translated, as the text of one function knows it. `globals` are numbers that it names."""
+    """The translated module as one function knows it. `globals` are numbers that it names."""
 
     globals: dict[str, int]
 

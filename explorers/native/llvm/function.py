@@ -1,7 +1,7 @@
 """One function of restricted Python as LLVM IR: its statements, and the locals that they bind.
 
-A local that is bound in one place is a value; one that is bound in several is a slot on the stack. Which of them the first
-attempt takes for a value by mistake is a slot in the next.
+A local that is bound in one place is a value; one that is bound in several is a slot on the stack. Which of them the
+first attempt takes for a value by mistake is a slot in the next.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "
 
 
 class Again(Exception):  # noqa: N818 (a request)
-    """The function is written once more: with a slot for this name, or (without one) with flags that are returned as numbers."""
+    """Write the function again: with a slot for this name or, without one, with flags returned as numbers."""
 
     def __init__(self, name: str = "") -> None:
         super().__init__(name)

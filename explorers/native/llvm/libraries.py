@@ -1,8 +1,9 @@
-"""Compiled units in this process: loaded once while somebody refers to them, from the disk where they are kept, or compiled.
+"""Compiled units in this process: loaded once while somebody refers to them, from the disk where
+they are kept, or compiled.
 
-Objects are kept on disk by the digest of their content. What is damaged is compiled again, and what cannot be written is not kept.
-LLVM itself loads them, and their kernels are called with numbers and arrays of numpy. Code stays as long as a kernel of it is
-referred to, which every call does. The call gives Python's lock free.
+Objects are kept on disk by the digest of their content. What is damaged is compiled again, and what cannot be written
+is not kept. LLVM itself loads them, and their kernels are called with numbers and arrays of numpy. Code stays as long
+as a kernel of it is referred to, which every call does. The call gives Python's lock free.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def _sum(exports: dict[str, Export], code: bytes) -> str:
 
 
 def address_of(array: Any) -> int:
-    """Return where an array begins, as `array.ctypes.data` does, in a quarter of the time where it can be had otherwise."""
+    """Return where an array begins, as `array.ctypes.data` does, in a quarter of the time."""
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
@@ -170,7 +171,7 @@ class Kernel:
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
-        """Return a call with these arguments that examines them once only; arrays stay where they are as long as it is kept."""
+        """Return a call that examines these arguments only once; arrays stay where they are while it is kept."""
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
@@ -200,7 +201,7 @@ def _call_kept(_kernel: Kernel, call: Callable[..., Any], _kept: tuple[Any, ...]
 
 
 def _taken(annotation: str) -> tuple[Any, int] | None:
-    """Return None for a number or a function, else the type of an array's elements, None for records, and how many lengths it is passed with."""
+    """Return an array's element type (None for records) and number of lengths; None for a number or a function."""
     if annotation in _NUMBERS:
         return None
     known = {"Checks": np.int64, "Constants": np.int64, "Words": np.uint64, "Rows": None}

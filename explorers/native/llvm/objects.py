@@ -1,4 +1,4 @@
-"""From LLVM IR to an object: passes and code for a plain processor of an architecture, since objects are sent to other machines."""
+"""From LLVM IR to an object, for a plain processor of an architecture, since objects go to other machines."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def translated(unit: Unit | Lowered, target: Target) -> tuple[str, dict[str, Exp
 
 
 def optimized(text: str, machine: Any, level: int) -> Any:
-    """Return LLVM IR as a module, verified and optimized, in a context of its own, so that nothing of it stays in memory."""
+    """Return LLVM IR as a verified, optimized module in its own context, so that nothing stays in memory."""
     module = llvm.parse_assembly(
         f'target triple = "{machine.triple}"\ntarget datalayout = "{machine.target_data}"\n{text}',
         llvm.create_context(),

@@ -1,4 +1,4 @@
-"""Names of functions in loaded code, for `perf`: it reads them from a file in /tmp that it finds by the number of the process."""
+"""Names of functions in loaded code, for `perf`, which finds them in a file in /tmp by the process's number."""
 
 from __future__ import annotations
 

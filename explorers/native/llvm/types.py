@@ -57,7 +57,7 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class View:
-    """An array that a caller of compiled code owns: an address and as many lengths; `fixed` are those that are known."""
+    """An array owned by a caller of compiled code: an address and its lengths; `fixed` ones are known."""
 
     element: Memory
     fixed: tuple[int | None, ...]
@@ -122,7 +122,7 @@ CELLS = {f"{sign}{8 * size}": Cell(size, sign == "i") for sign in "iu" for size 
 
 
 class Records:
-    """Makes types of memory from plain descriptions: "i16", (element, count), or a record as ((name, offset, field), ...) and size."""
+    """Makes memory types of "i16", (element, count), or a record as ((name, offset, field), ...) and size."""
 
     def __init__(self) -> None:
         self._made: dict[Any, Memory] = {}

@@ -1,4 +1,4 @@
-"""What is compiled as one module of LLVM: texts in restricted Python, and the records and constants that they speak of."""
+"""One module of LLVM: texts in restricted Python, and the records and constants that they use."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class Lowered(Digested):
 class Unit(Digested):
     """A module to compile.
 
-    The kernels of `text` are compiled, and of `library` what they call. A parameter of a kernel is annotated by `I64` or `U64` (a
-    number), `U32p` (the address of an array of such), `I64s`, `U64ss` (an array with one length, or two), `Checks`, `Constants`,
-    `Rows`, `Words` (states, as records and as words), or by the name of a function type in `codes`.
+    The kernels of `text` are compiled, and of `library` what they call. A parameter of a kernel is annotated by
+    `I64` or `U64` (a number), `U32p` (the address of an array of such), `I64s`, `U64ss` (an array with one
+    length, or two), `Checks`, `Constants`, `Rows`, `Words` (states, as records and as words), or by the name of a
+    function type in `codes`.
     """
 
     text: str

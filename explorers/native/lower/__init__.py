@@ -1,1 +1,1 @@
-"""From the typed program of a model to LLVM IR: its functions, its actions as loops over states, and the kernels that are called."""
+"""From a model's typed program to LLVM IR: functions, actions as loops over states, and kernels."""

@@ -1,4 +1,4 @@
-"""An action over many states: the loops over its parameters, its guards, its effect on a copy, and what becomes of the new state."""
+"""An action over many states: loops over its parameters, guards, its effect on a copy, and the new state."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Acting(Choosing):
 
     PARAMETERS: tuple[tuple[str, Type], ...] = (
         ("size", Sort.NUMBER), ("start", Sort.NUMBER), ("first", Sort.NUMBER), ("number", Sort.NUMBER), ("out", ROWS),
-        ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", NUMBERS), ("n", Sort.NUMBER), ("fired", NUMBERS),
-        ("refused", NUMBERS), ("found", NUMBERS), ("alive", BYTES), ("columns", BYTES),
+        ("hashes", _WORDS), ("parents", Vector(CELLS["u32"], 0)), ("codes", NUMBERS), ("n", Sort.NUMBER),
+        ("fired", NUMBERS), ("refused", NUMBERS), ("found", NUMBERS), ("alive", BYTES), ("columns", BYTES),
     )  # fmt: skip
 
     def __init__(self, module: Module, wanted: Wanted, place: int) -> None:
@@ -239,7 +239,7 @@ class Acting(Choosing):
             self.fire_masked(self.wanted.masks)
 
     def fire_masked(self, masks: Masks) -> None:
-        """Judge a step and keep the new state, unless `normalize` leaves a domain: then nothing is said of the step, no error either."""
+        """Judge a step and keep the new state, unless `normalize` leaves a domain: then the step is dropped."""
         build, module = self.build, self.module
         decisive = []
         for item in self.judged():

@@ -59,7 +59,7 @@ class Bags:
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
-        """Take a message out: itself if it lies in this bag, else the first that is equal; note ABSENT where there is none."""
+        """Take out a message: itself if it lies in this bag, else the first equal one; note ABSENT if none."""
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:
@@ -101,7 +101,8 @@ class Bags:
 
     def _clear(self, build: Builder) -> None:
         (message,) = build.arguments
-        _each(build, message.type, (message,), lambda cell, a: build.write(a, cell, number(0)))  # type: ignore[arg-type]
+        cells = message.type
+        _each(build, cells, (message,), lambda cell, a: build.write(a, cell, number(0)))  # type: ignore[arg-type]
         build.give()
 
     def _remove(self, build: Builder) -> None:
@@ -227,8 +228,10 @@ def _each(build: Builder, memory: Memory, values: Sequence[Value], visit: Callab
         visit(memory, *(value.text for value in values))
     elif isinstance(memory, Struct):
         for name, (_, inner) in memory.fields.items():
-            _each(build, inner, [Value(build.field(value, name)[0], inner) for value in values], visit)  # type: ignore[arg-type]
+            inside = [Value(build.field(value, name)[0], inner) for value in values]  # type: ignore[arg-type]
+            _each(build, inner, inside, visit)
     elif memory.count:
         with counted(build, number(0), number(memory.count)) as item:
-            parts = [Value(build.element(value, item.at)[0], memory.element) for value in values]  # type: ignore[arg-type]
+            places = [build.element(value, item.at)[0] for value in values]
+            parts = [Value(place, memory.element) for place in places]  # type: ignore[arg-type]
             _each(build, memory.element, parts, visit)

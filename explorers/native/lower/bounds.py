@@ -1,7 +1,8 @@
 """Which bounds of a run a state comes up against: the guards of an action once more, past those that stand for a bound.
 
-The definition is `model/language/bounds.py`. An action whose guard for a bound has refused in a state is looked at again, by a
-function of its own, and only for what is not known yet of this state: what is searched otherwise is not slowed down.
+The definition is `model/language/bounds.py`. An action whose guard for a bound has refused in a state is
+looked at again, by a function of its own, and only for what is not known yet of this state: what is searched
+otherwise is not slowed down.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ if TYPE_CHECKING:
 class Bounds:
     """The cells of the check array, and the counters behind those of guards, that bounds are counted in.
 
-    A bound is a bit. `counting` has those that are counted, for which the caller sets it. `reached` has for each state of the block the bounds that were
-    reached in it, `known` those of which it is known that they were reached somewhere, `dropped` those for whose sake the step
-    at hand has left something out. Of the counters, the first are states for each bound, the others how often it refused a
-    step together with others, counted while nothing else was known of it.
+    A bound is a bit. `counting` has those that are counted, for which the caller sets it. `reached` has for each
+    state of the block the bounds that were reached in it, `known` those of which it is known that they were
+    reached somewhere, `dropped` those for whose sake the step at hand has left something out. Of the counters, the
+    first are states for each bound, the others how often it refused a step together with others, counted while
+    nothing else was known of it.
     """
 
     def __init__(self, module: Module) -> None:
@@ -92,9 +94,10 @@ class Bounds:
 class Trying(Choosing):
     """The function that finds out which bounds alone keep an action from happening in a state, being written.
 
-    It goes through the guards as the action does. A guard that stands for a bound refuses nothing here: what it would have
-    refused is kept, as bits, and the innermost step notes it. A check that fails behind such a guard is no error, and the step
-    counts as one that the bound has refused. Where nothing new can be found in a state, the rest is skipped.
+    It goes through the guards as the action does. A guard that stands for a bound refuses nothing here: what it
+    would have refused is kept, as bits, and the innermost step notes it. A check that fails behind such a guard
+    is no error, and the step counts as one that the bound has refused. Where nothing new can be found in a
+    state, the rest is skipped.
     """
 
     def __init__(self, module: Module, bounds: Bounds, place: int) -> None:
@@ -142,7 +145,7 @@ class Trying(Choosing):
             self.step(0, item.following, None)
 
     def step(self, place: int, following: str, refusing: str | None) -> None:
-        """Write the nest from one of its steps inwards; `refusing` is the slot of the bounds that have refused, if there were any."""
+        """Write the nest from one of its steps inwards; `refusing` is the slot of the bounds that refused, if any."""
         build = self.build
         if place == len(self.nest.steps):
             self.note(refusing, following)

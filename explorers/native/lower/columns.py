@@ -1,8 +1,8 @@
 """Conditions of several states at once: each number of a state is a column, one lane for each of `LANES` states.
 
-Nothing is left out where a part decides a condition: evaluating all of it costs less than a branch in each state. A check that fails
-counts in those lanes only in which the plain semantics would have come to it. What columns cannot do, such as loops whose
-rounds depend on what was found, is `Unsuited`, and is evaluated state by state.
+Nothing is left out where a part decides a condition: evaluating all of it costs less than a branch in each state. A
+check that fails counts in those lanes only in which the plain semantics would have come to it. What columns cannot do,
+such as loops whose rounds depend on what was found, is `Unsuited`, and is evaluated state by state.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MOST_ROUNDS = 64
 
 
 class Columns(Lanewise):
-    """Writes conditions of states whose columns begin at `base`; `active` are the lanes in which they are evaluated, as bits."""
+    """Writes conditions of states in columns from `base` on; `active`: bits of the lanes to evaluate."""
 
     def __init__(self, module: Module, build: Builder, e: Value, c: Value) -> None:
         super().__init__(build)
@@ -213,7 +213,7 @@ class Columns(Lanewise):
         return Places(ways, memory, frozenset(at + offset for at in record.offsets))
 
     def element(self, array: Places, index: Value | Lanes) -> Places:
-        """Return the place of an element; an index outside was noted before, or is one of a round in which no lane is evaluated."""
+        """Return the place of an element; an index outside was noted before, or no lane is evaluated."""
         assert isinstance(array.memory, Vector)
         memory, build = array.memory.element, self.build
         possible = range(max(0, index.low), min(index.high, array.memory.count - 1) + 1)
@@ -240,7 +240,7 @@ class Columns(Lanewise):
         return Places(tuple(found), memory, offsets)
 
     def examined(self, index: Value | Lanes, length: Value) -> Value | Lanes:
-        """Return an index; note INDEX where it is outside an array of this length, and go on with one that is inside."""
+        """Return an index; if it is outside an array of this length, note INDEX and take one inside."""
         if index.low >= 0 and index.high < length.low:
             return index
         wrong = self.either(self.compared("<", index, number(0)), self.compared(">=", index, length))
@@ -336,7 +336,7 @@ class Columns(Lanewise):
     # -- loops
 
     def fold(self, node: nodes.Fold) -> Mask:
-        """Return `all` or `any` over nested loops: every round is evaluated, in the lanes only that it may matter in if it can fail."""
+        """Return `all` or `any` over nested loops; rounds that can fail run only in the lanes that matter."""
         build, every = self.build, node.operator is FoldOp.ALL
         slot, fails = build.register(), can_fail(self.module.program, node)
         build.slots.append(f"  {slot} = alloca {BITS}")

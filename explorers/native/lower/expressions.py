@@ -249,7 +249,7 @@ class Expressions:
                 build.branch(build.flag(self.expression(node)), yes, no)
 
     def straight(self, node: Expression) -> Value:
-        """Return a plain condition as a flag, all of its parts evaluated: no branch, so none that the processor guesses wrong."""
+        """Return a plain condition as a flag, all of its parts evaluated: no branch to mispredict."""
         build = self.build
         match node:
             case nodes.Logic():

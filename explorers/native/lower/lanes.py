@@ -49,7 +49,7 @@ class Mask:
 
 @dataclass(frozen=True)
 class Places:
-    """A place in each lane: the last of the ways whose flag is set there; the first has none. `offsets` are where they may be in a state."""
+    """A place in each lane: the last way whose flag is set (the first has no flag), at `offsets` in a state."""
 
     ways: tuple[tuple[Mask | None, str], ...]
     memory: Memory

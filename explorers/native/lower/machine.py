@@ -39,7 +39,7 @@ CODES = (
 
 
 def write_expand(module: Module, wanted: Wanted) -> None:
-    """Write `expand`: all successors of the states first..last-1 of one owner, behind the `n` that there are; return how many."""
+    """Write `expand`: append all successors of an owner's states first..last-1 to `n`; return how many."""
     acting = [Acting(module, wanted, place).write() for place in range(len(module.program.actions))]
     parameters = [item for item in EXPAND if item[0] != "codes" or wanted.code is not None]
     build, given = module.kernel("expand", parameters, "I64")
@@ -61,7 +61,7 @@ def write_expand(module: Module, wanted: Wanted) -> None:
 
 
 class Block(NamedTuple):
-    """States at hand, unpacked: how many, and the row of the first; `beside` is room for their columns, if they have any."""
+    """Unpacked states: how many, and the row of the first; `beside` has room for columns, if any."""
 
     states: Value
     beside: Value
@@ -102,7 +102,7 @@ def groups(build: Builder, states: Value) -> Value:
 
 
 def write_columns(module: Module, name: str) -> str:
-    """Write the function that puts the states of a block into columns, as far as conditions read them, and return its name."""
+    """Write the function that puts what conditions read of a block into columns; return its name."""
     used, module.columns = module.columns, set()
     if not used:
         return ""
@@ -127,7 +127,7 @@ def write_columns(module: Module, name: str) -> str:
 
 
 def write_bytes(build: Builder, sources: list[str], target: str) -> None:
-    """Write eight columns of bytes: those of a word of each state. Rows are interleaved until each byte stands with its like."""
+    """Write the bytes of a word of each state as eight columns, by interleaving rows."""
     half, lanes = LANES // 2, f"<{LANES} x i8>"
     rows = [build.value(f"load <{half} x i8>, ptr {source}, align 8") for source in sources]
     low = ", ".join(f"i32 {n // 2 + LANES // 2 * (n % 2)}" for n in range(LANES))
@@ -155,9 +155,9 @@ def write_bytes(build: Builder, sources: list[str], target: str) -> None:
 def write_judge(module: Module, properties: Sequence[Property]) -> None:
     """Write `judge`: `found[k]` falls to the number of the first state that decides property k.
 
-    Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once more, one
-    after the other: it may have failed behind the state that decides the property. What the group decided is then taken back, as a
-    check that fails goes on with a value that is none of the state's.
+    Properties are judged in columns where they can be. Where a check fails in a group of states, these are judged once
+    more, one after the other: it may have failed behind the state that decides the property. What the group decided is
+    then taken back, as a check that fails goes on with a value that is none of the state's.
     """
 
     def visit(build: Builder, given: dict[str, Value], at: Value, state: Value) -> None:
@@ -264,7 +264,7 @@ def write_look(module: Module, views: Sequence[Property]) -> None:
 
 
 def write_marks(module: Module, properties: Sequence[Property]) -> None:
-    """Write `mark_k`: 1 where `when` of property k holds, 2 more where `then` does; and `cost_k`: what its steps cost."""
+    """Write `mark_k`: 1 if `when` of property k holds, plus 2 if `then` does; and `cost_k`: what steps cost."""
     for number_, prop in enumerate(properties):
         behaviour = module.program.behaviours[prop.name]
         many = len(prop.behaviour.params)

@@ -1,7 +1,7 @@
 """Modules in which guards can be turned off while they run, one compilation serving every guard.
 
-Without a guard a step may leave a domain: then the domain refuses it in the guard's place. Such a step is not taken, and
-the first state that it was tried in is noted; `Interpreter(bounded=True)` is the definition.
+Without a guard a step may leave a domain: then the domain refuses it in the guard's place. Such a step is not taken,
+and the first state that it was tried in is noted; `Interpreter(bounded=True)` is the definition.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 class Masks:
     """Slots of the check array: one for each guard and each part of a guard, and those that say what left a domain.
 
-    `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than the
-    row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of an
-    error that is no refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard could not
-    be evaluated for its sake.
+    `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than
+    the row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of
+    an error that is no refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard
+    could not be evaluated for its sake.
     """
 
     def __init__(self, module: Module) -> None:
@@ -37,7 +37,7 @@ class Masks:
         self.first, self.times, self.hard, self.unsure = reserve(), reserve(), reserve(), reserve()
 
     def leave(self, module: Module, build: Builder, e: Value, row: Value, times: Value) -> None:
-        """Note that steps out of a state left a domain, which refused them; a number that is too long here is in a domain all the same."""
+        """Note that steps out of a state left a domain, which refused them."""
         code = module.cell(build, e, ERROR)
         with only_if(build, too_long(build, code), RARE):
             module.note(build, e, self.hard, code)

@@ -1,4 +1,4 @@
-"""A machine as a module of LLVM: its functions, the loops of its actions over states, and the kernels that are called from outside."""
+"""A machine as a module of LLVM: its functions, its actions' loops over states, and its kernels."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ASIDE = 2
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return how many states of so many bytes are unpacked at a time, 0 if none fits, and whether they stand in columns too."""
+    """Return how many states are unpacked at a time, 0 if none fits, and whether they stand in columns too."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:
@@ -86,8 +86,9 @@ class Module:
         self.block, self.in_columns = block_of(self.state.bytes)
         if not self.block:
             raise ModelError(
-                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and compiled code has room "
-                f"for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, or write --engine plain."
+                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and compiled "
+                f"code has room for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, or write "
+                "--engine plain."
             )
         first = self.shape.reserve_all(packing_size(layout))
         self.rows = Rows(self.state, first)
@@ -121,7 +122,9 @@ class Module:
         """Return the type of a value."""
         if isinstance(kind, Int):
             return Sort.NUMBER
-        return self.shape.record(kind.record) if isinstance(kind, Rec) else self.shape.memory(kind.field)  # type: ignore[return-value]
+        if isinstance(kind, Rec):
+            return self.shape.record(kind.record)
+        return self.shape.memory(kind.field)  # type: ignore[return-value]
 
     def function(self, number_: int) -> str:
         """Write a function, if that was not done yet, and return its name."""
@@ -217,7 +220,7 @@ class Module:
         more: Sequence[tuple[str, str]],
         visit: Callable[[Builder, dict[str, Value], Value, Value], None],
     ) -> None:
-        """Write a kernel that visits the states first..last-1 of some rows; it stops at the first that fails, and notes which."""
+        """Write a kernel that visits states first..last-1; it stops at the first failure, and notes which."""
         parameters = [("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("c", "Constants"), *more]
         build, given = self.kernel(name, parameters)
         e, state = given["e"], self.scratch(build)

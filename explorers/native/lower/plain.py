@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 MOST = 40
 """Nodes of a condition that are evaluated without need: in more of them a branch that is guessed wrong costs less."""
 _SIMPLE = (
-    nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare, nodes.Not,
-    nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
+    nodes.Literal, nodes.Constant, nodes.Local, nodes.Field, nodes.Element, nodes.Unary, nodes.Binary, nodes.Compare,
+    nodes.Not, nodes.Among, nodes.Extreme, nodes.Logic, nodes.Call,
 )  # fmt: skip
 
 
 class Plain:
-    """Finds the conditions of a program that are plain: no check can fail in them, they have no loop, and they write nothing."""
+    """Finds plain conditions: no check can fail in them, they have no loop, and they write nothing."""
 
     def __init__(self, functions: tuple[Function, ...]) -> None:
         self.functions = functions

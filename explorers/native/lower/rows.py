@@ -1,8 +1,8 @@
 """Rows of bits and states in memory: packing, unpacking, hashing, the same code for every layout, driven by its data.
 
-A word of memory keeps the bits of its mask: packing gathers them (pext), unpacking scatters them (pdep). A field with values
-below 0 is kept modulo its bits, so after scattering each field is counted from its least value again; no field is as wide
-as its bytes then, so nothing is carried from one to the next.
+A word of memory keeps the bits of its mask: packing gathers them (pext), unpacking scatters them (pdep). A field with
+values below 0 is kept modulo its bits, so after scattering each field is counted from its least value again; no field
+is as wide as its bytes then, so nothing is carried from one to the next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _WORD = Cell(8, signed=False)
 class Rows:
     """The functions of a module that pack, unpack and hash; `place` is where their data begin in the check array.
 
-    The first numbers there: words of a row, how many entries follow, and whether to use the processor's own instructions.
+    The first numbers there: words of a row, how many entries follow, and whether to use the
+    processor's own instructions.
     """
 
     WORDS, COUNT, FAST = range(HEAD)
@@ -65,7 +66,7 @@ class Rows:
     # -- the functions
 
     def text(self, checks: Vector, *, x86: bool) -> str:
-        """Return the functions as LLVM IR; `checks` is the type of the check array. On x86-64 either way is taken as `FAST` says."""
+        """Return the functions as LLVM IR; `checks` types the check array. On x86-64, `FAST` chooses the way."""
         found = [_INTRINSICS] if x86 else []
         for kind in ("plain", "fast") if x86 else ("plain",):
             attributes = 'nounwind noinline "target-features"="+bmi2"' if kind == "fast" else "nounwind noinline"

@@ -1,4 +1,4 @@
-"""What code of one shape knows of sizes and domains: numbers where the shape fixes them, else slots of the check array."""
+"""Sizes and domains in the code of a shape: numbers if the shape fixes them, else slots of the check array."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Ends(NamedTuple):
 class Shape:
     """The layout of the check array `e`, an int64 array that every function of compiled code gets first.
 
-    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. Then come the words of the row's packing,
-    and what depends on constants of the run: bounds of domains and lengths of arrays.
+    `e[0]` is the code of the first error, `e[1]` the state that was being expanded. Then come the words of the row's
+    packing, and what depends on constants of the run: bounds of domains and lengths of arrays.
     """
 
     FIRST = 4

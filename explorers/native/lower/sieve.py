@@ -1,7 +1,7 @@
 """Guards of an action sifted: in columns, for several states at once, as far as columns can evaluate them.
 
-What passes is kept as bits: which choices of parameters, in which states. Then the states are taken one after the other, and the
-choices in their order, so that steps come in the order in which a loop in each state would find them.
+What passes is kept as bits: which choices of parameters, in which states. Then the states are taken one after the
+other, and the choices in their order, so that steps come in the order in which a loop in each state would find them.
 """
 
 from __future__ import annotations
@@ -151,7 +151,8 @@ class Sieve:
         size = build.least([build.wrapped("-", acting.given["size"], self.group), number(LANES)])
         active = build.wrapped("-", build.shifted("<<", number(1), size), number(1))
         columns.base = build.value(
-            f"getelementptr [{LANES * self.module.state.bytes} x i8], ptr {acting.given['columns'].text}, i64 {place.text}"
+            f"getelementptr [{LANES * self.module.state.bytes} x i8], ptr {acting.given['columns'].text}, "
+            f"i64 {place.text}"
         )
         columns.slots[acting.made.parameters[0]] = columns.state()
         build.keep(kept.states, number(0))
@@ -181,7 +182,7 @@ class Sieve:
         self.build.begin(inside)
 
     def step(self, place: int, active: Value, kept: Kept, following: str) -> bool:
-        """Write the nest from one of its steps inwards; return whether there was a guard in it that columns can evaluate."""
+        """Write the nest from one of its steps inwards; say whether columns can evaluate a guard in it."""
         before = self.mark()
         self.columns.active = active
         if place < len(self.steps):

@@ -1,4 +1,4 @@
-"""A channel as the record that engines see: an array of messages, and how many of its places are in use from the first on."""
+"""A channel as the record that engines see: an array of messages, and how many of its places are in use."""
 
 from __future__ import annotations
 

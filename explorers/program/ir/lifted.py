@@ -155,7 +155,7 @@ def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest:
 
 
 class _Moved:
-    """The inside of a fold in a function of its own: its slots are others, and what it reads from around it is given."""
+    """The inside of a fold as a function of its own, which is given what it reads from around it."""
 
     def __init__(self, lifted: Lifted, fold: Fold) -> None:
         self.lifted = lifted

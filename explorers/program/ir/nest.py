@@ -1,4 +1,4 @@
-"""The loop nest of an action: loops over its parameters, with each guard as far out as what it reads allows. A pass over an action."""
+"""An action's nest of loops over its parameters, with each guard as far out as what it reads allows."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Guarded:
 class Nest:
     """How an action is run in a state: its steps, each inside the one before it, and in the innermost one `effect`.
 
-    `effect` is the whole body without its guards, which is run on a copy of the state. Nothing is run at all where a parameter
-    has no value.
+    `effect` is the whole body without its guards, which is run on a copy of the state. Nothing is run at all where
+    a parameter has no value.
     """
 
     parameters: tuple[Parameter, ...]
@@ -55,8 +55,8 @@ class Nest:
 def nest(program: Program, action: Action) -> Nest:
     """Return the loops of an action.
 
-    Guards keep their order, so one that protects the next still does. A local is computed where a guard first needs it, but
-    never after a guard that it stands before, if computing it can fail: the plain semantics would say so.
+    Guards keep their order, so one that protects the next still does. A local is computed where a guard first needs it,
+    but never after a guard that it stands before, if computing it can fail: the plain semantics would say so.
     """
     function = program.of(action)
     effect = tuple(item for item in function.body if not isinstance(item, Require))

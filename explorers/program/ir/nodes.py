@@ -1,7 +1,8 @@
-"""The nodes of the typed program: what an expression, a place, a statement of a model is once its text has been checked.
+"""The nodes of the typed program: what an expression, a place, a statement of a model is once
+its text has been checked.
 
-`docs/ir.md` says what each node means, in which order its parts are evaluated, and how it can fail. Nodes are compared by
-identity: two places in a text are two nodes, even where they read the same.
+`docs/ir.md` says what each node means, in which order its parts are evaluated, and how it can fail. Nodes are compared
+by identity: two places in a text are two nodes, even where they read the same.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.domains import Domain
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
-"""The numbers that every engine has. A result outside them is an error where it arises, on every engine but the plain one."""
+"""The numbers that every engine has; a result outside them is an error on all but the plain one."""
 
 Type = Int | Rec | Arr | BagRef
 
@@ -50,8 +51,8 @@ class At:
 class Slot:
     """A local of a function: a number that is unique in it, and a type that never changes.
 
-    Two names that are spelt alike in different scopes (a generator's variable and a parameter) are two slots. A slot without
-    a name was made by the translation.
+    Two names that are spelt alike in different scopes (a generator's variable and a parameter) are two slots. A slot
+    without a name was made by the translation.
     """
 
     number: int
@@ -211,7 +212,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Expression):
-    """`then` if the test is not 0, else `other`: numbers, or references to records of one class. Only one is evaluated."""
+    """`then` if the test is not 0, else `other`: numbers or references to records. Only one is evaluated."""
 
     test: Expression
     then: Expression
@@ -268,7 +269,8 @@ class Fold(Expression):
 class Call(Expression):
     """A call of a helper: `function` is its place in `Program.functions`. It may change what it is given references to.
 
-    As a part of an expression it gives a number or a reference; a helper that returns nothing stands in `Evaluate` only.
+    As a part of an expression it gives a number or a reference; a helper that returns nothing
+    stands in `Evaluate` only.
     """
 
     function: int
@@ -277,7 +279,7 @@ class Call(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fits(Expression):
-    """1 if a condition of an effect is not 0, else 0. The effect leaves something out for the sake of constant `bound` where it is 0."""
+    """1 if an effect's condition is not 0, else 0: constant `bound` then makes it leave something out."""
 
     bound: str
     condition: Expression
@@ -321,7 +323,7 @@ class Store(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy(Node):
-    """Copy the content of a record into another place of the same class. The source is evaluated first, then the place."""
+    """Copy a record into another place of the same class. The source is evaluated before the place."""
 
     place: Field | Element
     source: Expression
@@ -352,7 +354,8 @@ class If(Node):
 class For(Node):
     """Run a block once for each item of a source, which is evaluated once, before the first round.
 
-    `stores` says whether the block gives the slot other values; the next round starts from the source's own count all the same.
+    `stores` says whether the block gives the slot other values; the next round starts from the
+    source's own count all the same.
     """
 
     slot: Slot
@@ -398,8 +401,8 @@ class Fill(Node):
 class Add(Node):
     """Put a message in flight, as the last one of the bag, and let `slot` (if there is one) refer to it.
 
-    First the bag is evaluated, then all values, in order; then FULL is checked, then each value against its domain; only
-    then does the bag change. Fields that are not filled are zero.
+    First the bag is evaluated, then all values, in order; then FULL is checked, then each value against its domain;
+    only then does the bag change. Fields that are not filled are zero.
     """
 
     bag: Expression
@@ -409,7 +412,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Take a message out of flight: itself if it lies in this bag, else the first one that is equal. ABSENT: there is none."""
+    """Take out a message: itself if it lies in this bag, else the first equal one. ABSENT: there is none."""
 
     bag: Expression
     message: Expression

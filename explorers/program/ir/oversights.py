@@ -42,8 +42,8 @@ def _initial(machine: Machine) -> Iterator[ModelWarning]:
         yield ModelWarning(
             "initial-among-actions",
             machine.initial.label,
-            f"action {machine.initial.label!r} makes the initial states and is also listed among the actions, so it may happen "
-            f"again in every state: take {name} out of `actions`, or give the reset an action of its own.",
+            f"action {machine.initial.label!r} makes the initial states and is also listed among the actions, so it "
+            f"may happen again in every state: take {name} out of `actions`, or give the reset an action of its own.",
         )
 
 
@@ -71,8 +71,9 @@ def _never_tried(
             yield ModelWarning(
                 "none-never-tried",
                 about,
-                f"parameter {name!r} of {of} has a domain that begins at -1{'' if isinstance(domain.low, int) else ' for some constants'}, "
-                "and -1 is NONE, which is never tried: begin at 0, and subtract where the number is read.",
+                f"parameter {name!r} of {of} has a domain that begins at "
+                f"-1{'' if isinstance(domain.low, int) else ' for some constants'}, and -1 is NONE, which is never "
+                "tried: begin at 0, and subtract where the number is read.",
             )
 
 
@@ -187,8 +188,8 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unspent-budget",
                 path,
-                f"budget s.{path} is never spent: `require({guard.text})` of action {guard.action.replace('_', '-')!r} asks for "
-                f"it, and no action changes it: change it where the action happens, such as s.{path} -= 1.",
+                f"budget s.{path} is never spent: `require({guard.text})` of action {guard.action.replace('_', '-')!r} "
+                f"asks for it, and no action changes it: change it where the action happens, such as s.{path} -= 1.",
             )
     used = {
         path for made in program.functions if made is not start for _, path in made.effects.reads | made.effects.writes
@@ -199,13 +200,14 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unspent-budget",
                 path,
-                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no property looks at it: "
-                f"write require(s.{path} > 0) and s.{path} -= 1 in the action that it is for, or take it out.",
+                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no property "
+                f"looks at it: write require(s.{path} > 0) and s.{path} -= 1 in the action that it is for, or take it "
+                "out.",
             )
 
 
 def _given(start: Function) -> dict[str, str | None]:
-    """Return by path what initial states have there: a constant by its name, "" for a number, None for anything else."""
+    """Return initial values by path: a constant by its name, "" for a number, None for anything else."""
     found: dict[str, str | None] = {path: None for number, path in start.effects.writes if number == 0}
     names = names_in(start)
     seen: set[str] = set()

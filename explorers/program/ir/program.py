@@ -21,9 +21,9 @@ Paths = frozenset[tuple[int, str]]
 class Effects:
     """What a function reads and writes, helpers included.
 
-    Paths are those of scalars. A bag has a path of its own too (`box`): which messages are in it, and in which order.
-    `disorders` are the bags that may be out of canonical order afterwards, `gives` the places where a record that it returns
-    may be.
+    Paths are those of scalars. A bag has a path of its own too (`box`): which messages are in it, and in which
+    order. `disorders` are the bags that may be out of canonical order afterwards, `gives` the places where a
+    record that it returns may be.
     """
 
     reads: Paths = frozenset()
@@ -69,8 +69,8 @@ class Parameter:
 class Guard:
     """A `require` of an action: `number` counts the guards of the program, `text` is its condition as written.
 
-    `parts` are what it asks for, where that is several things at once: what ablation turns off one by one. `reads` is all
-    that it depends on, locals before it included.
+    `parts` are what it asks for, where that is several things at once: what ablation turns off one by one. `reads` is
+    all that it depends on, locals before it included.
     """
 
     number: int
@@ -100,7 +100,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Behaviour:
-    """The functions of a leads-to or at-most property: `when` and `then` of (state, *parameters), `cost` of (before, after)."""
+    """A leads-to or at-most property: `when` and `then` of (state, *parameters), `cost` of (before, after)."""
 
     when: int | None
     then: int

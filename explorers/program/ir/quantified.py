@@ -1,6 +1,7 @@
 """Properties that hold because there is nothing that they are about: messages that no action which happened ever sends.
 
-What is said here is certain, and not all that is so: only bags are followed, and numbers that messages are given as they are sent.
+What is said here is certain, and not all that is so: only bags are followed, and numbers that messages
+are given as they are sent.
 """
 
 from __future__ import annotations

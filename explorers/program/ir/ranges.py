@@ -1,7 +1,7 @@
 """Which numbers an expression may have, and so which checks cannot fail: a pass over a program.
 
-Every slot and every function has one span, which holds all that is assigned or returned anywhere. They grow from nothing until
-they hold; an end that keeps growing is let go to 64 bits.
+Every slot and every function has one span, which holds all that is assigned or returned anywhere. They grow from
+nothing until they hold; an end that keeps growing is let go to 64 bits.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ class Ranges:
         return self.inlined(node) or self.results.get(node.function, WIDE)
 
     def inlined(self, node: nodes.Call) -> Span | None:
-        """Return the span of a call of a helper that is one expression of numbers: what it is given here alone counts."""
+        """Return the span of a call of a helper that is one expression of numbers, by what it is given here."""
         function = self.program.functions[node.function]
         if len(function.slots) > len(function.parameters) or any(slot.type != INT for slot in function.slots):
             return None

@@ -187,7 +187,7 @@ class Statements:
         return [self.store(node, self.place(target), given)]
 
     def unpack(self, node: ast.stmt, targets: list[ast.expr], call: ast.Call) -> list[Statement]:
-        """Return `a, b = helper(...)`: a call for each value, all of the same arguments, and only then are they assigned."""
+        """Return `a, b = helper(...)`: a call for each value with the same arguments, then the assignments."""
         found: list[Statement] = []
         arguments = [self.slotted(item, found) for item in self.arguments(call)]
         slots = [self.target(item) for item in targets]
@@ -360,7 +360,7 @@ class Statements:
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
-        """Return an expression that may stand twice: itself, if that changes nothing, or a slot that is assigned before."""
+        """Return an expression that may stand twice: itself if that changes nothing, or a slot assigned before."""
         inner = value
         while isinstance(inner, Field) and inner.type != INT:
             inner = inner.owner

@@ -73,7 +73,7 @@ class Translation:
         """By function: the conditions of its guards, as written."""
 
     def function(self, made: SubsetFunction, part: int | None = None) -> int:
-        """Translate a function, if that was not done yet, and return its number; `part` is one of the values that it gives."""
+        """Translate a function unless that was done, and return its number; `part` is one of its values."""
         key = made.python, part
         if key not in self.numbers:
             statements = Statements(self, made, part)

@@ -1,4 +1,4 @@
-"""Bounds whose constants are read for nothing else: where none of their guards refuses a step, a larger value adds no state."""
+"""Bounds whose constants serve nothing else: if no guard of theirs refuses a step, a larger value adds no state."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that only their own guards and effects read, and the state's domains and bags, which grow with them.
+    """Return the bounds that only their own guards and effects read, and the state's domains and
+    bags, which grow with them.
 
-    A larger constant then makes each of these comparisons true wherever it was. A size of arrays may change what a loop runs over,
-    and a domain of a parameter what is tried, so these count as read elsewhere; so does a domain or a bag that gets less roomy.
+    A larger constant then makes each of these comparisons true wherever it was. A size of arrays may change what a
+    loop runs over, and a domain of a parameter what is tried, so these count as read elsewhere; so does a domain or a
+    bag that gets less roomy.
     """
     elsewhere = {
         *_shrinking(program.machine.state),
@@ -109,7 +111,7 @@ def _apart(program: Program, found: Iterable[Node], name: str) -> Iterator[Node]
 
 
 def _others(program: Program, condition: nodes.Expression, name: str) -> tuple[nodes.Expression, ...]:
-    """Return the parts of a condition but the constant, where a larger constant only makes a comparison true that was not."""
+    """Return a condition's other parts, if a larger constant can only make a comparison true."""
     match condition:
         case nodes.Logic():
             return tuple(part for value in condition.values for part in _others(program, value, name))

@@ -1,12 +1,14 @@
 """Loops by number: what `enumerate`, `zip`, `reversed`, a range with a step and an array of arrays have at each place.
 
-No engine knows these. A loop over one of them is a loop over numbers, in which its variables are given the items at that number.
+No engine knows these. A loop over one of them is a loop over numbers, in which its variables are given
+the items at that number.
 """
 
 from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.ir.nodes import (
@@ -53,7 +55,7 @@ def view_of(
     at: At,
     once: Callable[[Made], Made] = lambda found: found,
 ) -> View:
-    """Return a source as a view; `again` makes what stands in the text, evaluated once where that matters, as `once` makes a count."""
+    """Return a source as a view; `again` makes its text, evaluated once if that matters, and `once` a count."""
     inner = node.args if isinstance(node, ast.Call) else []
     name = (
         node.func.id
@@ -107,6 +109,11 @@ def element(array: Expression, index: Expression, at: At) -> Expression:
     return Field(found, "items", at=at, type=items)
 
 
+def _by_literal(op: BinaryOp, number: Made, by: int, at: At, checks: frozenset[Failure] = frozenset()) -> Binary:
+    """Return a number by a literal, as a node of its own at each call."""
+    return Binary(op, number(), Literal(by, at=at), at=at, checks=checks)
+
+
 def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> View:
     """Return start, start + step, ... before stop."""
     ends = [again(item) for item in args[:2]]
@@ -116,12 +123,12 @@ def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> V
     count = way
     if abs(step) > 1:
         more = _plus(way, lambda: Literal(abs(step) - 1, at=at), at)
-        count = lambda: Binary(BinaryOp.DIVIDE, more(), Literal(abs(step), at=at), at=at)  # noqa: E731 (a node at each call)
+        count = partial(_by_literal, BinaryOp.DIVIDE, more, abs(step), at)
 
     def item(number: Made) -> Made:
         far = number
         if abs(step) > 1:
-            far = lambda: Binary(BinaryOp.MULTIPLY, number(), Literal(abs(step), at=at), at=at, checks=NUMBER)  # noqa: E731 (as above)
+            far = partial(_by_literal, BinaryOp.MULTIPLY, number, abs(step), at, checks=NUMBER)
         return _plus(start, far, at) if step > 0 else _minus(start, far, at)
 
     return View(count, item)

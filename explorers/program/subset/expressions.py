@@ -89,7 +89,7 @@ class Expressions:
             self.scope.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
 
     def truth(self, node: ast.expr, *, negated: bool = False) -> None:
-        """Check an expression whose truth is asked: NONE is true for Python, and the first of numbered things is false."""
+        """Check a condition: NONE is true for Python, and the first of numbered things is false."""
         self.number(node)
         if self.may_be_none(node):
             text = ast.unparse(node)
@@ -167,7 +167,7 @@ class Expressions:
         self.scope.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """A divisor must be a positive literal: no engine then has to define division by zero. Nor may a shift lose bits."""
+        """Require a positive literal as divisor, so that no engine divides by zero, and no shift that loses bits."""
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(node, ast.Constant) and node.value):
             around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
             self.scope.refuse(
@@ -267,7 +267,8 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"{say(owner)} is indexed",
-                f"loop over its messages, or receive one as a parameter: @action(m=InFlight('{hints.last(node.value)}'))"
+                "loop over its messages, or receive one as a parameter: "
+                f"@action(m=InFlight('{hints.last(node.value)}'))"
                 if isinstance(owner, BagRef)
                 else "index an array",
             )
@@ -367,7 +368,8 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"a {found.__name__} is written out where it has no place",
-                "store it in a field or an element, or compare it with one: `if m == Message(...)` in a loop finds a message",
+                "store it in a field or an element, or compare it with one: `if m == Message(...)` in a loop finds a "
+                "message",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"

@@ -192,15 +192,24 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
     if owner in RANDOM:
         return RANDOM[owner]
     if isinstance(found, type) and issubclass(found, Enum):
-        return f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, or the number that has its place"
+        return (
+            f"write a member, such as {found.__name__}.{next(iter(found.__members__))}, "
+            "or the number that has its place"
+        )
     if isinstance(node.func, ast.Name):
         return {
             "print": "leave it out: traces show every step and every field",
             "sorted": "write min(...) or max(...) of a generator, or compare the elements with a loop",
             "map": "write sum(f(x) for x in ...), or all(...) or any(...): a generator stands in one of these",
             "filter": "write sum(1 for x in ... if ...) to count them, or any(... for x in ... if ...)",
-            "set": "count different values by sum(any(x.item == n for x in ...) for n in range(...)), or keep a set as a field, with a BitSet domain",
-            "isinstance": "leave it out: a value has one type always; sorts of messages are told apart by a field, as in m.kind == Kind.GRANT",
+            "set": (
+                "count different values by sum(any(x.item == n for x in ...) for n in range(...)), "
+                "or keep a set as a field, with a BitSet domain"
+            ),
+            "isinstance": (
+                "leave it out: a value has one type always; sorts of messages are told apart by a field, "
+                "as in m.kind == Kind.GRANT"
+            ),
             "deepcopy": COPIES,
             "copy": COPIES,
             "list": "leave list() out: an array has a length, and is looped over as it is",

@@ -113,7 +113,7 @@ class Function:
     gives: frozenset[str] = frozenset()
     """Where a record that it returns may live, as a path from a parameter: `s.replica[]`."""
     changes: set[str] = field(default_factory=set)
-    """The records that it writes fields of, the records that it overwrites whole, the bags that it adds to or removes from."""
+    """The records it writes fields of or overwrites whole, and the bags it adds to or removes from."""
     overwrites: set[str] = field(default_factory=set)
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)

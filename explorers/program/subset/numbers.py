@@ -32,8 +32,8 @@ def look_at_numbers(machine: Machine) -> None:
             low, high = ends_of(end, ends)
             if low < -MOST or high > MOST:
                 raise ModelError(
-                    f"{label}: its domain has an end from {low} to {high}, which does not fit a number: numbers go from {-MOST} to "
-                    f"{MOST}. Give its constants smaller ranges."
+                    f"{label}: its domain has an end from {low} to {high}, which does not fit a number: numbers go "
+                    f"from {-MOST} to {MOST}. Give its constants smaller ranges."
                 )
 
 

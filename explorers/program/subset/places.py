@@ -1,7 +1,7 @@
 """Where records live: which names refer to one place, and what has become of it.
 
-A place is a path from a parameter with indices left out: `s.replica[].log[]`. A name may stand for one of several. What a
-helper does to the places it is given is noted once, from its parameters, and carried over to each call.
+A place is a path from a parameter with indices left out: `s.replica[].log[]`. A name may stand for one of several. What
+a helper does to the places it is given is noted once, from its parameters, and carried over to each call.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Places:
         self.added: set[str] = set()
         """The bags that a message was added to on the way here."""
         self.gone: set[str] = set()
-        """Parameters that may be messages of a bag from which one was removed: whether they are is for the caller to know."""
+        """Parameters that may be messages of a bag from which one was removed, as the caller knows."""
         self.held: list[frozenset[str]] = []
         """Where the references live that were evaluated, and are used after what is evaluated now."""
         self.loops: list[tuple[str, str]] = []
-        """(bag, variable) of the loops around the current statement; no variable where it may be another item than the one at hand."""
+        """(bag, variable) of the loops around the statement; no variable if it may be another item."""
         machine = scope.program.machine
         self.received = {
             name
@@ -198,7 +198,7 @@ class Places:
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
     def look_at_twins(self, node: ast.Call, callee: Function) -> None:
-        """Check that a helper knows a bag that it removes from by one name: what it knows of messages holds for each name alone."""
+        """Require that a helper knows a bag that it removes from by one name only."""
         for bag in sorted(callee.removes):
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):

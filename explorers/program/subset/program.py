@@ -204,8 +204,8 @@ class Program:
             if name not in [action.name for action in self.machine.actions]:
                 label = name.replace("_", "-")
                 raise ModelError(
-                    f"property {item.name}: machine {self.machine.name!r} has no action {label!r}.{nearest(label, known)} "
-                    f"Actions are: {', '.join(known)}."
+                    f"property {item.name}: machine {self.machine.name!r} has no action "
+                    f"{label!r}.{nearest(label, known)} Actions are: {', '.join(known)}."
                 )
         for fair in about.fair:
             _check_each(self.machine, item, fair)
@@ -245,7 +245,7 @@ def check(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:
 
 
 def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
-    """The machine's own actions have the parameters and message fields that fairness tells apart, of one sort in all of a group."""
+    """Require the parameters and message fields that fairness distinguishes, of one sort in a group."""
     sorts: dict[str, tuple[Action, str]] = {}
     for action in (machine.action(named.name) for named in fair.actions):
         params = dict(action.params)
@@ -254,7 +254,8 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
             domain = params.get(param)
             if domain is None:
                 raise ModelError(
-                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter {param!r}."
+                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter "
+                    f"{param!r}."
                 )
             sort = "a number"
             if isinstance(domain, InFlight):
@@ -263,23 +264,26 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
             first, other = sorts.setdefault(name, (action, sort))
             if sort != other:
                 raise ModelError(
-                    f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in {action.label}, which are "
-                    "never the same. Give each action a promise of its own."
+                    f"property {item.name}: `{fair}`: {param!r} is {other} in {first.label}, and {sort} in "
+                    f"{action.label}, which are never the same. Give each action a promise of its own."
                 )
             if field and isinstance(domain, InFlight):
                 record = dict(fields(message))
                 if not isinstance(record.get(field), Scalar):
                     known = [found for found, kind in record.items() if isinstance(kind, Scalar)]
                     raise ModelError(
-                        f"property {item.name}: `{fair}`: the message {param!r} has no field {field!r} that is a number or a flag."
-                        f"{nearest(field, known)} Those are: {', '.join(known)}."
+                        f"property {item.name}: `{fair}`: the message {param!r} has no field {field!r} that is a "
+                        f"number or a flag.{nearest(field, known)} Those are: {', '.join(known)}."
                     )
 
 
 def _check_bags(state: type[Record], inside: str = "") -> None:
     for name, item in fields(state):
         if isinstance(item, BagOf) and inside:
-            said = f"{inside}.{name}: a bag must be a field of the state itself: write one there, whose messages have a field such as `to`."
+            said = (
+                f"{inside}.{name}: a bag must be a field of the state itself: write one there, "
+                "whose messages have a field such as `to`."
+            )
             raise ModelError(pointed_at(state, name, said))
         record = item.record if isinstance(item, Nested | BagOf) else None
         if isinstance(item, ArrayOf) and isinstance(item.element, Nested):
@@ -351,7 +355,7 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def _look_at_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
-    """Refuse a statement that is nested deeper than engines can follow: each of them calls itself for what is inside."""
+    """Refuse a statement nested deeper than engines, which call themselves for what is inside, can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]
         for _ in range(MOST_DEEP):
@@ -376,7 +380,8 @@ def _check_guards(program: Program, made: Function) -> None:
                 scope.refuse(
                     node,
                     "this returns before the last `require`",
-                    "write the condition under which the action happens as a guard, require(condition), and put all guards first",
+                    "write the condition under which the action happens as a guard, require(condition), "
+                    "and put all guards first",
                 )
             if _is_write(made, node) or (callee is not None and callee.writes):
                 scope.refuse(
@@ -513,7 +518,7 @@ def bounds_of(program: Program) -> tuple[str, ...]:
     found = tuple(name for name in program.machine.constants.declared() if name in known)
     if len(found) > MOST_BOUNDS:
         raise ModelError(
-            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at most. "
-            "Leave `bound=` out where a constant is no bound."
+            f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at "
+            "most. Leave `bound=` out where a constant is no bound."
         )
     return found

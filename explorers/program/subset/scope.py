@@ -64,7 +64,7 @@ class Scope:
 
 
 def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, whole: bool = False) -> ModelError:
-    """Return a refusal of a part of a function, a node of `ast` or of the typed program's; `whole` is its first line."""
+    """Return a refusal of a part of a function, a node of `ast` or of the typed program; `whole`: its first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
     lines, first = inspect.getsourcelines(python)
@@ -80,5 +80,6 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
         width = max(1, len(line) - column)
     end_mark = "" if what.endswith("?") else "."
     return ModelError(
-        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, {instead}."
+        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, "
+        f"{instead}."
     )

@@ -78,7 +78,9 @@ def finish_answer(s: State, c: C, from_leader: int, from_epoch: int) -> None:
 
 @action()
 def broker_answers_request(s: State, c: C) -> None:
-    """A broker answers a produce or fetch request; with the errors comes what it knows of the leader (KIP-951, Broker)."""
+    """A broker answers a produce or fetch request; with the errors comes what it knows of the
+    leader (KIP-951, Broker).
+    """
     request = s.request
     require(request.stage == Stage.SENT)
     require(may_answer(s, request.broker), bound=C.lagging_brokers)
@@ -106,7 +108,9 @@ def has_lost_replicas(s: State, c: C, request: Request) -> bool:
 
 @action()
 def broker_answers_after_reassignment(s: State, c: C) -> None:
-    """A broker that is no longer a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its metadata cache (KIP-951, Broker)."""
+    """A broker that is no longer a replica answers NOT_LEADER_OR_FOLLOWER, with a hint from its
+    metadata cache (KIP-951, Broker).
+    """
     request = s.request
     require(c.hint_from == HintFrom.EITHER)
     require(request.stage == Stage.SENT)

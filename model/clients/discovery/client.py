@@ -92,12 +92,14 @@ def hinted_epoch(s: State, partition: int) -> int:
 
 
 def hinted_topic(s: State, partition: int) -> int:
-    """Return the incarnation of the topic that the hint is about, which it does not say unless it carries the topic id."""
+    """Return the topic's incarnation that a hint names; without the topic id it names none."""
     return s.image[s.request.from_leader].partition[partition].topic
 
 
 def is_hint_accepted(s: State, c: C, partition: int) -> bool:
-    """Say whether the client takes over the leader of a hint: its epoch is right, and it is known where that leader is."""
+    """Say whether the client takes over the leader of a hint: its epoch is right, and it is
+    known where that leader is.
+    """
     if not bits.contains(s.request.hinted, partition):
         return False
     known, leader = s.known[partition], hinted_leader(s, partition)
@@ -132,7 +134,7 @@ def takes_endpoint(s: State, c: C, broker: int, endpoint: int) -> bool:
 
 
 def has_newer_epoch(known: Known) -> bool:
-    """ProducerBatch.hasLeaderChangedForTheOngoingRetry: say whether the leader epoch is another than at the last attempt."""
+    """ProducerBatch.hasLeaderChangedForTheOngoingRetry: the leader epoch differs from the last attempt's."""
     return known.attempt != NONE and known.epoch not in (NONE, known.attempt)
 
 
@@ -259,7 +261,9 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action(partition=Partition)
 def client_validates_position(s: State, c: C, partition: int) -> None:
-    """A consumer compares its position with the leader's log (OffsetsForLeaderEpoch, KIP-320); the answer is immediate."""
+    """A consumer compares its position with the leader's log (OffsetsForLeaderEpoch,
+    KIP-320); the answer is immediate.
+    """
     known = s.known[partition]
     own = s.image[s.broker[known.leader].replica].partition[partition]
     require(c.consumer)

@@ -1,7 +1,7 @@
 """Sizes, budgets and switches of leader discovery.
 
-The defaults are KIP-951 as Kafka's code has it (apache/kafka 1eb7644), and where the KIP's text leaves something open, a
-constant holds the readings.
+The defaults are KIP-951 as Kafka's code has it (apache/kafka 1eb7644), and where the KIP's text leaves something open,
+a constant holds the readings.
 """
 
 from enum import IntEnum
@@ -124,7 +124,10 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.hint_from in (HintFrom.BOTH, HintFrom.EITHER) and not c.replica_lags:
-        return "hint_from=both and hint_from=either differ from the others only while replicas lag: set replica_lags=on as well."
+        return (
+            "hint_from=both and hint_from=either differ from the others only while replicas lag: "
+            "set replica_lags=on as well."
+        )
     if c.hints_by_epoch and not c.consumer:
         return "hints_by_epoch compares the request's leader epoch, and Produce has none: set consumer=on as well."
     if c.history and (c.brokers < 3 or c.partitions < 2 or c.changes < 5 or c.elections < 2 or c.restarts < 1):

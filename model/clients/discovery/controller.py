@@ -1,4 +1,4 @@
-"""What changes in the cluster: leaders, brokers with their endpoints, topics. Each change is a record of the metadata log."""
+"""Changes in the cluster (leaders, brokers with their endpoints, topics), each a record of the metadata log."""
 
 from fencepost.model.clients.discovery.constants import C
 from fencepost.model.clients.discovery.state import (
@@ -49,7 +49,7 @@ def topic_is_recreated(s: State, c: C, partition: int, leader: int) -> None:
 
 
 def lose_connection(s: State, c: C, broker: int) -> None:
-    """The client's requests to a broker fail with its connection; it asks for metadata and tries again after the backoff."""
+    """A broker's connection ends with its requests; the client asks for metadata and retries after the backoff."""
     if s.request.stage == Stage.SENT and s.request.broker == broker:
         for partition in range(c.partitions):
             if bits.contains(s.request.partitions, partition):

@@ -14,7 +14,8 @@ VERSIONS = (
     Version("kip-951", "KIP-951 as Kafka's code has it", {}),
     Version(
         "repaired",
-        "hints carry the topic id, endpoints a registration by which newer ones are told, and a leader keeps its endpoint",
+        "hints carry the topic id, endpoints a registration by which newer ones are told, "
+        "and a leader keeps its endpoint",
         {"hint_topic_id": 1, "endpoints": Endpoints.NEWER, "keeps_leader_endpoint": 1},
     ),
 )

@@ -4,8 +4,8 @@ Folded, so that states are small:
 
 * The controller's log is the list of images after each change; what a broker, an answer or a hint is built from is an
   index into it.
-* One client, with one request in flight for its partitions and one for metadata. Its endpoints (host, port and rack) are
-  numbers: how often the broker had been restarted. A connection to an endpoint that has gone fails.
+* One client, with one request in flight for its partitions and one for metadata. Its endpoints (host, port and rack)
+  are numbers: how often the broker had been restarted. A connection to an endpoint that has gone fails.
 * A broker that stops leads nothing: its partitions were moved before (controlled shutdown). On its return it has the
   newest metadata.
 * A topic is deleted and created again in one change; its leader epochs start at 0 again.
@@ -74,9 +74,9 @@ class Image(Record):
 
 
 class BrokerState(Record):
-    """A broker: the image in its metadata cache, the one that its replicas act on, and, where lagging brokers are counted,
-    whether it has given its answer from old metadata.
-    """  # noqa: D205 (one sentence)
+    """A broker: the image in its metadata cache, the one that its replicas act on, and, where lagging brokers are
+    counted, whether it has given its answer from old metadata.
+    """
 
     is_up: bool
     cache: ImageIndex
@@ -87,9 +87,9 @@ class BrokerState(Record):
 class Known(Record):
     """What the client knows of a partition, and what it does for it.
 
-    `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says whether the
-    consumer's position was compared with the leader's log. The ghosts are the newest epoch that was used for this topic, and whether
-    the backoff was waited for since the last attempt.
+    `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says
+    whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch that was used
+    for this topic, and whether the backoff was waited for since the last attempt.
     """
 
     topic: Topic
@@ -223,7 +223,9 @@ def clear_refresh(refresh: Refresh) -> None:
 
 
 def may_answer(s: State, broker: int) -> bool:
-    """Say whether the broker is up and, where lagging brokers are counted, knows the newest metadata or may still lag."""
+    """Say whether the broker is up and, where lagging brokers are counted, knows the newest
+    metadata or may still lag.
+    """
     b, left = s.broker[broker], s.budget.lagging_brokers
     return b.is_up and (left == UNLIMITED or b.replica == s.newest or (left > 0 and not b.has_lagged))
 

@@ -72,7 +72,9 @@ def is_behind_request(s: State) -> bool:
 
 @action()
 def broker_handles_request(s: State, c: C) -> None:
-    """A broker's replica leads and takes a produce or fetch request, or names the leader that it follows (KIP-951, Broker)."""
+    """A broker's replica leads and takes a produce or fetch request, or names the leader that it
+    follows (KIP-951, Broker).
+    """
     request = s.request
     replica = s.broker[request.broker].replica
     is_led_here = s.log[replica].leader == request.broker

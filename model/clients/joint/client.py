@@ -49,7 +49,9 @@ def follow(s: State, topic: int, leader: int, epoch: int, offset: int) -> None:
 
 
 def is_hint_accepted(s: State, c: C) -> bool:
-    """Say whether the client takes over the leader that a response names: in a newer epoch, and where tokens count, not older."""
+    """Say whether the client takes over the leader that a response names: in a newer epoch, and
+    where tokens count, not older.
+    """
     request, told = s.request, s.log[s.request.body]
     is_newer = accepts_hint(Accepts.NEWER, s.known.epoch, s.known.leader, told.epoch, told.leader)
     return (
@@ -75,7 +77,9 @@ def client_receives_response(s: State, c: C) -> None:
 
 @action()
 def client_applies_metadata(s: State, c: C) -> None:
-    """The client takes over the leader unless its epoch is older (Metadata.updateLatestMetadata), and stores the token."""
+    """The client takes over the leader unless its epoch is older
+    (Metadata.updateLatestMetadata), and stores the token.
+    """
     refresh, told = s.refresh, s.log[s.refresh.body]
     is_other_topic = 1 if told.topic != s.known.topic else 0
     is_newer = accepts_metadata(s.known.epoch, told.epoch, is_other_topic)
@@ -92,7 +96,9 @@ def client_applies_metadata(s: State, c: C) -> None:
 
 @action()
 def client_drops_metadata(s: State, c: C) -> None:
-    """The client does not take metadata that its store tells to be late, or of which nothing can be told, and asks again."""
+    """The client does not take metadata that its store tells to be late, or of which nothing
+    can be told, and asks again.
+    """
     refresh = s.refresh
     require(refresh.stage == Stage.ANSWERED)
     require(s.first != First.REQUEST)

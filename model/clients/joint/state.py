@@ -65,10 +65,10 @@ class Known(Record):
 class Call(Record):
     """A request, then its response.
 
-    `sent` is the token in the request header, cleared once it was checked; `token` that of the response header, both NONE if there
-    is none. `body` is the offset of the metadata that the answer was built from, if it `names_leader`: metadata
-    always does, an answer to produce or fetch does if it is an error. The ghost is the newest offset that the client had from the
-    other sort of answer when this request was sent.
+    `sent` is the token in the request header, cleared once it was checked; `token` that of the response header, both
+    NONE if there is none. `body` is the offset of the metadata that the answer was built from, if it `names_leader`:
+    metadata always does, an answer to produce or fetch does if it is an error. The ghost is the newest offset that the
+    client had from the other sort of answer when this request was sent.
     """
 
     stage: Stage
@@ -85,7 +85,8 @@ class Call(Record):
 class State(Record):
     """The metadata log, the brokers, the client with its store and its requests.
 
-    `token` is the store's. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are at one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
+    `token` is the store's. `first` is NEITHER unless connections keep an order (`in_order`) and both requests are at
+    one broker. The ghosts are the newest offsets of a hint that it has accepted, and of metadata that it has read.
     """
 
     log: Annotated[Array[Leader], Size(C.changes + 1)]

@@ -1,7 +1,7 @@
 """The token store by itself: three contexts, stored one after the other in any order.
 
-The functions are those of the model of metadata reads. The machine has no steps: its initial states are all there is, one
-for each choice of contexts and of an order.
+The functions are those of the model of metadata reads. The machine has no steps: its initial states are all there is,
+one for each choice of contexts and of an order.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ Offset = Annotated[int, Range(0, C.offsets)]
 
 
 class State(Record):
-    """The contexts that are given, a store that got them in order, one that got them in another, one that got each twice."""
+    """The given contexts, a store that got them in order, one in another order, one that got each twice."""
 
     given: Annotated[Array[Context], Size(3)]
     in_order: Context

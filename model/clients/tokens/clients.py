@@ -114,7 +114,9 @@ def is_taken(s: State, c: C, client: int) -> bool:
 
 
 def is_next(s: State, c: C, client: int) -> bool:
-    """Say whether the client has taken or dropped what comes before on this connection (NetworkClient.handleCompletedReceives)."""
+    """Say whether the client has taken or dropped what comes before on this connection
+    (NetworkClient.handleCompletedReceives).
+    """
     return not any(
         bits.contains(s.call[client].ahead, other)
         and (s.call[other].status in (Status.SENT, Status.INCONSISTENT) or is_taken(s, c, other))
@@ -124,7 +126,9 @@ def is_next(s: State, c: C, client: int) -> bool:
 
 @action(client=Client, node=Node)
 def client_retries(s: State, c: C, client: int, node: int) -> None:
-    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or since it does not take the answer."""
+    """A client reads again: after STALE_METADATA and the backoff, after a disconnect, or since it
+    does not take the answer.
+    """
     call = s.call[client]
     is_refused = call.status == Status.ANSWERED and not is_taken(s, c, client)
     require(call.status in (Status.STALE, Status.DISCONNECTED) or is_refused)
@@ -138,7 +142,9 @@ def client_retries(s: State, c: C, client: int, node: int) -> None:
 
 @action(client=Client)
 def client_merges_context(s: State, c: C, client: int) -> None:
-    """Where storeLatest is not atomic: a client computes which context is later, and will store that in another step."""
+    """Where storeLatest is not atomic: a client computes which context is later, and will
+    store that in another step.
+    """
     call, store = s.call[client], s.store[store_of(c, client)]
     require(not c.atomic_store)
     require(call.status == Status.ANSWERED)
@@ -178,7 +184,9 @@ def client_delivers_answer(s: State, c: C, client: int) -> None:
 
 @action(client=Client)
 def client_fails_call(s: State, c: C, client: int) -> None:
-    """A client tells its user that the cluster is another one; if it stores contexts of errors, it tries to store this one."""
+    """A client tells its user that the cluster is another one; if it stores contexts of errors,
+    it tries to store this one.
+    """
     call, store = s.call[client], s.store[store_of(c, client)]
     is_refused = call.status == Status.ANSWERED and is_from_other_cluster(s, c, client)
     require(call.status == Status.INCONSISTENT or is_refused)

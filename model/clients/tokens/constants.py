@@ -133,7 +133,10 @@ class C(Constants):
 def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.old_nodes >= c.nodes:
-        return f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most {c.nodes - 1} for nodes={c.nodes}."
+        return (
+            f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most {c.nodes - 1} for "
+            f"nodes={c.nodes}."
+        )
     if c.cut_off >= c.nodes:
         return (
             f"cut_off={c.cut_off} leaves no server that gets metadata: write at most {c.nodes - 1} for nodes={c.nodes}."
@@ -147,5 +150,8 @@ def refuse(c: C) -> str | None:
             "an eventually consistent store takes no context: leave exports, foreign_contexts and wrong_contexts at 0."
         )
     if not c.atomic_store and (c.foreign_contexts or c.eventually_consistent):
-        return "atomic_store=off is for stores that compare offsets of one cluster: leave foreign_contexts and eventually_consistent off."
+        return (
+            "atomic_store=off is for stores that compare offsets of one cluster: "
+            "leave foreign_contexts and eventually_consistent off."
+        )
     return None

@@ -10,8 +10,8 @@ VERSIONS = (
     Version("draft-check-first", "the draft, with the checks before the handling", {"check_first": 1}),
     Version(
         "repaired",
-        "one image for check, body and header; components with their own offset; the controller's commit offset for writes; "
-        "late and untokened answers are read again, and contexts of errors are not stored",
+        "one image for check, body and header; components with their own offset; the controller's commit offset for "
+        "writes; late and untokened answers are read again, and contexts of errors are not stored",
         {
             "check_first": 1,
             "token_read": TokenRead.PINNED,
@@ -61,7 +61,9 @@ MACHINE = Machine(
     ),
     refuse=refuse,
     versions=VERSIONS,
-    source="Consistency token draft; apache/kafka: KafkaApis, BrokerMetadataPublisher, ForwardingManager, NetworkClient",
+    source=(
+        "Consistency token draft; apache/kafka: KafkaApis, BrokerMetadataPublisher, ForwardingManager, NetworkClient"
+    ),
     cast=Cast(
         owner="controller",
         names={"store": "client"},

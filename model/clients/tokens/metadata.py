@@ -40,7 +40,7 @@ def gets_metadata(c: C, node: int) -> bool:
 
 
 def compared(c: C, operation: int) -> int:
-    """Return the operation whose offset servers compare tokens of such requests with: the cache's, or, repaired, a component's."""
+    """Return the operation whose offset servers compare with: the cache's or, repaired, a component's."""
     return Operation.COMPONENT if c.component_offsets and operation == Operation.COMPONENT else Operation.CACHE
 
 
@@ -78,7 +78,8 @@ def server_publishes_to_component(s: State, c: C, node: int, offset: int) -> Non
 
 
 def is_lost(c: C, call: Call) -> bool:
-    """Say whether a call is lost with its connection: its request is, and where connections keep an order its answer too.
+    """Say whether a call is lost with its connection: its request is, and where connections
+    keep an order its answer too.
 
     An answer that arrives all the same arrives before the client connects again, which is as if before the loss.
     """
@@ -102,8 +103,8 @@ def disconnect(s: State, c: C, client: int) -> None:
 def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
     """Say whether a server that restarts may show this offset first.
 
-    BrokerServer.startup takes requests only once the broker is unfenced, and so has applied the record of its registration. Without
-    `restart_catches_up` it shows what its last snapshot holds.
+    BrokerServer.startup takes requests only once the broker is unfenced, and so has applied the record of its
+    registration. Without `restart_catches_up` it shows what its last snapshot holds.
     """
     if c.restart_catches_up:
         return offset == s.committed and node < c.nodes - c.cut_off
@@ -112,7 +113,9 @@ def may_come_back(s: State, c: C, node: int, offset: int) -> bool:
 
 @action(node=Node, offset=Offset)
 def server_restarts(s: State, c: C, node: int, offset: int) -> None:
-    """A server restarts, and shows one offset in its cache and its components at first; an old server comes back upgraded."""
+    """A server restarts, and shows one offset in its cache and its components at first; an old
+    server comes back upgraded.
+    """
     server = s.server[node]
     require(s.budget.restarts > 0, bound=C.restarts)
     require(may_come_back(s, c, node, offset))

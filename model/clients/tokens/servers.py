@@ -1,7 +1,7 @@
 """What a server does with a request: check it, do what it asks for, build the header. Each is a step of its own.
 
-The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read the cache's offset
-for the header. With `check_first` the two checks come before the handling.
+The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
+the cache's offset for the header. With `check_first` the two checks come before the handling.
 """
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice, OnLag, TokenRead, WriteToken
@@ -24,7 +24,7 @@ from fencepost.model.language import NONE, action, bits, require
 
 
 def compared_offset(s: State, c: C, node: int, operation: int) -> int:
-    """Return the offset that a server compares tokens with and returns: its cache's, or the component's where repaired."""
+    """Return the offset that a server compares with and returns: its cache's or, repaired, a component's."""
     return shown(s, node, compared(c, operation))
 
 
@@ -61,7 +61,8 @@ def is_handled(c: C, call: Call) -> bool:
 def is_its_turn(s: State, c: C, call: Call) -> bool:
     """Say whether the server has answered what came before on this connection.
 
-    SocketServer.Processor mutes a connection from a request until its answer is sent: a request that waits holds up those behind it.
+    SocketServer.Processor mutes a connection from a request until its answer is sent: a request that waits
+    holds up those behind it.
     """
     return not any(
         bits.contains(call.ahead, other) and s.call[other].status == Status.SENT for other in range(c.clients)
@@ -85,7 +86,7 @@ def answer_with_error(s: State, c: C, call: Call, status: Status) -> None:
 
 
 def lagging(s: State, c: C, operation: int) -> int:
-    """Return the servers that lag behind the log, in what they compare tokens of such requests with, and catch up by and by."""
+    """Return the servers that lag behind the log in what they compare such requests' tokens with."""
     return sum(
         bits.only(node)
         for node in range(c.nodes)

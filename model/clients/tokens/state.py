@@ -5,8 +5,8 @@ Folded, so that states are small:
 * The state of the cluster after each offset of its metadata log is the offset itself; the log is its committed end.
 * A server's metadata is the offset that its cache shows. All components that are fed after the cache are one, which
   shows an offset of its own: a property of one of them is about the one that lags most.
-* A client has one call at a time. Two calls in flight from one store are two clients of one factory, each with connections of
-  its own, or, with `in_order`, two calls of one client.
+* A client has one call at a time. Two calls in flight from one store are two clients of one factory, each with
+  connections of its own, or, with `in_order`, two calls of one client.
 * Requests and answers are not lost: a call that never ends says nothing, and one that is made again is a retry.
 """
 
@@ -48,7 +48,8 @@ class Server(Record):
 
 
 class Store(Record):
-    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, offset from another store, and hint.
+    """A ConsistencyContextStore. What its clients were shown and told: the newest body, write, offset
+    from another store, and hint.
 
     A hint is what a produce or fetch error tells of a leader (KIP-951).
     """
@@ -63,7 +64,8 @@ class Store(Record):
 class Letter(Record):
     """A context that a user has serialized, and the newest offset that its store's clients knew of by then.
 
-    They know of bodies that were delivered, of writes that were acknowledged, and of what others knew whose contexts they imported.
+    They know of bodies that were delivered, of writes that were acknowledged, and of what others knew
+    whose contexts they imported.
     """
 
     context: Context
@@ -74,11 +76,11 @@ class Call(Record):
     """A client's call: its request at the server, then the answer.
 
     `sent` is the context of the request header, cleared once it was checked. `oldest` and `newest` are the offsets at
-    which the body was read, for a write both are the offset that it was committed at. `token` is that of the response header, NONE if
-    there is none, and `cluster` its cluster id. `merged` is set while storeLatest has compared but not yet stored, where that takes two steps. `awaited`
-    are the servers that have not moved on since the call was refused, where clients wait for that (`backoff`). `ahead` are the calls
-    whose answers come before this one's, where connections keep an order (`in_order`). The ghosts are what the store's had been when
-    the call was made.
+    which the body was read, for a write both are the offset that it was committed at. `token` is that of the response
+    header, NONE if there is none, and `cluster` its cluster id. `merged` is set while storeLatest has compared but not
+    yet stored, where that takes two steps. `awaited` are the servers that have not moved on since the call was refused,
+    where clients wait for that (`backoff`). `ahead` are the calls whose answers come before this one's, where
+    connections keep an order (`in_order`). The ghosts are what the store's had been when the call was made.
     """
 
     status: Status
@@ -169,7 +171,7 @@ def let_pass(s: State, client: int) -> None:
 
 
 def clear_request(c: C, call: Call) -> None:
-    """Forget of a request what nobody reads once the server is done with it; an answer on a connection in order stays on it."""
+    """Forget what no one reads of a request that is done; an answer stays on its ordered connection."""
     if not c.in_order:
         call.node = 0
     call.sent.cluster = 0

@@ -25,8 +25,10 @@ class C(Constants):
     )
     propagation = choice(
         Propagation.TRACKED,
-        meaning="a fetch without records for it is answered: data-only: never, tracked: if the high watermark last sent in its "
-        "session is old, reported: if the one that it reports is old (as KIP-1166)",
+        meaning=(
+            "a fetch without records for it is answered: data-only: never, tracked: if the high watermark last sent in "
+            "its session is old, reported: if the one that it reports is old (as KIP-1166)"
+        ),
     )
     session_is_new = switch(
         default=True, meaning="the first fetch opens its session; otherwise the partition is new to an old session"

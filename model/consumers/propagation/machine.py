@@ -6,7 +6,9 @@ from fencepost.model.language import NONE, Cast, Machine, Version, action, requi
 
 
 def is_stale(s: State, c: C) -> bool:
-    """Say whether the leader takes the follower's high watermark to be old (KIP-392, High watermark propagation; KIP-1166)."""
+    """Say whether the leader takes the follower's high watermark to be old (KIP-392, High
+    watermark propagation; KIP-1166).
+    """
     if c.propagation == Propagation.TRACKED:
         return s.sent < s.leader_high_watermark or s.sent == NONE
     return c.propagation == Propagation.REPORTED and s.fetch.high_watermark < s.leader_high_watermark
@@ -59,7 +61,9 @@ def other_follower_catches_up(s: State, c: C) -> None:
 
 @action()
 def leader_gets_fetch(s: State, c: C) -> None:
-    """The leader takes the follower's log end from its fetch, moves the high watermark, and answers at once or parks the fetch."""
+    """The leader takes the follower's log end from its fetch, moves the high watermark, and answers
+    at once or parks the fetch.
+    """
     require(s.fetch.phase == Phase.SENT)
     s.known_end = s.fetch.end
     advance_high_watermark(s, c)
@@ -141,7 +145,10 @@ def consumer_fetch_times_out(s: State, c: C) -> None:
 
 MACHINE = Machine(
     name="watermark-propagation",
-    sentence="how a follower, and a consumer there, learns a new high watermark: with records, tracked, or reported (KIP-392)",
+    sentence=(
+        "how a follower, and a consumer there, learns a new high watermark: with records, tracked, "
+        "or reported (KIP-392)"
+    ),
     state=State,
     constants=C,
     initial=initial,

@@ -1,8 +1,8 @@
 """What the model of propagation remembers, and where it starts.
 
-One leader and one follower, both in the ISR, in one leader epoch; of another follower only the log end counts. The follower always
-has one fetch out. Messages are counted, not timed: from one to the next is half a round trip. A maximum wait is longer than all that
-messages can do, so it ends only when nothing else is left to happen.
+One leader and one follower, both in the ISR, in one leader epoch; of another follower only the log end counts. The
+follower always has one fetch out. Messages are counted, not timed: from one to the next is half a round trip. A maximum
+wait is longer than all that messages can do, so it ends only when nothing else is left to happen.
 """
 
 from enum import IntEnum
@@ -36,7 +36,8 @@ class Fetch(Record):
 
 
 class State(Record):
-    """Leader and follower, the fetch between them, what the leader has last sent (NONE: nothing in this session), and the consumer.
+    """Leader and follower, the fetch between them, what the leader has last sent (NONE: nothing in this
+    session), and the consumer.
 
     `known_end` is the follower's log end as the leader knows it, `other_end` that of the other follower.
     """
