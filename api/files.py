@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import time
 import weakref
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.sealed import put
+from fencepost.explorers.running.files import Lock, lock_folder, write_named
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ PATIENCE = 5.0
 def write_text(path: Path, text: str) -> None:
     """Write a file that the user named, whole or not at all; raise UsageError if that cannot be done."""
     try:
-        put(path, text.encode("utf-8", "backslashreplace"))  # a name of a file may hold any bytes
+        write_named(path, text.encode("utf-8", "backslashreplace"))  # a name of a file may hold any bytes
     except OSError as error:
         raise unwritable(path, error) from error
 
@@ -63,38 +62,22 @@ def unwritable(path: Path, error: OSError) -> UsageError:
     return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
 
 
-class Held:
-    """A folder in which no other process keeps anything, for as long as somebody refers to this."""
-
-    def __init__(self, folder: Path) -> None:
-        self.descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        weakref.finalize(self, os.close, self.descriptor)
+_held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDictionary()
 
 
-_held: weakref.WeakValueDictionary[tuple[int, int], Held] = weakref.WeakValueDictionary()
-
-
-def hold(folder: Path) -> Held:
+def hold(folder: Path) -> Lock:
     """Keep other processes out of a folder of checkpoints; raise UsageError if one is there."""
-    import fcntl
-
     there = folder.stat()
     found = _held.get((there.st_dev, there.st_ino))
-    if found is not None:
-        return found
-    made, began = Held(folder), time.monotonic()
-    while True:
-        try:
-            fcntl.flock(made.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() - began > PATIENCE:
-                raise UsageError(
-                    f"{folder} is in use: another process keeps its checkpoint there. Wait for its end, or name another folder."
-                ) from None
-            time.sleep(0.05)
-        else:
-            _held[there.st_dev, there.st_ino] = made
-            return made
+    if found is None:
+        found = lock_folder(folder, patience=PATIENCE)
+        if found is None:
+            raise UsageError(
+                f"{folder} is in use: another process keeps its checkpoint there. "
+                "Wait for its end, or name another folder."
+            )
+        _held[there.st_dev, there.st_ino] = found
+    return found
 
 
 def keeps_search(folder: Path) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
+from fencepost.api.answers import contract
 from fencepost.api.asking.quantities import counted
 from fencepost.api.files import hold, make_sure_folder
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
+from fencepost.explorers.running.files import read_file, write_file
+from fencepost.explorers.running.shapes import misfit
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from fencepost.api.asking.watching import Watch
 
@@ -31,26 +34,33 @@ def digest(parts: list[str]) -> str:
     return hashlib.sha256(_bytes("\n".join(parts))).hexdigest()[:16]
 
 
-class Kept:
-    """The finished rows in a folder, each JSON that `fits`. `question` is all that the rows depend on: another question finds none of them.
+class _Row(TypedDict):
+    format: int
+    row: str
+    mark: str
+    found: object
 
-    With `begun` the folder must hold a row of this question already.
+
+class Kept:
+    """The finished rows in a folder, each JSON of a shape.
+
+    `question` is all that the rows depend on: another question finds none of them. With `begun` the folder must hold a row of this question already.
     """
 
     def __init__(
         self,
         folder: str | Path | None,
         question: str,
-        fits: Callable[[Any], bool],
+        shape: type,
         *,
         resume: bool,
         begun: bool = False,
     ) -> None:
         if resume and not folder:
             raise UsageError(
-                "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume."
+                "`resume=True` was given without a checkpoint to continue from: write `checkpoint=DIR, resume=True`."
             )
-        self.folder, self.fits = Path(folder) if folder else None, fits
+        self.folder, self.shape = Path(folder) if folder else None, shape
         self.mark = hashlib.sha256(_bytes(question)).hexdigest()
         self.resume = resume
         if begun and self.folder:
@@ -66,13 +76,13 @@ class Kept:
             return
         for file, row in rows.items():
             if row.get("mark"):
-                self._look_at_format(file, str(row.get("row")), row)
+                sealed.require_format(row, file, FORMAT)
         if rows and not any(rows.values()):
-            file = next(iter(rows))
-            raise self._damaged(file, file.stem)
+            raise sealed.damaged(next(iter(rows)))
         why = " for this question; what is there is an answer to another one" if any(marks) else ""
         raise UsageError(
-            f"there is no checkpoint in {folder}{why}: run once with --checkpoint {folder}, or leave --resume out to begin afresh."
+            f"there is no checkpoint in {folder}{why}: run once with `checkpoint={str(folder)!r}`, "
+            "or leave `resume=True` out to begin afresh."
         )
 
     def recall(self, name: str, own: str = "") -> Any:
@@ -84,28 +94,16 @@ class Kept:
             return None
         file = self._file(name)
         try:
-            stored = sealed.object_in(sealed.content(file))
-            self._look_at_format(file, name, stored)
-            row = sealed.unsealed(stored)
+            row = sealed.read_sealed(read_file(file), file, FORMAT, _Row)
         except FileNotFoundError:
             return None
-        except (OSError, sealed.BrokenSealError) as error:
-            raise self._damaged(file, name) from error
-        if row.get("row") != name:
-            raise self._damaged(file, name)
-        if row.get("mark") != self._mark(own):
+        except OSError as error:
+            raise sealed.damaged(file) from error
+        if row["mark"] != self._mark(own):
             return None
-        if not self.fits(row.get("found")):
-            raise self._damaged(file, name, "it says what no search does")
+        if row["row"] != name or misfit(row["found"], self.shape, contract):
+            raise sealed.damaged(file)
         return row["found"]
-
-    @staticmethod
-    def _look_at_format(file: Path, name: str, stored: Mapping[str, object]) -> None:
-        if stored.get("format") != FORMAT:
-            raise UsageError(
-                f"{file}: the row {name!r} of the checkpoint has format {str(stored.get('format', 1))[:20]}, and this version of "
-                f"Fencepost reads format {FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
-            )
 
     def recall_all(self, names: list[str], what: str, watch: Watch) -> dict[str, Any]:
         """Return the rows that are finished, by name, and say how many they are."""
@@ -114,19 +112,13 @@ class Kept:
             watch.note(f"{len(found):,} of {counted(len(names), what)} from the checkpoint in {self.folder}")
         return found
 
-    @staticmethod
-    def _damaged(file: Path, name: str, why: str = "its checksum does not fit what it says") -> UsageError:
-        return UsageError(
-            f"{file}: the row {name!r} of the checkpoint is damaged: {why}. Remove this file, or start afresh without --resume."
-        )
-
     def keep(self, name: str, found: Mapping[str, object], own: str = "") -> None:
         """Store a finished row; `own` is what this row alone depends on. Raises UnkeptError where there is no room."""
         if not self.folder:
             return
         file = self._file(name)
         try:
-            sealed.write(file, sealed.sealed({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
+            write_file(file, sealed.seal({"format": FORMAT, "row": name, "mark": self._mark(own), "found": found}))
         except OSError as error:
             raise UnkeptError(
                 f"{file} cannot be written: {error.strerror or error}. Name a folder with room."
@@ -154,6 +146,6 @@ def _bytes(text: str) -> bytes:
 def _row_in(file: Path) -> dict[str, Any]:
     """Return what a file says of a row; nothing where it cannot be read."""
     try:
-        return sealed.object_in(sealed.content(file))
+        return sealed.parse_object(read_file(file))
     except (OSError, sealed.BrokenSealError):
         return {}

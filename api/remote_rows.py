@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
-from fencepost.explorers.memory import default_memory
+from fencepost.explorers.running.memory import default_memory
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.verdict import Options
 
@@ -86,8 +86,7 @@ def explore_on(
     cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, RowData], None], display: Watch
 ) -> str:
     """Explore rows on Spark; return why that ended early, or an empty string."""
-    from fencepost.explorers.spark.session import spark
-    from fencepost.explorers.spark.tasks import run_tasks
+    from fencepost.explorers.spark.session import run_tasks, spark
 
     with ExitStack() as stack:
         with display.busy(f"{plan.origin.name}: starting Spark with master {cluster.shown}"):

@@ -22,9 +22,8 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
-from fencepost.explorers.spark.sweep import prepare
+from fencepost.explorers.spark.sweep import Sweep, cell_of, prepare
 from fencepost.explorers.spark.sweep import run as run_sweep
-from fencepost.explorers.spark.walking import Sweep, cell_of
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from fencepost.counterexamples.trace import FORMAT, RULE
 from fencepost.counterexamples.values import quoted
-from fencepost.explorers.sealed import given
+from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 def load(path: str | File) -> Lines:
     """Return the lines of a file; raise UsageError if it cannot be read or is not text."""
     try:
-        raw = given(File(path), LONGEST)
+        raw = read_named(File(path), LONGEST)
     except FileNotFoundError:
         raise UsageError(f"{path}: there is no such file. Give the path of a trace, such as {AN_EXAMPLE}.") from None
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ from fencepost.counterexamples.reader import read, read_lines
 from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.sealed import put
+from fencepost.explorers.running.files import write_named
 from fencepost.explorers.verdict import Reach, Verdict
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.invariants.protocols import protocol as named_protocol
@@ -273,7 +273,7 @@ def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transiti
 def _save(path: str | File, text: str, newline: str = "\n") -> None:
     """Write a file anew, or leave it as it is."""
     try:
-        put(File(path), text.replace("\n", newline).encode())
+        write_named(File(path), text.replace("\n", newline).encode())
     except OSError as error:
         raise UsageError(
             f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."

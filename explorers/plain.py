@@ -9,11 +9,11 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.liveness.summary import with_behaviours
-from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.running.memory import peak_memory
 from fencepost.explorers.verdict import (
     ENOUGH,
     LEFT,

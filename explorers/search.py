@@ -53,9 +53,9 @@ def search(
     of_behaviours = tuple(item for item in properties if item.kind.over_behaviours)
     refuse_compact_behaviours(properties, options)
     if options.resume and options.checkpoint:
-        from fencepost.explorers.native.checkpoint import look_at_question
+        from fencepost.explorers.native.checkpoint import require_question
 
-        look_at_question(machine, constants, properties, options)
+        require_question(machine, constants, properties, options)
     if kernels is None and watch is not None:
         asked = (*usual, *(item for item in of_states if item not in usual))
         source = generate(machine, constants, asked, normalize=options.normalize)

@@ -287,14 +287,14 @@ def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:
         if item.kind.over_behaviours:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which never end: {why}. "
-                f"Leave it out here: `fencepost check` judges it, with --property {item.name}."
+                f"Leave it out here: `fencepost check` judges it, with `only=[{item.name!r}]`."
             )
 
 
 def refuse_replacing(folder: object) -> NoReturn:
     """Raise UsageError for a folder that keeps a search already, which a new one would replace."""
     raise UsageError(
-        f"{folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder."
+        f"{folder} keeps the checkpoint of a search: write `resume=True` to continue it, or name an empty folder."
     )
 
 

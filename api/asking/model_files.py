@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.asking.advice import in_place_of, instead_of, told
 from fencepost.api.asking.places import USER_MODULE, near, placed, pointed_at_line
-from fencepost.explorers.sealed import MOST
+from fencepost.explorers.running.files import MOST
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import show_seconds
-from fencepost.explorers.cache_folder import lasts
+from fencepost.explorers.running.cache import lasts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.contract_evidence import RowData
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.answers.suspicions import suspicions
 from fencepost.api.asking.arguments import call
@@ -18,11 +19,10 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
 from fencepost.api.kept import Kept
-from fencepost.api.shaped import is_row
-from fencepost.explorers.interrupts import Signals, cancelled_by
-from fencepost.explorers.memory import default_memory
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard
+from fencepost.explorers.running.interrupts import Signals, cancelled_by
+from fencepost.explorers.running.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UnkeptError, UsageError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from fencepost.api.answers.contract_evidence import MatrixData, RowData
+    from fencepost.api.answers.contract_evidence import MatrixData
     from fencepost.explorers.evidence.ablation import Outcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
@@ -242,7 +242,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
     machine, asked = question.protocol.machine, question.properties
     model = [source.question(question.constants), *texts(machine, asked), *ends(machine, asked)]
     parts = (question.name, repr(question.constants), repr(asked_for), repr(limits), *model)
-    return Kept(checkpoint, "\n".join(parts), is_row, resume=resume, begun=resume)
+    return Kept(checkpoint, "\n".join(parts), RowData, resume=resume, begun=resume)
 
 
 @dataclass(frozen=True)

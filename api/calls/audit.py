@@ -14,7 +14,7 @@ from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.watching import Event, watched
 from fencepost.api.files import beside, write_text
-from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

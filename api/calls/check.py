@@ -20,9 +20,9 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by
-from fencepost.explorers.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.program.subset.program import check as read
+from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by
+from fencepost.explorers.running.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.verdict import (
     Cause,
     Options,

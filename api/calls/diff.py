@@ -13,8 +13,8 @@ from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.targets import Question, ask, find_protocol
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
-from fencepost.explorers.interrupts import Stopped, cancelled_by, stop_if_cancelled
-from fencepost.explorers.memory import default_memory
+from fencepost.explorers.running.interrupts import Stopped, cancelled_by, stop_if_cancelled
+from fencepost.explorers.running.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, cause_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError, nearest

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.contract_evidence import PointData
 from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.results import FORMAT, Answer, table
 from fencepost.api.answers.traces import trace_of_path
@@ -20,11 +21,10 @@ from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.grids import axes_from, settings_of
 from fencepost.api.files import make_sure_folder
 from fencepost.api.kept import Kept, digest
-from fencepost.api.shaped import is_point
 from fencepost.api.topics.fault_words import name_of, one_of, words_of
-from fencepost.explorers.interrupts import cancelled_by
-from fencepost.explorers.memory import default_memory
 from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.running.interrupts import cancelled_by
+from fencepost.explorers.running.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, cause_of
 from fencepost.model.language.errors import DomainError, ModelError, UnkeptError, UsageError, nearest
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from fencepost.api.answers.contract import Values
-    from fencepost.api.answers.contract_evidence import BreakingData, FaultsData, PointData
+    from fencepost.api.answers.contract_evidence import BreakingData, FaultsData
     from fencepost.api.calls.grids import Setting
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
     from fencepost.invariants.protocols import Protocol
@@ -169,7 +169,7 @@ def faults(
     request.refuse_early(settings)
     if request.traces:
         make_sure_folder(request.traces)
-    kept = Kept(checkpoint, digest(request.texts()), is_point, resume=resume, begun=resume)
+    kept = Kept(checkpoint, digest(request.texts()), PointData, resume=resume, begun=resume)
     with cancelled_by(cancel):
         try:
             return FaultsResult.of(request.grid(settings, kept, watched(progress)))

@@ -13,8 +13,8 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
 from fencepost.explorers.parameters import values_of
+from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
 from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.invariants.theorems import WIDEST, select
 from fencepost.model.language.domains import InFlight
@@ -363,8 +363,8 @@ def search_for(
     Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
     """
     import numpy as np
-    from fencepost.explorers.memory import default_memory
     from fencepost.explorers.native.search import Search
+    from fencepost.explorers.running.memory import default_memory
     from fencepost.explorers.verdict import Options
 
     condition = values_text(report)

@@ -6,14 +6,14 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.contract import RunData
 from fencepost.api.answers.traces import archived
 from fencepost.api.asking.targets import Question
 from fencepost.api.calls.check import answer, with_memory_explained
 from fencepost.api.files import keeps_search, make_sure_folder
 from fencepost.api.kept import Kept, slug
-from fencepost.api.shaped import is_run
-from fencepost.explorers.interrupts import interruptible
-from fencepost.explorers.memory import default_memory
+from fencepost.explorers.running.interrupts import interruptible
+from fencepost.explorers.running.memory import default_memory
 from fencepost.explorers.verdict import Cause, Options, Reason, cause_of
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fencepost.api.answers.contract import ExpectedData, RunData
+    from fencepost.api.answers.contract import ExpectedData
     from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.watching import Watch
     from fencepost.explorers.native.compile import Kernels
@@ -81,7 +81,7 @@ class Runs:
         self.usual_memory = limits["memory"] is None
         made = Options(**limits)
         self.options = replace(made, memory=default_memory()) if self.usual_memory else made
-        self.kept = Kept(checkpoint, "", is_run, resume=resume)
+        self.kept = Kept(checkpoint, "", RunData, resume=resume)
         self.budget = self.left = self.options.budget
 
     def out_of_time(self) -> Reason | None:

@@ -16,7 +16,7 @@ from fencepost.counterexamples import replay as replaying
 from fencepost.counterexamples.shrink import Limits, Shrunk
 from fencepost.counterexamples.shrink import shrink as shorten
 from fencepost.counterexamples.trace import Trace
-from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

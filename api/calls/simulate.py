@@ -16,7 +16,7 @@ from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.shrink import ShrinkResult, shrink
-from fencepost.explorers.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
+from fencepost.explorers.running.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_sure_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 from fencepost.model.language.errors import DomainError

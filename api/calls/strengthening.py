@@ -20,7 +20,7 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
 
     After Ctrl-C it is the report as it was, or what was decided by then.
     """
-    from fencepost.explorers.interrupts import Stopped, interruptible
+    from fencepost.explorers.running.interrupts import Stopped, interruptible
     from fencepost.explorers.verdict import Verdict, extended
 
     if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
@@ -35,8 +35,8 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
 
 
 def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped
     from fencepost.explorers.plain import PlainSearch
+    from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped
     from fencepost.explorers.symbolic.houdini import not_refuted, strengthen
     from fencepost.explorers.symbolic.templates import candidates
     from fencepost.explorers.verdict import Options, ended_by_signal

@@ -21,7 +21,7 @@ from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.grids import Setting, axes_from, settings_of
 from fencepost.api.calls.simulate import DEPTH, WALKS, shortened
 from fencepost.api.files import beside
-from fencepost.explorers.interrupts import cancelled_by
+from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from fencepost.api.answers.contract import SweepData, SweptCellData, SweptViolation
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.spark.summary import Cell, Summary, Violation
-    from fencepost.explorers.spark.sweep import Swept
-    from fencepost.explorers.spark.walking import Sweep
+    from fencepost.explorers.spark.sweep import Sweep, Swept
     from fencepost.explorers.walk.walker import Walker
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
@@ -161,7 +160,7 @@ def sweep(
     to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
     """
     from fencepost.explorers.spark.session import Cluster, look_for_spark
-    from fencepost.explorers.spark.walking import cell_of
+    from fencepost.explorers.spark.sweep import cell_of
 
     look_for_spark()
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
@@ -257,7 +256,7 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 def _plan(request: _Request, watch: Watch) -> Sweep:
     """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
     from fencepost.explorers.spark.machines import Origin
-    from fencepost.explorers.spark.walking import Sweep
+    from fencepost.explorers.spark.sweep import Sweep
 
     question = request.question
     text = Path(question.file).read_text() if question.file else ""
@@ -294,7 +293,7 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
 
 def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, resume: bool) -> list[_Shown]:
     """Return for each property that is violated the trace of its shortest walk, replayed here and shortened."""
-    from fencepost.explorers.spark.walking import walker_of
+    from fencepost.explorers.spark.sweep import walker_of
 
     shown = []
     best: dict[str, Violation] = {}
@@ -318,7 +317,7 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
 
 def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> SweepData:
     """Return what a sweep found."""
-    from fencepost.explorers.spark.frontier import Point, smallest_unsafe
+    from fencepost.explorers.spark.summary import Point, smallest_unsafe
 
     unsafe = {item.cell for item in summary.violations}
     points = {cell: Point(setting.places, cell in unsafe) for cell, setting in request.settings.items()}

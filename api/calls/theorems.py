@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.answers.proof_report import bounded_of
 from fencepost.api.asking.watching import Watch
 from fencepost.api.calls.prove import proof_of
-from fencepost.explorers.interrupts import Stopped
+from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.explorers.sealed import given
+from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def look_for_client() -> None:
 def client_settings(file: Path) -> dict[str, str]:
     """Return what a file of client settings says, a NAME=VALUE a line; raise UsageError for anything else."""
     try:
-        lines = given(file).decode("utf-8").splitlines()
+        lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}. Name a file with a NAME=VALUE on each line.") from error
     found = {}

@@ -11,7 +11,7 @@ import time
 
 from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.judge import judge
-from fencepost.explorers.memory import peak_memory
+from fencepost.explorers.running.memory import peak_memory
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.invariants.figures.store import load, save

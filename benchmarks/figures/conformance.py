@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers import sealed
+from fencepost.explorers.running.files import write_file
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
 from fencepost.kafka.conform.changes import conform_changes
@@ -168,7 +168,7 @@ def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, st
             if fresh == given.batches:
                 break
             fresh += 1
-            sealed.write(file, json.dumps(_batch(version, seed, given.workers)).encode())
+            write_file(file, json.dumps(_batch(version, seed, given.workers)).encode())
         found = json.loads(file.read_text("utf-8"))
         pairs.update(found["pairs"])
         for name in COUNTS:

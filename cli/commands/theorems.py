@@ -19,7 +19,7 @@ def prove_catalogue(given: dict[str, Any]) -> Exit:
     """Make every proof of the catalogue, and see that every twin fails; print what came of it."""
     look_at(given)
     timeout = parse_duration(given["timeout"], "--timeout")
-    from fencepost.explorers.interrupts import Stopped
+    from fencepost.explorers.running.interrupts import Stopped
 
     ends, rows, why = [], [], ""
     with Display(quiet=given["quiet"]) as display:

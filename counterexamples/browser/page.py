@@ -36,7 +36,7 @@ MODULES = {
         *("render/__init__", "render/markup", "render/parties", "render/pictures"),
     ),
     "counterexamples.browser": ("__init__", "links", "opened", "refusals", "session", "setting", "view"),
-    "explorers": ("__init__", "sealed"),
+    "explorers": ("__init__", "running/__init__", "running/files"),
     "explorers.program": None,
 }
 """What the browser loads, by package: all of it, or these modules."""

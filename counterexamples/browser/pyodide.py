@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from fencepost.explorers.cache_folder import cache_folder
-from fencepost.explorers.sealed import write
+from fencepost.explorers.running.cache import cache_folder
+from fencepost.explorers.running.files import write_file
 from fencepost.model.language.errors import UsageError
 
 VERSION = "314.0.7"
@@ -85,7 +85,7 @@ def _install(kept: Path) -> None:
         _look(source, "npm's registry gives another package under this version: report it")
         kept.mkdir(mode=0o700, exist_ok=True)
         for name in FILES:
-            write(kept / name, (source / name).read_bytes())
+            write_file(kept / name, (source / name).read_bytes())
 
 
 def _look(folder: Path, otherwise: str) -> None:

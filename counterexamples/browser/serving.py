@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import re
 import shutil
 import sys
@@ -21,7 +19,8 @@ from fencepost.counterexamples.browser import links, page
 from fencepost.counterexamples.browser.session import described
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
+from fencepost.explorers.running.files import lock_folder
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError, nearest
 
@@ -119,12 +118,10 @@ def prepared() -> Iterator[Path]:
     """Hold a folder with the page, made again only if something that goes into it has changed: while it is held nobody removes it."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
-    while (held := _lock(folder, fcntl.LOCK_SH)) is None:
+    while (held := lock_folder(folder, shared=True)) is None:
         _make(folder)
-    try:
+    with held:
         yield folder
-    finally:
-        os.close(held)
 
 
 def _make(folder: Path) -> None:
@@ -133,31 +130,14 @@ def _make(folder: Path) -> None:
     try:
         page.write(aside)
         for old in folder.parent.glob(f"{PREFIX}*"):
-            held = _lock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = lock_folder(old, patience=0)
             if held is not None:
-                shutil.rmtree(old, ignore_errors=True)
-                os.close(held)
+                with held:
+                    shutil.rmtree(old, ignore_errors=True)
         if not folder.is_dir():
             aside.replace(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _lock(folder: Path, how: int) -> int | None:
-    """Lock a folder, until what is returned is closed; None if it is not there, or somebody holds it."""
-    try:
-        held = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(held, how)
-    except BlockingIOError:
-        os.close(held)
-        return None
-    if folder.is_dir():
-        return held
-    os.close(held)  # it was removed while we waited
-    return None
 
 
 def _digest() -> str:

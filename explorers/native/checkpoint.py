@@ -1,20 +1,27 @@
 """Checkpoints: everything that a search needs to continue, in a folder.
 
-The manifest names the data files, their sizes and checksums, and what they belong to, and has a checksum of its own. It is
-replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next one was cut short.
+The manifest names the data files, with their sizes and digests, and the question they belong to, and has a digest of its
+own. It is replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next one was
+cut short. The data files are arrays as plain bytes. They lie in one of two folders, and a new checkpoint goes to the one
+that the manifest does not name. Only these two folders, and in them only files whose names have this form, are ever
+removed.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import os
+import re
+import stat
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from fencepost.explorers import sealed
-from fencepost.explorers.native import parts
-from fencepost.explorers.native.manifest import InvalidError, files_in, look_at_parents, look_at_rows, position_in
+import numpy as np
+from fencepost.explorers.native.store import Position
+from fencepost.explorers.running import files, sealed
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +35,27 @@ if TYPE_CHECKING:
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+SLOTS = ("states-0", "states-1")
+OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
+
+
+class Entry(TypedDict):
+    """A data file."""
+
+    bytes: int
+    sha256: str
+
+
+class Manifest(TypedDict):
+    """All of a checkpoint that is not in its data files."""
+
+    format: int
+    question: dict[str, object]
+    slot: Literal["states-0", "states-1"]
+    position: Position
+    bases: list[list[int]]
+    """For each owner the number of its states, and of the first row of each level that is kept."""
+    files: dict[str, Entry]
 
 
 def save(search: Expansion) -> Path:
@@ -39,25 +67,28 @@ def save(search: Expansion) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         there = _slot_in_use(folder)
-        here = next(name for name in parts.SLOTS if name != there)
-        slot = parts.emptied(folder / here)
-        files = {
-            f"{owner}-{name}": parts.write(slot, f"{owner}-{name}", array)
+        here = next(name for name in SLOTS if name != there)
+        slot = folder / here
+        slot.mkdir(exist_ok=True)
+        _empty(slot)
+        entries = {
+            f"{owner}-{name}": _write(slot / f"{owner}-{name}.bin", array)
             for owner, part in enumerate(search.partitions)
             for name, array in part.content().items()
         }
-        sealed.settle(slot)
+        files.settle(slot)
         manifest = {
             "format": FORMAT,
             "question": question(search),
             "slot": here,
             "position": position,
             "bases": [[part.count, part.base, part.fresh_base] for part in search.partitions],
-            "files": files,
+            "files": entries,
         }
-        sealed.write(folder / MANIFEST, sealed.sealed(manifest))
+        files.write_file(folder / MANIFEST, sealed.seal(manifest))
+        files.remove_leftovers(folder)
         if there:
-            parts.remove(folder / there)
+            _remove(folder / there)
     except OSError as error:
         raise UnkeptError(
             f"the checkpoint could not be written to {folder}: {error.strerror}. Name a folder with room."
@@ -68,8 +99,8 @@ def save(search: Expansion) -> Path:
 def discard(folder: Path) -> None:
     """Remove a checkpoint that is needed no more, and its folder if nothing else is in it."""
     (folder / MANIFEST).unlink(missing_ok=True)
-    for name in parts.SLOTS:
-        parts.remove(folder / name)
+    for name in SLOTS:
+        _remove(folder / name)
     if folder.is_dir() and not any(folder.iterdir()):
         folder.rmdir()
 
@@ -79,40 +110,23 @@ def load(search: Expansion) -> None:
     folder = _folder(search)
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
-    try:
-        _restore(search, folder, manifest)
-    except parts.DamagedPartError as error:
-        path = folder / manifest["slot"] / f"{error}.bin"
-        raise UsageError(
-            f"{path}: this file of the checkpoint is missing or damaged. Start afresh without --resume."
-        ) from error
-    except InvalidError as error:
-        raise _damaged(folder) from error
-
-
-def _restore(search: Expansion, folder: Path, manifest: dict[str, Any]) -> None:
-    position, bases = position_in(manifest, search)
-    slot = folder / manifest["slot"]
-    shapes = [part.shapes(*base) for part, base in zip(search.partitions, bases, strict=True)]
-    entries = files_in(manifest, {f"{owner}-{name}" for owner, needed in enumerate(shapes) for name in needed})
-    for owner, (part, base) in enumerate(zip(search.partitions, bases, strict=True)):
+    slot, entries = folder / manifest["slot"], manifest["files"]
+    for owner, (part, base) in enumerate(zip(search.partitions, manifest["bases"], strict=True)):
         arrays = {
-            name: parts.read(slot, f"{owner}-{name}", entries[f"{owner}-{name}"], dtype, count)
-            for name, (dtype, count) in shapes[owner].items()
+            name: _read(slot / f"{owner}-{name}.bin", entries[f"{owner}-{name}"], dtype, count)
+            for name, (dtype, count) in part.shapes(*base).items()
         }
-        look_at_parents(arrays["parents"], position, search.owners)
-        for name in {"rows", "fresh"} & set(arrays):
-            look_at_rows(arrays[name], search.layout, search.constants.values)
         part.restore(arrays, *base)
-    search.position = position
+    search.position = Position(**manifest["position"])
 
 
-def look_at_question(
+def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint is of another question, as far as that can be seen before anything is compiled."""
+    """Raise UsageError if the checkpoint is of another question, as far as that is known before anything is compiled."""
     folder = Path(options.checkpoint or "")
-    refuse_other_question(folder, _manifest(folder)["question"], _asked(machine, constants, properties, options))
+    asked = _question(machine, constants, properties, options)
+    refuse_other_question(folder, _manifest(folder)["question"], asked)
 
 
 def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dict[str, Any]) -> None:
@@ -138,14 +152,22 @@ def _differing(name: str, there: Any, here: Any) -> str:
         return f"{there} there, {here} here"
     if isinstance(here, bool):
         options = {
-            "compact": ("with --compact", "without --compact"),
-            "normalize": ("without --no-normalize", "with --no-normalize"),
+            "compact": ("with `compact=True`", "without `compact=True`"),
+            "normalize": ("without `normalize=False`", "with `normalize=False`"),
         }[name]
         return f"{options[not there]} there, {options[not here]} here"
     return f"the {name} changed since"
 
 
-def _asked(
+def question(search: Expansion) -> dict[str, Any]:
+    """Return the question that a checkpoint belongs to: it serves no other one."""
+    return {
+        **_question(search.machine, search.constants, search.properties, search.options),
+        **model_of(search.kernels.source, search.plain),
+    }
+
+
+def _question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> dict[str, Any]:
     return {
@@ -157,59 +179,76 @@ def _asked(
     }
 
 
-def question(search: Expansion) -> dict[str, Any]:
-    """Return what a checkpoint belongs to: it serves no other question."""
-    return {
-        **_asked(search.machine, search.constants, search.properties, search.options),
-        **model_of(search.kernels.source, search.plain),
-    }
-
-
 def model_of(source: Source, plain: Interpreter) -> dict[str, str]:
-    """Return what a machine is under the constants of an interpreter, as hashes: the module, and the states that it begins in."""
+    """Return digests of a machine under the constants of an interpreter: of the module, and of the initial states."""
     parts = {"model": source.question(plain.constants), "initial states": repr(plain.initial_states())}
     return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
 def _folder(search: Expansion) -> Path:
     if not search.options.checkpoint:
-        raise UsageError("--resume was given without a folder: write --checkpoint DIR --resume.")
+        raise UsageError("`resume=True` was given without a folder: write `checkpoint=DIR, resume=True`.")
     return Path(search.options.checkpoint)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a checkpoint, which is as it was written; raise UsageError if it is not, or there is none."""
+    """Return the manifest of a checkpoint; raise UsageError if there is none, or it is damaged."""
     path = folder / MANIFEST
     try:
-        text = sealed.content(path)
+        text = files.read_file(path)
     except OSError as error:
         if error.errno == errno.EFBIG:
-            raise _damaged(folder) from None
+            raise sealed.damaged(path) from None
         raise UsageError(
-            f"there is no checkpoint in {folder}: run once with --checkpoint {folder} and a budget."
+            f"there is no checkpoint in {folder}: run once with `checkpoint={str(folder)!r}` and a budget."
         ) from None
-    try:
-        found = sealed.object_in(text)
-        if found.get("format") != FORMAT:
-            raise UsageError(
-                f"{path}: the checkpoint has format {str(found.get('format'))[:20]}, and this version of Fencepost reads format "
-                f"{FORMAT}. Start afresh without --resume, or continue with the version that wrote it."
-            )
-        manifest = sealed.unsealed(found)
-    except sealed.BrokenSealError:
-        raise _damaged(folder) from None
-    if not isinstance(manifest.get("question"), dict) or manifest.get("slot") not in parts.SLOTS:
-        raise _damaged(folder)
-    return manifest
+    return sealed.read_sealed(text, path, FORMAT, Manifest)
 
 
 def _slot_in_use(folder: Path) -> str:
-    """Return which folder the checkpoint that is there uses; an empty string if there is none that could be resumed."""
+    """Return the folder that the checkpoint uses; an empty string if there is none that could be resumed."""
     try:
         return str(_manifest(folder)["slot"])
     except UsageError:
         return ""
 
 
-def _damaged(folder: Path) -> UsageError:
-    return UsageError(f"{folder / MANIFEST}: the manifest of the checkpoint is damaged. Start afresh without --resume.")
+def _write(path: Path, array: np.ndarray[Any, Any]) -> Entry:
+    """Write an array as a file that does not exist yet."""
+    content = np.ascontiguousarray(array).view(np.uint8).data
+    files.create_file(path, content)
+    return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+
+def _read(path: Path, entry: Entry, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+    """Return the `count` values of a file, (count,) of `dtype`; raise DamagedError if it is not as it was written."""
+    size = count * dtype.itemsize
+    try:
+        with files.open_regular(path) as file:
+            if not entry["bytes"] == size == os.fstat(file.fileno()).st_size:
+                raise sealed.damaged(path)
+            content = np.empty(size, np.uint8)
+            length = file.readinto(content.data)
+    except OSError as error:
+        raise sealed.damaged(path) from error
+    if length != size or hashlib.sha256(content.data).hexdigest() != entry["sha256"]:
+        raise sealed.damaged(path)
+    return content.view(dtype)
+
+
+def _remove(slot: Path) -> None:
+    """Remove the files of a checkpoint, and their folder if nothing else is in it."""
+    if slot.is_dir():
+        _empty(slot)
+        with suppress(OSError):
+            slot.rmdir()
+
+
+def _empty(slot: Path) -> None:
+    if slot.is_symlink():
+        raise UsageError(
+            f"{slot} is a symbolic link, and a checkpoint stays in its own folder: remove it or name another folder."
+        )
+    for entry in sorted(slot.iterdir()):
+        if OURS.fullmatch(entry.name) and not stat.S_ISDIR(entry.lstat().st_mode):
+            entry.unlink()

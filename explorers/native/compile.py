@@ -15,13 +15,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from fencepost.explorers.interrupts import interruptible
 from fencepost.explorers.native.generate import Source, lowered
 from fencepost.explorers.native.llvm.libraries import is_kept, library
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, has_fast_bits
 from fencepost.explorers.native.llvm.unit import Unit
 from fencepost.explorers.native.lower.machine import CODES
 from fencepost.explorers.program.ir.translate import translate
+from fencepost.explorers.running.interrupts import interruptible
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import MismatchError, UsageError
 

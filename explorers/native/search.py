@@ -10,11 +10,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import TooManyStates
 from fencepost.explorers.native.tiers import Tiers
+from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
@@ -31,7 +31,7 @@ from fencepost.explorers.verdict import (
     out_of_time,
 )
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DomainError, MismatchError, UnkeptError, UsageError
+from fencepost.model.language.errors import DomainError, UnkeptError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,15 +106,7 @@ class Search(Expansion):
         except UnkeptError as error:
             error.found = self._result(why)
             raise
-        try:
-            return replace(self._result(why), kept=kept)
-        except MismatchError as error:
-            if not self.options.resume:
-                raise
-            raise UsageError(
-                f"the checkpoint in {self.options.checkpoint} holds what no search of this model finds: {error} "
-                "Start afresh without --resume."
-            ) from error
+        return replace(self._result(why), kept=kept)
 
     def keep(self) -> bool:
         """Write a checkpoint if one was asked for; say whether it was."""

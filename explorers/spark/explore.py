@@ -12,27 +12,47 @@ import pickle
 import shutil
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
-from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.blame import blame, explain
+from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.expansion import still_counted
-from fencepost.explorers.native.search import Search
+from fencepost.explorers.native.search import Search, bounds_reached
 from fencepost.explorers.native.store import Progress
+from fencepost.explorers.paths import with_late_faults
+from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.spark.exchange import Exchange
-from fencepost.explorers.spark.handover import hand_over
-from fencepost.explorers.spark.manifest import Manifest, load, refuse_another, save
-from fencepost.explorers.spark.metrics import Metrics
-from fencepost.explorers.spark.outcome import result_of
 from fencepost.explorers.spark.session import first_cause
-from fencepost.explorers.spark.store import Store
-from fencepost.explorers.spark.work import Expanded, Received, Work, partition_folders, receive, send
-from fencepost.explorers.verdict import LEFT, VIOLATED, Cause, Reason, deep_enough, enough_states, out_of_time
+from fencepost.explorers.spark.store import (
+    NO_ANCESTOR,
+    SOURCE_SHIFT,
+    Block,
+    Manifest,
+    State,
+    Store,
+    load_manifest,
+    refuse_another,
+    save_manifest,
+)
+from fencepost.explorers.spark.work import Expanded, Received, Work, partition_folders, receive, send, targets
+from fencepost.explorers.verdict import (
+    LEFT,
+    VIOLATED,
+    Cause,
+    GuardCount,
+    PropertyResult,
+    Reason,
+    Result,
+    Verdict,
+    deep_enough,
+    enough_states,
+    out_of_time,
+)
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
@@ -42,10 +62,11 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.spark.machines import Origin
-    from fencepost.explorers.verdict import Options, Result
+    from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
     from pyspark import SparkContext
 
 
@@ -84,7 +105,7 @@ class Explore:
         )  # fmt: skip
         manifest = None
         if self.options.resume:
-            manifest = load(store, native)
+            manifest = load_manifest(store, native)
         else:
             refuse_another(store)
             native.pause_at = self.handover
@@ -97,19 +118,16 @@ class Explore:
         with start() as context:
             if manifest is None:
                 manifest = hand_over(native, store, self.partitions or 2 * context.defaultParallelism)
-                save(store, manifest, native)
+                save_manifest(store, manifest, native)
             run = uuid4().hex[:12]
             try:
                 with Signals(native._ask):
                     exchange = Exchange(context, manifest.partitions)
-                    foreign = manifest.level if self.options.resume else 0
-                    work = Work(
-                        self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, (), foreign
-                    )
+                    work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, ())
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
                 if self._violated(manifest):
-                    error.found = self._result(native, store, manifest, LEFT, context.defaultParallelism)
+                    error.found = result_of(native, store, manifest, LEFT, context.defaultParallelism)
                 raise
             except UsageError as error:
                 if not self._violated(manifest):
@@ -118,17 +136,7 @@ class Explore:
             finally:
                 _clean(context, run)
             workers = context.defaultParallelism
-        return replace(self._result(native, store, manifest, why, workers), kept=bool(why and self.options.checkpoint))
-
-    def _result(self, native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
-        try:
-            return result_of(native, store, manifest, why, workers)
-        except MismatchError as error:
-            if not self.options.resume:
-                raise
-            raise UsageError(
-                f"the checkpoint in {store.url} holds what no search of this model finds: {error} Start afresh without --resume."
-            ) from error
+        return replace(result_of(native, store, manifest, why, workers), kept=bool(why and self.options.checkpoint))
 
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
@@ -150,7 +158,7 @@ class Explore:
             metrics.received = sum(item.received for item in answers)
             metrics.block_bytes = sum(item.block[0] for item in answers)
             self.level_metrics.append(metrics)
-            save(store, manifest, native)
+            save_manifest(store, manifest, native)
             if self.tell is not None:
                 self.tell(
                     Progress(
@@ -246,3 +254,190 @@ def _clean(context: SparkContext, run: str) -> None:
     shutil.rmtree(partition_folders(run), ignore_errors=True)
     with suppress(Exception):  # scratch files that a cluster manager removes with the executor
         context.parallelize(range(context.defaultParallelism), context.defaultParallelism).mapPartitions(clean).count()
+
+
+@dataclass
+class Metrics:
+    """One level: the job's seconds, its tasks, bytes that its shuffle wrote and read, states that moved, states that were new."""
+
+    level: int
+    seconds: float = 0.0
+    tasks: int = 0
+    shuffle_written: int = 0
+    shuffle_read: int = 0
+    received: int = 0
+    fresh: int = 0
+    block_bytes: int = 0
+
+    @staticmethod
+    @contextmanager
+    def of(context: SparkContext, level: int) -> Iterator[Metrics]:
+        """Run a level's job inside this, to get what it cost."""
+        found, group = Metrics(level), f"fencepost level {level}"
+        context.setJobGroup(group, f"Fencepost: level {level}")
+        began = time.perf_counter()
+        yield found
+        found.seconds = time.perf_counter() - began
+        tracker, store = context.statusTracker(), context._jsc.sc().statusStore()
+        for job in tracker.getJobIdsForGroup(group):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info else ():
+                data = store.lastStageAttempt(stage)
+                found.tasks += data.numCompleteTasks()
+                found.shuffle_written += data.shuffleWriteBytes()
+                found.shuffle_read += data.shuffleReadBytes()
+
+
+Array = np.ndarray[Any, Any]
+
+
+def hand_over(native: Search, store: Store, partitions: int) -> Manifest:
+    """Write the blocks of a search that stands between two levels: one for all earlier levels, one for the newest."""
+    position = native.settle()
+    to = [targets(part.all_hashes()[: part.count], partitions) for part in native.partitions]
+    places = [_places(found, partitions) for found in to]
+    owners = native.owners
+    identities = [
+        (found.astype(np.uint64) << np.uint64(SOURCE_SHIFT)) | (place * owners + owner).astype(np.uint64)
+        for owner, (found, place) in enumerate(zip(to, places, strict=True))
+    ]
+    level = position.depth
+    base = max(1, level - 1)
+    blocks: list[list[list[int]]] = [[] for _ in range(base, level + 1)]
+    for partition in range(partitions):
+        chosen = [np.flatnonzero(found == partition) for found in to]
+        earlier = [numbers[numbers < start] for numbers, start in zip(chosen, position.starts, strict=True)]
+        newest = [numbers[numbers >= start] for numbers, start in zip(chosen, position.starts, strict=True)]
+        firsts = [len(numbers) for numbers in earlier]
+        if base < level:
+            blocks[0].append(
+                list(store.write_block(_block(native, base, partition, [0] * owners, earlier, identities)))
+            )
+        blocks[-1].append(list(store.write_block(_block(native, level, partition, firsts, newest, identities))))
+    manifest = Manifest(
+        partitions=partitions,
+        base=base,
+        level=level,
+        levels=list(position.levels),
+        initial=position.initial,
+        fired=list(position.fired),
+        refused=list(position.refused),
+        blocks=blocks,
+        deadlocks=position.deadlocks,
+        seconds=position.seconds,
+    )
+    manifest.found = {name: _state(state, level, owners, identities) for name, state in position.found.items()}
+    if position.deadlock >= 0:
+        manifest.deadlock = _state(position.deadlock, level, owners, identities)
+    return manifest
+
+
+def _places(to: Array, partitions: int) -> Array:
+    """Return for each state of an owner its number among those that go to the same partition."""
+    order = np.argsort(to, kind="stable")
+    sizes = np.bincount(to, minlength=partitions)
+    places = np.empty(len(to), np.int64)
+    places[order] = np.arange(len(to)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return places
+
+
+def _state(state: int, level: int, owners: int, identities: list[Array]) -> list[int]:
+    identity = int(identities[state % owners][state // owners])
+    return [level, identity >> SOURCE_SHIFT, identity & ((1 << SOURCE_SHIFT) - 1)]
+
+
+def _block(
+    native: Search, level: int, partition: int, firsts: list[int], chosen: list[Array], identities: list[Array]
+) -> Block:
+    rows = np.concatenate([part.rows[numbers] for part, numbers in zip(native.partitions, chosen, strict=True)])
+    parents = np.concatenate([part.parents[numbers] for part, numbers in zip(native.partitions, chosen, strict=True)])
+    ancestors = np.full(len(parents), NO_ANCESTOR, np.uint64)
+    for owner in range(native.owners):
+        mine = np.flatnonzero((parents != NO_PARENT) & (parents % native.owners == owner))
+        ancestors[mine] = identities[owner][parents[mine] // native.owners]
+    return Block(level, partition, tuple(firsts), tuple(len(numbers) for numbers in chosen), rows, ancestors)
+
+
+REMEMBERED = 8
+"""Blocks that are kept in memory while traces are rebuilt."""
+
+
+def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
+    """Return what was found, and why the search stopped, if it did."""
+    trails = _Trails(native, store, manifest)
+    deadlock = None
+    if native.options.deadlock and manifest.deadlock is not None:
+        deadlock = native.plain.retrace(trails.to(manifest.deadlock))
+    return Result(
+        protocol=native.machine.name,
+        constants=native.constants.shown,
+        engine="spark",
+        workers=workers,
+        complete=not why,
+        why_stopped=why,
+        distinct=manifest.distinct,
+        generated=manifest.generated,
+        depth=manifest.depth,
+        seconds=manifest.seconds,
+        properties=tuple(_property(native, trails, manifest, item, complete=not why) for item in native.properties),
+        fired={item.label: count for item, count in zip(native.machine.actions, manifest.fired, strict=True)},
+        guards=tuple(
+            GuardCount(action.replace("_", "-"), text, count)
+            for (action, text), count in zip(native.kernels.source.guards, manifest.refused, strict=False)
+        ),
+        bounds=bounds_reached(native.kernels.source, native.constants, manifest.refused),
+        deadlocks=manifest.deadlocks,
+        deadlock=deadlock,
+        store_bytes=manifest.distinct * (native.layout.dtype.itemsize + 8),
+        compiled=native.compiled[-1:],
+        levels=tuple(manifest.levels),
+    )
+
+
+def _property(native: Search, trails: _Trails, manifest: Manifest, item: Property, *, complete: bool) -> PropertyResult:
+    state = manifest.found.get(item.name)
+    if state is None:
+        decided = Verdict.UNREACHED if item.kind is Kind.SOMETIMES else Verdict.HOLDS
+        return PropertyResult(item.name, item.kind, decided if complete else Verdict.UNDETERMINED)
+    path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
+    path = with_late_faults(native.plain, path, item)
+    return PropertyResult(
+        item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path
+    )
+
+
+class _Trails:
+    """Ways from an initial state, followed backwards through the blocks."""
+
+    def __init__(self, native: Search, store: Store, manifest: Manifest) -> None:
+        self.native, self.store, self.base = native, store, manifest.base
+        dtype = native.layout.dtype
+
+        @lru_cache(REMEMBERED)
+        def block(level: int, partition: int) -> Block:
+            return store.read_block(level, partition, dtype)
+
+        self.block = block
+
+    def to(self, state: State) -> list[Key]:
+        """Return the states on the way to a state, the initial one first."""
+        level, partition, number = state
+        keys: list[Key] = []
+        while True:
+            level, block = self._holding(level, partition, number)
+            place = block.place(number)
+            keys.append(self.native.layout.decode(block.rows[place]))
+            ancestor = int(block.ancestors[place])
+            if ancestor == NO_ANCESTOR:
+                return keys[::-1]
+            partition, number = ancestor >> SOURCE_SHIFT, ancestor & ((1 << SOURCE_SHIFT) - 1)
+            level = max(self.base, level - 1)
+
+    def _holding(self, level: int, partition: int, number: int) -> tuple[int, Block]:
+        """Return the block that holds a state of `level` or of a level before it that shares its block."""
+        for candidate in range(level, self.base - 1, -1):
+            block = self.block(candidate, partition)
+            owner, local = number % len(block.firsts), number // len(block.firsts)
+            if local >= block.firsts[owner]:
+                return candidate, block
+        raise self.store.damaged(level, partition)

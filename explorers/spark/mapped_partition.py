@@ -8,7 +8,6 @@ died at work.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import mmap
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from fencepost.explorers.native.kernels import (
 )
 from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
+from fencepost.explorers.running.files import lock_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 FIRST_ROWS = 1 << 12
 FIRST_SLOTS = 1 << 12
 STATE = "state.json"
-LOCK = "lock"
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Keep other processes away from a mapped partition: a second attempt at a task waits for the first one to end."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    held = lock_folder(folder)
+    assert held is not None
+    with held:
         yield
 
 
@@ -91,8 +91,7 @@ class MappedPartition:
     def create(self) -> None:
         """Make an empty mapped partition."""
         for file in self.folder.iterdir():
-            if file.name != LOCK:
-                file.unlink()
+            file.unlink()
         self.rows = self._made("rows", self.dtype, FIRST_ROWS)
         self.tables = self._made("tables", np.dtype(np.uint32), FIRST_SLOTS)
         self.counts[:] = 0
@@ -102,7 +101,6 @@ class MappedPartition:
 
     def mark(self, *, dirty: bool) -> None:
         """Write down what the mapped partition holds, in one step."""
-        fresh = self.folder / f"{STATE}.new"
         state = {
             "level": self.level,
             "counts": self._history,
@@ -110,8 +108,7 @@ class MappedPartition:
             "slots": self.tables.shape[1],
             "dirty": dirty,
         }
-        fresh.write_text(json.dumps(state))
-        fresh.replace(self.folder / STATE)
+        write_file(self.folder / STATE, json.dumps(state).encode(), lasting=False)
 
     def close_level(self, level: int) -> None:
         """Say that the mapped partition holds `level` in full."""

@@ -9,16 +9,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
+from fencepost.explorers.running.interrupts import Signals
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark import SparkConf, SparkContext
 
@@ -184,3 +186,56 @@ def _look_at_executors(context: SparkContext) -> None:
         if answer != mine:
             what = f"cannot import it ({answer[2:]})" if answer.startswith("! ") else f"have version {answer}"
             raise UsageError(f"Spark's executors must have Fencepost {mine}, and they {what}. {how}")
+
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+def run_tasks(
+    context: SparkContext, task: Callable[[Item], Found], items: Sequence[Item], done: Callable[[Item, Found], None]
+) -> str:
+    """Run `task` on executors for each item, as many at a time as there are processors, and return why it ended early.
+
+    `done` is called in this thread, in the order of finishing. A signal ends what is running, and no further item is begun.
+    An item whose executor is lost is run again elsewhere by Spark; raises UsageError where a task fails. What `done` raises ends all.
+    """
+    why = ""
+    waiting = list(reversed(items))
+    at_once = min(len(waiting), max(1, context.defaultParallelism))
+
+    def ask(reason: str) -> bool:
+        nonlocal why
+        first, why = not why, why or reason
+        if first:
+            waiting.clear()
+            context.cancelAllJobs()
+        return first
+
+    with ThreadPoolExecutor(max(1, at_once)) as pool, Signals(ask):
+        running: dict[Future[Found], Item] = {}
+        failed: Exception | None = None
+        while running or (waiting and failed is None):
+            while waiting and len(running) < at_once and failed is None:
+                item = waiting.pop()
+                running[pool.submit(_one, context, task, item)] = item
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                item, error = running.pop(future), future.exception()
+                if error is None:
+                    try:
+                        done(item, future.result())
+                    except UsageError:
+                        context.cancelAllJobs()
+                        raise
+                elif not why:
+                    failed = failed or UsageError(f"a Spark job failed: {first_cause(str(error))}")
+        if failed is not None:
+            raise failed
+    return why
+
+
+def _one(context: SparkContext, task: Callable[[Item], Found], item: Item) -> Found:
+    """Run one task as a job."""
+    found: Found = context.parallelize([item], 1).map(task).collect()[0]
+    return found

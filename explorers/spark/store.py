@@ -1,7 +1,8 @@
-"""What a distributed search keeps for good: for every partition and level the new states, and where each came from.
+"""The folder of a distributed search: for every partition and level the new states, and where each came from.
 
-A block is one file, written once and never changed, so that whoever lost everything else can build it again. Folders
-are local, or anything that PyArrow reads by its URL (hdfs://, s3://, gs://, abfss://).
+A block is one file, written once and never changed, so everything else can be built again from the blocks. The manifest
+says where the search stands; it is replaced in one step after each level. Folders are local, or anything that PyArrow
+reads by its URL (hdfs://, s3://, gs://, abfss://).
 """
 
 from __future__ import annotations
@@ -12,27 +13,34 @@ import re
 import struct
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import uuid4
 
 import numpy as np
-from fencepost.explorers import sealed
+from fencepost.explorers.native.checkpoint import question, refuse_other_question
+from fencepost.explorers.running import sealed
+from fencepost.explorers.running.files import LEFTOVER, MOST, open_regular, write_file
+from fencepost.explorers.running.sealed import DamagedError, damaged
+from fencepost.explorers.verdict import refuse_replacing
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fencepost.explorers.native.search import Search
     from pyarrow.fs import FileSystem
 
+FORMAT = 2
+MANIFEST = "spark.json"
 MAGIC = b"FPB1"
 HEAD = struct.Struct("<4sII")
 """Magic, length of the JSON header, CRC-32 of what follows it."""
 NO_ANCESTOR = (1 << 64) - 1
 ANCESTOR = 8
 """Bytes of an ancestor."""
-OURS = re.compile(r"\d{5,}\.block(\.[0-9a-f]{32})?")
+OURS = re.compile(rf"\d{{5,}}\.block|{LEFTOVER.pattern}")
 """Names of the files in the folder of a level: nothing else is removed."""
 SOURCE_SHIFT = 32
 """An ancestor is its partition << 32 | its number inside: owner + number of the owner * OWNERS."""
@@ -56,10 +64,8 @@ class Block:
         return [first + share for first, share in zip(self.firsts, self.shares, strict=True)]
 
     def place(self, number: int) -> int:
-        """Return where in the block a state is, given its number inside the partition; raise IndexError if it is not there."""
+        """Return where in the block a state is, given its number inside the partition."""
         owner, local = number % len(self.shares), number // len(self.shares)
-        if not 0 <= local - self.firsts[owner] < self.shares[owner]:
-            raise IndexError(number)
         return sum(self.shares[:owner]) + local - self.firsts[owner]
 
 
@@ -77,8 +83,51 @@ class Head:
     checksum: int
 
 
-class DamagedError(UsageError):
-    """A block cannot be read; the message names the file."""
+State = list[int]
+"""[level, partition, number inside the partition]"""
+
+
+@dataclass
+class Manifest:
+    """All of a search that is not in its blocks."""
+
+    partitions: int
+    base: int
+    """The first level that has a block; it holds all states of the levels up to it."""
+    level: int
+    """The newest level, which is expanded next."""
+    levels: list[int]
+    """States of each level, from the first."""
+    initial: int
+    fired: list[int]
+    refused: list[int]
+    blocks: list[list[list[int]]]
+    """For each level from `base`, and each partition, the bytes and the checksum of its block."""
+    deadlocks: int = 0
+    deadlock: State | None = None
+    found: dict[str, State] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def distinct(self) -> int:
+        """States reached."""
+        return sum(self.levels)
+
+    @property
+    def generated(self) -> int:
+        """Initial states plus successors computed, with repetition."""
+        return self.initial + sum(self.fired)
+
+    @property
+    def depth(self) -> int:
+        """Levels that have states."""
+        return sum(1 for count in self.levels if count)
+
+
+class _File(TypedDict):
+    format: int
+    question: dict[str, object]
+    manifest: Manifest
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
@@ -148,23 +197,12 @@ class Store:
                 file.seek(0)
                 start = file.read(HEAD.size)
                 return _head_of(start + file.read(min(HEAD.unpack(start)[1], size)), size)
-        except DamagedError:
-            raise
-        except OSError:
-            raise self._missing(name) from None
-        except (ValueError, KeyError, TypeError, struct.error, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError, struct.error, RecursionError):
             raise self.damaged(level, partition) from None
 
     def damaged(self, level: int, partition: int) -> DamagedError:
-        """Return the error for a block that is not what was written."""
-        return DamagedError(
-            f"{self.path}/{self.name(level, partition)}: this block of the checkpoint is damaged. Start afresh without --resume."
-        )
-
-    def _missing(self, name: str) -> DamagedError:
-        return DamagedError(
-            f"{self.path}/{name}: this file of the checkpoint is missing. Start afresh without --resume."
-        )
+        """Return the error for a block that is missing or not what was written."""
+        return damaged(f"{self.path}/{self.name(level, partition)}")
 
     @staticmethod
     def name(level: int, partition: int) -> str:
@@ -179,15 +217,13 @@ class Store:
     def write(self, name: str, text: bytes) -> None:
         """Write a file aside, bring it to the disk and move it to its place."""
         path = f"{self.path}/{name}"
-        aside = f"{path}.{uuid4().hex}"
         try:
             self.system.create_dir(path.rpartition("/")[0], recursive=True)
             if self.local:
                 self._refuse_link(name)
-                sealed.create(Path(aside), text)
-                os.replace(aside, path)  # noqa: PTH105 (these are strings)
-                sealed.settle(Path(path).parent)
+                write_file(Path(path), text)
                 return
+            aside = f"{path.rpartition('/')[0]}/.{uuid4().hex}.new"
             with self.system.open_output_stream(aside) as file:
                 file.write(text)
             self.system.move(aside, path)
@@ -200,24 +236,21 @@ class Store:
             with self._opened(name) as file:
                 text = bytes(file.read(None if most is None else most + 1))
         except OSError:
-            raise self._missing(name) from None
+            raise damaged(f"{self.path}/{name}") from None
         if most is not None and len(text) > most:
-            raise DamagedError(f"{self.path}/{name} has more than {most >> 20} MiB. Name another folder.")
+            raise damaged(f"{self.path}/{name}")
         return text
 
     def _opened(self, name: str) -> Any:
         if not self.local:
             return self.system.open_input_file(f"{self.path}/{name}")
-        self._refuse_link(name)
-        return sealed.opened(Path(self.path, name))
+        return open_regular(Path(self.path, name))
 
     def _refuse_link(self, name: str) -> None:
-        """Raise DamagedError for the folder of a level that is a link: blocks stay in the folder of the checkpoint."""
+        """Raise UsageError for the folder of a level that is a link: blocks stay in the folder of the checkpoint."""
         folder = Path(self.path, name).parent
         if folder != Path(self.path) and folder.is_symlink():
-            raise DamagedError(
-                f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link."
-            )
+            raise UsageError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
 
     def exists(self, name: str) -> bool:
         """Say whether a file is there."""
@@ -242,16 +275,43 @@ class Store:
                     Path(path).rmdir()
 
 
+def save_manifest(store: Store, manifest: Manifest, native: Search) -> None:
+    """Write the manifest."""
+    data = {"format": FORMAT, "question": question(native), "manifest": asdict(manifest)}
+    store.write(MANIFEST, sealed.seal(data))
+
+
+def refuse_another(store: Store) -> None:
+    """Raise UsageError if the folder keeps a search already, which a new one would overwrite."""
+    if store.exists(MANIFEST):
+        refuse_replacing(store.url)
+
+
+def load_manifest(store: Store, native: Search) -> Manifest:
+    """Return the manifest of a search that asked the same; raise UsageError if there is none that fits."""
+    if not store.exists(MANIFEST):
+        raise UsageError(
+            f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."
+        )
+    stored = sealed.read_sealed(store.read(MANIFEST, MOST), f"{store.url}/{MANIFEST}", FORMAT, _File)
+    refuse_other_question(store.url, stored["question"], question(native))
+    manifest = Manifest(**stored["manifest"])
+    for level, blocks in enumerate(manifest.blocks, manifest.base):
+        for partition, written in enumerate(blocks):
+            head = store.read_head(level, partition)
+            if [head.level, head.partition, head.size, head.checksum] != [level, partition, *written]:
+                raise store.damaged(level, partition)
+    store.remove(range(manifest.level + 1, manifest.level + 2))
+    return manifest
+
+
 def _head_of(text: bytes, size: int) -> Head:
-    """Return what the beginning of a block says; raise ValueError, KeyError or TypeError if it is not a block of this size."""
+    """Return the head of a block; raise ValueError, KeyError or TypeError if it is not a block of this size."""
     magic, length, checksum = HEAD.unpack_from(text)
     if magic != MAGIC or length > len(text) - HEAD.size:
         raise ValueError(magic)
     data = json.loads(text[HEAD.size : HEAD.size + length])
     head = Head(data["level"], data["partition"], data["firsts"], data["shares"], data["itemsize"], size, checksum)
-    numbers = [head.level, head.partition, head.itemsize, *head.firsts, *head.shares]
-    if any(type(number) is not int or number < 0 for number in numbers) or len(head.firsts) != len(head.shares):
-        raise ValueError(numbers)
     if size != HEAD.size + length + sum(head.shares) * (head.itemsize + ANCESTOR):
         raise ValueError(size)
     return head

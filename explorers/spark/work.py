@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.expansion import UNDECIDED, count_bounds, insert
 from fencepost.explorers.native.kernels import OWNERS
-from fencepost.explorers.native.manifest import InvalidError, look_at_rows
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
@@ -58,8 +57,6 @@ class Work:
     """Properties that are not decided."""
     counting: int = 0
     """The bounds that are counted, as bits."""
-    foreign: int = 0
-    """The last level whose blocks an earlier run wrote: they may be anyone's, and are looked at before they are believed."""
 
 
 @dataclass
@@ -110,7 +107,7 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
     kernels = work.origin.kernels()
     outbox = _Outbox(kernels, kernels.layout(work.origin.constants()), work.partitions, number)
     try:
-        block = _block(work, kernels, Store(work.store), work.level, number)
+        block = Store(work.store).read_block(work.level, number, outbox.layout.dtype)
         yield from _expand(work, kernels, block, outbox)
         yield from outbox.rest()
     except UsageError as error:
@@ -252,27 +249,16 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
     return answer
 
 
-def _block(work: Work, kernels: Kernels, store: Store, level: int, number: int) -> Block:
-    """Return a block; raise DamagedError if it is not as it was written, or holds what is not a state."""
-    layout = kernels.layout(work.origin.constants())
-    block = store.read_block(level, number, layout.dtype)
-    if level <= work.foreign:
-        try:
-            look_at_rows(block.rows, layout, work.origin.constants().values)
-        except InvalidError:
-            raise store.damaged(level, number) from None
-    return block
-
-
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
     """Return the partition's mapped partition as it was after the level that is expanded, built again if need be."""
-    mapped = MappedPartition(kernels, kernels.layout(work.origin.constants()), folder)
-    newest = _block(work, kernels, store, work.level, number)
+    layout = kernels.layout(work.origin.constants())
+    mapped = MappedPartition(kernels, layout, folder)
+    newest = store.read_block(work.level, number, layout.dtype)
     if mapped.open(work.level, newest.ends):
         return mapped
     mapped.create()
     for level in range(work.base, work.level + 1):
-        block = newest if level == work.level else _block(work, kernels, store, level, number)
+        block = newest if level == work.level else store.read_block(level, number, layout.dtype)
         mapped.put(block.rows, list(block.shares))
     mapped.index()
     mapped.close_level(work.level)

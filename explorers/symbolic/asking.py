@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import z3
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped
+from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped
 from fencepost.explorers.symbolic.terms import Flag, boolean
 
 if TYPE_CHECKING:

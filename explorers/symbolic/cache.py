@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers import program
-from fencepost.explorers.cache_folder import cache_folder, content, keep
 from fencepost.explorers.program.fingerprint import ends, plain_texts, texts
+from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
 
@@ -43,14 +43,14 @@ def cached(
     made = prove(machine, constants, properties, settings, tell)
     if not made.gave_up:
         pickled = pickle.dumps(made)
-        keep(file, hashlib.sha256(pickled).digest() + pickled)
+        write_cached(file, hashlib.sha256(pickled).digest() + pickled)
     return made
 
 
 def _kept(file: Path) -> Proof | None:
     """Return the proof in a file; one that is damaged is thrown away, with a note."""
     try:
-        text = content(file)
+        text = read_cached(file)
     except OSError:
         return None
     mark, pickled = text[:MARK], text[MARK:]

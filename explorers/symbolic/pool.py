@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fencepost.explorers.interrupts import Stopped
+from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.verdict import Cause, Reason
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers.interrupts import Stopped, interruptible
+from fencepost.explorers.running.interrupts import Stopped, interruptible
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import Answer, consecution, initiation, state_properties
 from fencepost.explorers.symbolic.pool import apart, over

@@ -12,7 +12,7 @@ from itertools import count, permutations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.model.language.domains import BitSet, Index, Range, linear
 from fencepost.model.language.records import ArrayOf, Channel, Nested, Record, Row, Scalar, fields
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import z3
-from fencepost.explorers.interrupts import Stopped
+from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import state_properties, step_properties
 from fencepost.explorers.symbolic.models import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.interrupts import Signals
 from fencepost.explorers.native.expansion import processors
+from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import LEFT, VIOLATED, PropertyResult, Verdict, out_of_time, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate
 from fencepost.explorers.walk.walker import REGISTERS, End

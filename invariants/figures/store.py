@@ -24,12 +24,10 @@ def load(name: str) -> dict[str, Any]:
 
 
 def save(name: str, figures: dict[str, Any]) -> None:
-    """Replace the figures of this name in one step, and forget what was read before."""
+    """Replace the figures of this name, and forget what was read before."""
     file = file_of(name)
     file.parent.mkdir(exist_ok=True)
-    aside = file.with_name(f"{file.name}.new")
-    aside.write_text(text_of(figures) + "\n", "utf-8")
-    aside.replace(file)
+    file.write_text(text_of(figures) + "\n", "utf-8")
     load.cache_clear()
 
 

@@ -9,7 +9,8 @@ from itertools import accumulate, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
+from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
 from fencepost.kafka.audit.findings import Found
@@ -205,7 +206,7 @@ def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: boo
     flat = found.select("topic_id", "topic", "partition", "found.*")
     flat.coalesce(sql.sparkContext.defaultParallelism).write.parquet(str(folder / FINDINGS), compression="zstd")
     differ = disagreements(sql, reading)
-    sealed.write(folder / JUDGED, sealed.sealed({**stands, "count": differ.count, "first": differ.first}))
+    write_file(folder / JUDGED, sealed.seal({**stands, "count": differ.count, "first": differ.first}))
     return differ
 
 
@@ -239,7 +240,7 @@ def history_of(
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:
     """Return what an earlier run has said of these records; None if it has not, or said it of others."""
     try:
-        kept = sealed.unsealed(sealed.object_in(sealed.content(folder / JUDGED)))
+        kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):
         return None
     count, first = kept.get("count"), kept.get("first")

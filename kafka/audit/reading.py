@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
+from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.logs import File, Note, add_run, files_in, identity
 from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release, tool
@@ -67,7 +68,7 @@ class Reading:
     def save(self) -> None:
         """Write the manifest, by which the next run knows what is there."""
         data = {"format": FORMAT, "parts": self.parts, "files": [item.data() for item in self.files]}
-        sealed.write(self.folder / MANIFEST, sealed.sealed(data))
+        write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
 def earlier(folder: Path) -> Reading:
@@ -76,7 +77,7 @@ def earlier(folder: Path) -> Reading:
         f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder."
     )
     try:
-        data = sealed.unsealed(sealed.object_in(sealed.content(folder / MANIFEST)))
+        data = sealed.unseal(sealed.parse_object(read_file(folder / MANIFEST)))
         files, parts = [File.of(item) for item in data["files"]], list(data["parts"])
         known = all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts)
     except (OSError, sealed.BrokenSealError, KeyError, TypeError, AttributeError) as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.sealed import given
+from fencepost.explorers.running.files import read_named
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients.events import NOBODY
 from fencepost.kafka.driver.walks import Cover, state_graph
@@ -243,7 +243,7 @@ def load(path: Path) -> History:
             )
         return of_steps(trace.constants, trace.steps, path.stem)
     try:
-        data = json.loads(given(path))
+        data = json.loads(read_named(path))
         constants = named_protocol(PROTOCOL).machine.set_constants(data["constants"])
         moves = tuple(_move(str(text)) for text in data["moves"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.releases import POM as KAFKA_POM
 from fencepost.kafka.driver.releases import compile_driver, fetch_jars, run, tool
 from fencepost.model.language.errors import UsageError, nearest

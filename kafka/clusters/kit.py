@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.releases import RELEASES, compile_driver, fetch_jars, locate_release, run, tool
 from fencepost.model.language.errors import UsageError
 

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.releases import Release, fetch_jars, run, tool
 from fencepost.model.language.errors import UsageError
 

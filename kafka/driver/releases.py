@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver import moved
 from fencepost.kafka.driver.moved import adapted, classes_in, lines_for
 from fencepost.model.language.errors import UsageError, nearest

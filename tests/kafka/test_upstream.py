@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from fencepost.counterexamples.replay import replay
-from fencepost.explorers.cache_folder import cache_folder
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.moved import adapted, classes_in

@@ -39,9 +39,9 @@ from fencepost.counterexamples.browser.session import Session, described
 from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read_lines
 from fencepost.counterexamples.replay import replay, replay_text
-from fencepost.explorers import sealed
 from fencepost.explorers.native.llvm import libraries
-from fencepost.explorers.sealed import BrokenSealError, object_in, unsealed
+from fencepost.explorers.running import sealed
+from fencepost.explorers.running.sealed import BrokenSealError, parse_object, unseal
 from fencepost.explorers.search import search
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.symbolic import cache
@@ -245,7 +245,7 @@ class Hostile:
         copy = self.folder / "copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.kept, copy)
-        manifest = sealed.unsealed(object_in((copy / "manifest.json").read_bytes()))
+        manifest = sealed.unseal(parse_object((copy / "manifest.json").read_bytes()))
         if self.draw.random() < 0.5:
             manifest = otherwise(self.draw, manifest)
         else:
@@ -264,7 +264,7 @@ class Hostile:
         """Go on with finished rows whose checksums fit what was edited, and show them."""
         path = self.draw.choice(self.row_files)
         whole = path.read_bytes()
-        path.write_bytes(sealed_anew(otherwise(self.draw, sealed.unsealed(object_in(whole)))))
+        path.write_bytes(sealed_anew(otherwise(self.draw, sealed.unseal(parse_object(whole)))))
         try:
             done = fencepost(
                 *ABLATION, "--checkpoint", str(path.parent), "--resume", *self.draw.choice(([], ["--json"]))
@@ -319,7 +319,7 @@ class Hostile:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.folder / "audit", copy)
         manifest = copy / "records.json"
-        manifest.write_bytes(sealed_anew(otherwise(self.draw, sealed.unsealed(object_in(manifest.read_bytes())))))
+        manifest.write_bytes(sealed_anew(otherwise(self.draw, sealed.unseal(parse_object(manifest.read_bytes())))))
         (self.folder / "dump.txt").write_bytes(self.dumped)
         read([self.folder / "dump.txt"], copy, None, None, resume=True)
 
@@ -366,7 +366,7 @@ class Hostile:
         """Read finished rows, manifests, sweeps: JSON with a checksum."""
         text = json.dumps({"format": 1, "rows": [1, 2.5, None, {"a": "b"}], "checksum": "0" * 64}).encode()
         with contextlib.suppress(BrokenSealError):
-            unsealed(object_in(edited(self.draw, text)))
+            unseal(parse_object(edited(self.draw, text)))
 
 
 def ended(asking: socket.socket) -> None:

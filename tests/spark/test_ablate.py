@@ -12,10 +12,9 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 
 from fencepost.api.kept import Kept
 from fencepost.cli.commands import ablate as ablating
-from fencepost.explorers.interrupts import BY_KEYBOARD
-from fencepost.explorers.spark import tasks
-from fencepost.explorers.spark.session import Cluster, spark
-from fencepost.explorers.spark.tasks import run_tasks
+from fencepost.explorers.running.interrupts import BY_KEYBOARD
+from fencepost.explorers.spark import session
+from fencepost.explorers.spark.session import Cluster, run_tasks, spark
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 from tests.helpers.commands import data_of, fencepost
@@ -208,11 +207,11 @@ def test_a_task_that_fails_is_told_and_what_was_done_before_is_kept(context: Spa
 def test_after_a_signal_no_further_task_is_begun(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
     asks: list[Any] = []
 
-    class Caught(tasks.Signals):
+    class Caught(session.Signals):
         def __enter__(self) -> None:
             asks.append(self.ask)
 
-    monkeypatch.setattr(tasks, "Signals", Caught)
+    monkeypatch.setattr(session, "Signals", Caught)
     found: dict[int, int] = {}
 
     def done(item: int, made: int) -> None:

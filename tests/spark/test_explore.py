@@ -16,7 +16,6 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
-from fencepost.explorers import sealed
 from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
@@ -333,7 +332,8 @@ def test_a_damaged_block_is_refused_by_its_name(
     text[-20] ^= 1
     path.write_bytes(text)
     with pytest.raises(
-        ValueError, match=name.replace(".", r"\.") + r": this block of the checkpoint is damaged\. Start afresh"
+        ValueError,
+        match=name.replace(".", r"\.") + r": this file of the checkpoint is missing or damaged\. Start afresh",
     ):
         resumed(context, tmp_path / "kept")
 
@@ -348,63 +348,33 @@ def test_a_missing_block_is_refused_by_its_name(context: SparkContext, stopped: 
 def test_a_damaged_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     (tmp_path / "kept" / "spark.json").write_text('{"format": 2, "question"')
-    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+    with pytest.raises(ValueError, match=r"spark\.json: this file of the checkpoint is missing or damaged"):
         resumed(context, tmp_path / "kept")
 
 
 def test_a_manifest_of_another_format_is_refused_by_name(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     (tmp_path / "kept" / "spark.json").write_text('{"format": 1, "manifest": {}}')
-    with pytest.raises(ValueError, match="the checkpoint has format 1, and this version of Fencepost reads format 2"):
+    with pytest.raises(
+        ValueError, match="of the checkpoint has format 1, and this version of Fencepost reads format 2"
+    ):
         resumed(context, tmp_path / "kept")
 
 
-EDITS = {
-    "no partitions": {"partitions": 0},
-    "another partition": {"partitions": 5},
-    "a level later": {"level": 11},
-    "a base before the first level": {"base": 0},
-    "fewer levels": {"levels": [1, 2]},
-    "levels that are a word": {"levels": "many"},
-    "no actions": {"fired": []},
-    "a negative count": {"deadlocks": -1},
-    "a deadlock nowhere": {"deadlock": [1, 99, 0], "deadlocks": 1},
-    "a finding of no property": {"found": {"nothing": [1, 0, 0]}},
-    "no blocks": {"blocks": []},
-    "seconds that are a word": {"seconds": "soon"},
-    "a part that nobody knows": {"bogus": 1},
-}
-
-
-@pytest.mark.parametrize("name", EDITS)
-def test_an_edited_manifest_is_refused_with_and_without_a_checksum_that_fits(
-    name: str, context: SparkContext, stopped: Path, tmp_path: Path
-) -> None:
+def test_an_edited_manifest_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     file = tmp_path / "kept" / "spark.json"
     manifest = json.loads(file.read_text())
-    manifest["manifest"].update(EDITS[name])
+    manifest["manifest"]["fired"][0] += 1
     file.write_text(json.dumps(manifest))
-    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
-        resumed(context, tmp_path / "kept")
-    del manifest["sum"]
-    file.write_bytes(sealed.sealed(manifest))
-    with pytest.raises(ValueError, match="the manifest of the checkpoint is damaged"):
+    with pytest.raises(ValueError, match=r"spark\.json: this file of the checkpoint is missing or damaged"):
         resumed(context, tmp_path / "kept")
 
 
 def test_a_block_in_the_place_of_another_one_is_refused(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
     shutil.copytree(stopped, tmp_path / "kept")
     shutil.copy(tmp_path / "kept/level-0009/00000.block", tmp_path / "kept/level-0010/00000.block")
-    with pytest.raises(ValueError, match=r"level-0010/00000\.block: this block of the checkpoint is damaged"):
-        resumed(context, tmp_path / "kept")
-
-
-def test_blocks_stay_in_the_folder_of_the_checkpoint(context: SparkContext, stopped: Path, tmp_path: Path) -> None:
-    shutil.copytree(stopped, tmp_path / "kept")
-    shutil.move(tmp_path / "kept/level-0010", tmp_path / "elsewhere")
-    (tmp_path / "kept/level-0010").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="level-0010 is a symbolic link"):
+    with pytest.raises(ValueError, match=r"level-0010/00000\.block: this file of the checkpoint is missing or damaged"):
         resumed(context, tmp_path / "kept")
 
 
@@ -431,5 +401,5 @@ def test_a_checkpoint_serves_no_other_question(context: SparkContext, stopped: P
 
 
 def test_a_checkpoint_is_not_overwritten_by_a_new_search(context: SparkContext, stopped: Path) -> None:
-    with pytest.raises(ValueError, match="keeps the checkpoint of a search: write --resume"):
+    with pytest.raises(ValueError, match="keeps the checkpoint of a search: write `resume=True`"):
         explored(context, "kip320", {"replicas": 2}, checkpoint=str(stopped))

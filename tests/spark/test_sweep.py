@@ -17,14 +17,13 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 import fencepost.api as f
 from fencepost.api.calls.grids import axes_of, settings_of
 from fencepost.cli.views.sweep_page import maps_of, page
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
-from fencepost.explorers.spark.frontier import Point, smallest_unsafe
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, first_cause, kept_aside, look_for_java, spark
-from fencepost.explorers.spark.summary import summarise
-from fencepost.explorers.spark.walking import Sweep, cell_of, walker_of
+from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
+from fencepost.explorers.spark.sweep import Sweep, cell_of, walker_of
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
@@ -253,7 +252,7 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
     with pytest.raises(UsageError, match=r"no readable sweep\.json"):
         sweeping.prepare(str(folder), plan(), resume=True)
     del kept["sum"]
-    (folder / "sweep.json").write_bytes(sealed.sealed(kept))
+    (folder / "sweep.json").write_bytes(sealed.seal(kept))
     with pytest.raises(UsageError, match="are of another model than now"):
         sweeping.prepare(str(folder), plan(), resume=True)
 

@@ -21,10 +21,10 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
-from fencepost.explorers.cache_folder import cache_folder, content, keep
 from fencepost.explorers.native.llvm.aside import compiled_somewhere
 from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
 from fencepost.explorers.native.llvm.symbols import NAMED, write_map
+from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ def read(folder: Path, digest: str) -> Object | None:
     """Return an object that was kept, None if there is none, or none that can be used."""
     path = file_of(folder, digest)
     try:
-        head, _, code = content(path).partition(b"\n")
+        head, _, code = read_cached(path).partition(b"\n")
     except OSError:
         return None
     try:
@@ -112,7 +112,7 @@ def read(folder: Path, digest: str) -> Object | None:
 def write(folder: Path, digest: str, made: Object) -> None:
     """Keep an object."""
     head = {"format": _FORMAT, "exports": made.exports, "sum": _sum(made.exports, made.code)}
-    keep(file_of(folder, digest), json.dumps(head).encode() + b"\n" + made.code)
+    write_cached(file_of(folder, digest), json.dumps(head).encode() + b"\n" + made.code)
 
 
 def _sum(exports: dict[str, Export], code: bytes) -> str:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import llvmlite
 import llvmlite.binding as llvm
-from fencepost.explorers.memory import peak_memory
 from fencepost.explorers.native.llvm.translate import Module
 from fencepost.explorers.native.llvm.unit import Lowered
+from fencepost.explorers.running.memory import peak_memory
 
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.unit import Export, Unit

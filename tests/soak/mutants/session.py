@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
-from fencepost.explorers import sealed
+from fencepost.explorers.running.files import write_file
 
 from tests.random_machines import comparisons
 from tests.random_machines.case import Case
@@ -136,8 +136,8 @@ def measured(files: list[str], out: Path) -> None:
                 runs[name] = {"seconds": round(seconds, 2), "lines": {} if failed else dict(_lines(watch))}
                 watch.erase()
             if seconds > 1 or len(runs) % 20 == 0:
-                sealed.write(begun, json.dumps(runs).encode())
-        sealed.write(out, json.dumps(runs).encode())
+                write_file(begun, json.dumps(runs).encode())
+        write_file(out, json.dumps(runs).encode())
         begun.unlink(missing_ok=True)
 
     collected(files, work)
@@ -202,6 +202,6 @@ def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: fl
 
 def forget_proofs() -> None:
     """Remove what a mutant may have proved wrongly; objects are named by the code that they were compiled from."""
-    from fencepost.explorers.cache_folder import cache_folder
+    from fencepost.explorers.running.cache import cache_folder
 
     shutil.rmtree(cache_folder() / "proofs", ignore_errors=True)

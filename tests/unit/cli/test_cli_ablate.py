@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.api.kept import Kept
 from fencepost.explorers.evidence.ablation import Ablation
-from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.running.interrupts import BY_KEYBOARD
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
@@ -112,7 +112,7 @@ def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], 
     file.write_text(change(file.read_text()))
     again = fencepost(*asked, "--resume")
     assert again.exit_code == 2
-    assert "the row 'enter 3' of the checkpoint is damaged" in again.stderr
+    assert "enter-3.json: this file of the checkpoint is missing or damaged" in again.stderr
     assert fencepost(*asked[:-2]).exit_code == 0
 
 
@@ -121,14 +121,14 @@ def test_rows_that_are_all_damaged_are_not_called_absent(tmp_path: Path) -> None
     fencepost(*asked)
     for file in tmp_path.glob("*.json"):
         file.write_text("{")
-    assert "the row 'enter-3' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+    assert "enter-3.json: this file of the checkpoint is missing or damaged" in fencepost(*asked, "--resume").stderr
 
 
 def test_a_row_in_the_place_of_another_one_is_refused(tmp_path: Path) -> None:
     asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
     fencepost(*asked)
     (tmp_path / "enter-3.json").replace(tmp_path / "enter-4.json")
-    assert "the row 'enter 4' of the checkpoint is damaged" in fencepost(*asked, "--resume").stderr
+    assert "enter-4.json: this file of the checkpoint is missing or damaged" in fencepost(*asked, "--resume").stderr
 
 
 def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
     empty = fencepost(*asked, "--resume")
     assert empty.exit_code == 2
     assert empty.stderr.startswith(
-        f"fencepost: there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path}, or "
+        f"fencepost: there is no checkpoint in {tmp_path}: run once with `--checkpoint {tmp_path}`, or "
     )
     fencepost(*asked)
     other = fencepost(*asked, "--resume", "--set", "tickets=2")
@@ -151,15 +151,15 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
 
 
 def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -> None:
-    kept = Kept(str(tmp_path), "a question", bool, resume=True)
+    kept = Kept(str(tmp_path), "a question", object, resume=True)
     assert kept.recall("a row") is None
     kept.keep("a row", {"rows": {1: 0.1, 10: 2}})
     assert kept.recall("a row") == {"rows": {"1": 0.1, "10": 2}}
-    assert Kept(str(tmp_path), "another one", bool, resume=True).recall("a row") is None
+    assert Kept(str(tmp_path), "another one", object, resume=True).recall("a row") is None
 
 
 def test_rows_with_long_names_are_kept_apart(tmp_path: Path) -> None:
-    kept = Kept(str(tmp_path), "a question", bool, resume=True)
+    kept = Kept(str(tmp_path), "a question", object, resume=True)
     setting = " ".join(f"n{number}=1" for number in range(100))
     for value in "12":
         assert kept.recall(f"{setting} last={value}") is None
@@ -234,7 +234,7 @@ def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: p
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--resume"], "--resume was given without a checkpoint"),
+        (["--resume"], "`--resume` was given without a checkpoint"),
         (["--guard", "entre 1"], "has no guard 'entre 1'. Did you mean 'enter 1'?"),
         (["--also", "seats"], "--also was given 'seats', which has no value"),
         (["--property", "nothing"], "has no property 'nothing'"),

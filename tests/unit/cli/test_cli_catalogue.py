@@ -11,8 +11,7 @@ from fencepost.api.asking.watching import Watch
 from fencepost.api.calls.runs import Runs
 from fencepost.cli.commands import catalogue
 from fencepost.cli.commands.catalogue import choose_runs
-from fencepost.explorers import sealed
-from fencepost.explorers.interrupts import BY_KEYBOARD
+from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language import action, at_most, strong, weak
@@ -136,25 +135,6 @@ def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
     put(monkeypatch, CHOSEN[0], replace(CHOSEN[1], depth=17))
     again = json.loads(check(*kept, "--resume").stdout)
     assert again["runs"][1]["differences"] == ["depth: 18 where 17 are pinned"]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"properties": [{"name": "weak-isr", "kind": "hearsay", "verdict": "violated", "length": 12}]},
-        {"properties": [{"name": "weak-isr", "kind": "always", "verdict": "violated"}]},
-        {"seconds": 1 << 1030},
-    ],
-    ids=["another kind", "a violation without a length", "a huge number"],
-)
-def test_a_row_that_no_search_writes_is_refused(other: dict[str, Any], tmp_path: Path) -> None:
-    kept = ["--checkpoint", str(tmp_path), "--quiet"]
-    assert check(*kept).exit_code == 0
-    row = tmp_path / "kip101-2-2-2-2.json"
-    said = sealed.unsealed(sealed.object_in(row.read_bytes()))
-    row.write_bytes(sealed.sealed({**said, "found": said["found"] | other}))
-    result = check(*kept, "--resume")
-    assert (result.exit_code, "is damaged: it says what no search does" in result.stderr) == (2, True)
 
 
 def test_a_run_that_is_resumed_spends_of_the_budget_what_it_takes_now(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -469,7 +469,7 @@ def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) ->
     first, again, on = (CliRunner().invoke(run, [*asked, *more]) for more in ([], [], ["--resume"]))
     assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
     assert again.stderr == (
-        f"fencepost: {folder} keeps the checkpoint of a search: write --resume to continue it, or name an empty folder.\n"
+        f"fencepost: {folder} keeps the checkpoint of a search: write `--resume` to continue it, or name an empty folder.\n"
     )
 
 

@@ -53,7 +53,7 @@ def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> 
     found = fencepost("simulate", LOCK, "--property", "who-waits-gets-it")
     assert found.exit_code == 2
     assert found.stderr.endswith(
-        "a walk has an end. Leave it out here: `fencepost check` judges it, with --property who-waits-gets-it.\n"
+        "a walk has an end. Leave it out here: `fencepost check` judges it, with `--property who-waits-gets-it`.\n"
     )
 
 

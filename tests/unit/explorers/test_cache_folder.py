@@ -9,23 +9,23 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from fencepost.explorers import cache_folder
+from fencepost.explorers.running import cache
 from fencepost.model.language.errors import UsageError
 
 STRANGER = 54321
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder to another user")
-FIND = "from fencepost.explorers.cache_folder import cache_folder; print(cache_folder())"
+FIND = "from fencepost.explorers.running.cache import cache_folder; print(cache_folder())"
 
 
 @pytest.fixture(autouse=True)
 def no_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_folder, "_temporary", [])
+    monkeypatch.setattr(cache, "_temporary", [])
     monkeypatch.delenv("FENCEPOST_CACHE", raising=False)
 
 
 def named(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     monkeypatch.setenv("FENCEPOST_CACHE", str(folder))
-    return cache_folder.cache_folder()
+    return cache.cache_folder()
 
 
 def mode(folder: Path) -> int:
@@ -59,9 +59,9 @@ def test_a_folder_that_is_missing_is_made_for_this_user_alone_whatever_the_umask
 def test_the_folder_is_named_else_in_the_user_s_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert cache_folder.cache_folder() == (tmp_path / "home/.cache/fencepost").resolve()
+    assert cache.cache_folder() == (tmp_path / "home/.cache/fencepost").resolve()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder.cache_folder() == (tmp_path / "xdg/fencepost").resolve()
+    assert cache.cache_folder() == (tmp_path / "xdg/fencepost").resolve()
     assert named(monkeypatch, tmp_path / "named") == (tmp_path / "named").resolve()
 
 
@@ -176,8 +176,8 @@ def test_the_stand_in_is_private_is_announced_once_and_serves_the_processes_that
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
     monkeypatch.setenv("FENCEPOST_CACHE", "")
-    folder = cache_folder.cache_folder()
-    assert cache_folder.cache_folder() == folder
+    folder = cache.cache_folder()
+    assert cache.cache_folder() == folder
     assert mode(folder) == 0o700
     assert capsys.readouterr().err.count("note:") == 1
     assert asked_elsewhere(tmp_path, FENCEPOST_CACHE=os.environ["FENCEPOST_CACHE"]).stdout.strip() == str(folder)
@@ -197,7 +197,7 @@ def test_a_read_only_folder_is_refused_if_it_was_named_and_replaced_otherwise(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("FENCEPOST_CACHE", "")
-    found = cache_folder.cache_folder()
+    found = cache.cache_folder()
     assert found != folder
     assert mode(found) == 0o700
     assert capsys.readouterr().err == (
@@ -212,4 +212,4 @@ def test_without_any_safe_folder_nothing_is_compiled(tmp_path: Path, monkeypatch
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "open"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
     with pytest.raises(UsageError, match="there is no safe place"):
-        cache_folder.cache_folder()
+        cache.cache_folder()

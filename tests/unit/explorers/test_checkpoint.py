@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers import sealed
 from fencepost.explorers.native import checkpoint, store
+from fencepost.explorers.running import files, sealed
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
@@ -166,7 +166,7 @@ def stopped(folder: Path, **options: Any) -> dict[str, Any]:
 
 def forge(folder: Path, manifest: dict[str, Any]) -> None:
     """Write a manifest with a checksum that fits it."""
-    (folder / "manifest.json").write_bytes(sealed.sealed({key: item for key, item in manifest.items() if key != "sum"}))
+    (folder / "manifest.json").write_bytes(sealed.seal({key: item for key, item in manifest.items() if key != "sum"}))
 
 
 def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = None, **options: Any) -> str:
@@ -179,19 +179,19 @@ def refusal(folder: Path, name: str = "grid", values: dict[str, int] | None = No
 def test_resuming_needs_a_folder() -> None:
     with pytest.raises(UsageError) as caught:
         ask("grid", GRID, Options(resume=True))
-    assert str(caught.value) == "--resume was given without a folder: write --checkpoint DIR --resume."
+    assert str(caught.value) == "`resume=True` was given without a folder: write `checkpoint=DIR, resume=True`."
 
 
 def test_a_folder_without_a_manifest_is_no_checkpoint(tmp_path: Path) -> None:
     assert refusal(tmp_path) == (
-        f"there is no checkpoint in {tmp_path}: run once with --checkpoint {tmp_path} and a budget."
+        f"there is no checkpoint in {tmp_path}: run once with `checkpoint='{tmp_path}'` and a budget."
     )
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert refusal(file) == f"there is no checkpoint in {file}: run once with --checkpoint {file} and a budget."
+    assert refusal(file) == f"there is no checkpoint in {file}: run once with `checkpoint='{file}'` and a budget."
     with pytest.raises(UsageError) as caught:
         stopped(file)
     assert str(caught.value) == (
@@ -200,29 +200,32 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    "text",
     [
-        ("{", "the manifest of the checkpoint is damaged"),
-        ("", "the manifest of the checkpoint is damaged"),
-        ("[1]", "the manifest of the checkpoint is damaged"),
-        ("[" * 100_000, "the manifest of the checkpoint is damaged"),
-        ("1" * 10_000, "the manifest of the checkpoint is damaged"),
-        ('{"format": 2}', "the manifest of the checkpoint is damaged"),
-        ('{"format": 2, "question": [], "files": 3, "sum": 1}', "the manifest of the checkpoint is damaged"),
-        ('{"format": 2, "seconds": NaN}', "the manifest of the checkpoint is damaged"),
+        "{",
+        "",
+        "[1]",
+        "[" * 100_000,
+        "1" * 10_000,
+        '{"format": 2}',
+        '{"format": 2, "question": [], "files": 3, "sum": 1}',
+        '{"format": 2, "seconds": NaN}',
     ],
 )
-def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str, says: str) -> None:
+def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    assert refusal(tmp_path) == f"{tmp_path}/manifest.json: {says}. Start afresh without --resume."
+    assert refusal(tmp_path) == (
+        f"{tmp_path}/manifest.json: this file of the checkpoint is missing or damaged. "
+        "Start afresh without `resume=True`."
+    )
 
 
 @pytest.mark.parametrize("number", [1, 99])
 def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: the checkpoint has format {number}, and this version of Fencepost reads format 2. "
-        "Start afresh without --resume, or continue with the version that wrote it."
+        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, and this version of Fencepost reads format 2. "
+        "Start afresh without `resume=True`, or continue with the version that wrote it."
     )
 
 
@@ -232,7 +235,7 @@ def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
     for part in ("question", "position", "bases", "files", "slot"):
         forge(tmp_path, {key: item for key, item in manifest.items() if key != part})
         assert refusal(tmp_path) == (
-            f"{tmp_path}/manifest.json: the manifest of the checkpoint is damaged. Start afresh without --resume."
+            f"{tmp_path}/manifest.json: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
         )
 
 
@@ -246,7 +249,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
     else:
         (tmp_path / name).write_bytes(content[:-1] if damage == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
     assert refusal(tmp_path) == (
-        f"{tmp_path}/{name}: this file of the checkpoint is missing or damaged. Start afresh without --resume."
+        f"{tmp_path}/{name}: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
     )
 
 
@@ -255,8 +258,8 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
     ("other", "says"),
     [
         ({"name": "finite-replicated-log", "values": {}}, "grid there, finite-replicated-log here"),
-        ({"compact": True}, "without --compact there, with --compact here"),
-        ({"normalize": False}, "without --no-normalize there, with --no-normalize here"),
+        ({"compact": True}, "without `compact=True` there, with `compact=True` here"),
+        ({"normalize": False}, "without `normalize=False` there, with `normalize=False` here"),
         ({"values": {**GRID, "width": 61}}, "width=60 there, width=61 here"),
     ],
 )
@@ -314,7 +317,7 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(sealed, "create", full)
+        patch.setattr(files, "create_file", full)
         message = refusal(tmp_path, max_states=limit)
     assert message == (
         f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import fencepost.api as f
 import pytest
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,8 +158,8 @@ def test_rows_of_an_older_format_are_refused_by_name(model: Path, tmp_path: Path
     folder = tmp_path / "rows"
     f.ablate(model, checkpoint=folder, guards=["go 1"])
     file = folder / "go-1.json"
-    file.write_bytes(sealed.sealed({**json.loads(file.read_text()), "format": 2, "mark": "of an earlier version"}))
-    said = f"{file}: the row 'go 1' of the checkpoint has format 2, and this version of Fencepost reads format 3"
+    file.write_bytes(sealed.seal({**json.loads(file.read_text()), "format": 2, "mark": "of an earlier version"}))
+    said = f"{file}: this file of the checkpoint has format 2, and this version of Fencepost reads format 3"
     with pytest.raises(f.FencepostError, match=re.escape(said)):
         f.ablate(model, checkpoint=folder, resume=True)
 

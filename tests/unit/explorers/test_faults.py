@@ -10,8 +10,8 @@ import pytest
 from fencepost import api
 from fencepost.api.topics.fault_words import breaks_with, either, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
-from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.native.compile import compiled
+from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.verdict import Options, Reason, Verdict, out_of_memory
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.language.errors import UsageError
@@ -432,7 +432,7 @@ def test_a_setting_that_was_edited_is_refused_by_name_and_taken_as_it_was_writte
     file.write_text(file.read_text().replace('"least": 3', '"least": 4'))
     edited = fencepost(*asked, "--resume")
     assert edited.exit_code == 2
-    assert "the row 'as set' of the checkpoint is damaged" in edited.stderr
+    assert f"{file}: this file of the checkpoint is missing or damaged" in edited.stderr
 
 
 ROPE = '''"""A rope."""

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 import pytest
-from fencepost.explorers.interrupts import BY_KEYBOARD
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness import engine as engines
 from fencepost.explorers.liveness import graph as graphs
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
 from fencepost.explorers.plain import search as plain
+from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Reach, Verdict
 from fencepost.model.language import always, at_most, eventually, leads_to, strong, weak

@@ -19,7 +19,6 @@ import llvmlite.binding as llvm
 import numpy as np
 import psutil
 import pytest
-from fencepost.explorers.cache_folder import cache_folder
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.compile import NAMED, Tier, generate, load
 from fencepost.explorers.native.llvm import aside, libraries, symbols
@@ -35,6 +34,7 @@ from fencepost.explorers.native.llvm.objects import (
     translated,
 )
 from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS

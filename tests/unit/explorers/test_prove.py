@@ -21,9 +21,9 @@ import z3
 from fencepost.api.answers.proof_report import ProveResult
 from fencepost.cli.views.console import results
 from fencepost.cli.views.proving import print_report
-from fencepost.explorers.cache_folder import keep
-from fencepost.explorers.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.program.subset.program import check
+from fencepost.explorers.running.cache import write_cached
+from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, interruptible
 from fencepost.explorers.symbolic import asking, cache
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
@@ -241,7 +241,7 @@ def full(keep: Callable[[Path, bytes], None]) -> Callable[[Path, bytes], None]:
         ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(held) // 2, before[1]))
         try:
-            keep(path, held)
+            write_cached(path, held)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
             signal.signal(signal.SIGXFSZ, ignored)
@@ -251,7 +251,7 @@ def full(keep: Callable[[Path, bytes], None]) -> Callable[[Path, bytes], None]:
 
 def keep_often(file: Path, held: bytes) -> None:
     for _ in range(50):
-        keep(file, held)
+        write_cached(file, held)
 
 
 def test_processes_that_come_to_one_proof_at_once_all_keep_it(tmp_path: Path) -> None:

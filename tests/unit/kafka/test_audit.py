@@ -14,7 +14,7 @@ from fencepost.api.calls.audit import audit
 from fencepost.cli.builds.audit_sarif import sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
-from fencepost.explorers import sealed
+from fencepost.explorers.running import sealed
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit.cluster_context import Event, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
@@ -785,15 +785,15 @@ def test_a_manifest_of_an_audit_that_says_what_none_says_is_refused(tmp_path: Pa
     (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
     read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=False)
     manifest = tmp_path / "read/records.json"
-    said = sealed.unsealed(sealed.object_in(manifest.read_bytes()))
+    said = sealed.unseal(sealed.parse_object(manifest.read_bytes()))
     (item,) = said["files"]
     for name, odd in itertools.product(item, (None, "x", -1, 1 << 80, [], {}, [["a"]], [[1]], [{}])):
         if type(odd) is type(item[name]) and odd in ([], "x"):
             continue  # which it may say
-        manifest.write_bytes(sealed.sealed({**said, "files": [{**item, name: odd}]}))
+        manifest.write_bytes(sealed.seal({**said, "files": [{**item, name: odd}]}))
         with pytest.raises(UsageError, match=r"no readable records\.json"):
             read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)
     for parts in (["../../dump.txt"], ["part-00009.parquet"], [1], 1, None, [["a"]]):
-        manifest.write_bytes(sealed.sealed({**said, "parts": parts}))
+        manifest.write_bytes(sealed.seal({**said, "parts": parts}))
         with pytest.raises(UsageError, match=r"no readable records\.json"):
             read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)

@@ -1,7 +1,8 @@
-"""The folder of what is kept between runs. Some of it is executed, so nobody but this user may have written it.
+"""The cache between runs. Some of it is executed, so nobody but this user may have written it.
 
-Whoever can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone (0700), and
-every folder above it, and every link on the way, belongs to this user or to root and cannot be changed by anyone else.
+Whoever can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone
+(0700), and every folder above it, and every link on the way, belongs to this user or to root and cannot be changed by
+anyone else.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import shutil
 import stat
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
-from fencepost.explorers.sealed import all_of, opened
+from fencepost.explorers.running.files import open_regular, read_all, write_file
 from fencepost.model.language.errors import UsageError
 
 NAMED = "FENCEPOST_CACHE"
@@ -73,34 +75,26 @@ def private_folder(path: Path) -> Path:
     return folder
 
 
-def keep(path: Path, held: bytes) -> None:
-    """Keep a file of the cache, in one step, so that no other process sees half of it; where there is no room, nothing is kept."""
-    aside: Path | None = None
-    try:
+def write_cached(path: Path, content: bytes) -> None:
+    """Keep a file of the cache, in one step, so that no other process sees half of it; without room nothing is kept."""
+    with suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False, suffix=".tmp") as file:
-            aside = Path(file.name)
-            file.write(held)
-        aside.replace(path)
-    except OSError:
-        return
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
+        write_file(path, content, lasting=False, mode=0o600)
 
 
-def content(path: Path) -> bytes:
-    """Return what a file of the cache holds; raise OSError for a link, and for a file of another user or one that others may write.
+def read_cached(path: Path) -> bytes:
+    """Return the content of a file of the cache; raise OSError for a link, and for a file that others own or may write.
 
-    The folder keeps others out. This is about files that were brought there with their owners: by a copy, an archive, a container.
+    The folder keeps others out. This is about files that were brought there with their owners: by a copy, an archive,
+    a container.
     """
     if path.parent.is_symlink():
         raise OSError(f"{path.parent} is a symbolic link")
-    with opened(path) as file:
+    with open_regular(path) as file:
         found = os.fstat(file.fileno())
         if found.st_uid != os.getuid() or found.st_mode & OTHERS_WRITE:
             raise OSError(f"{path} is not this user's alone")
-        return all_of(file, MOST)
+        return read_all(file, MOST)
 
 
 def _reached(path: Path) -> Path:

@@ -1,0 +1,188 @@
+"""The one way to write a file, to read one whole, and to keep other processes out of a folder.
+
+A file is whole or absent: it is written aside, brought to the disk, and only then put in its place. A process that is killed in
+between leaves the file that was there before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+import time
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST = 1 << 26
+"""Bytes of a file that is read as a whole."""
+_IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+"""Errors of the system if a file may be written but not replaced: because of its folder, or because it is mounted alone."""
+LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
+"""Names of files that are written aside."""
+_RETRY = 0.05
+"""Seconds between two attempts to get a lock."""
+
+
+def write_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
+    """Replace a file in one step. After a crash of the machine the old or the new one is there if it must be `lasting`.
+
+    `mode` are its permissions; None: what this user usually gives.
+    """
+    aside = path.with_name(f".{uuid4().hex}.new")
+    try:
+        create_file(aside, content, lasting=lasting, mode=mode)
+        os.replace(aside, path)  # noqa: PTH105 (beside the other calls of the system)
+    finally:
+        with suppress(OSError):
+            aside.unlink()
+    if lasting:
+        settle(path.parent)
+
+
+def write_named(path: Path, content: bytes) -> None:
+    """Write a file that a user named: whole, or it stays as it was. A pipe or a device is written to where it is.
+
+    A file that this user may not write is refused, although its folder would let it be replaced.
+    """
+    is_open = path.is_symlink() and {"/dev", "/proc"} & set(map(str, path.absolute().parents))  # such as /dev/stdout
+    if path.exists() and (is_open or not (path.is_file() and os.access(path, os.W_OK))):
+        _send(path, content)
+        return
+    target = path.resolve()
+    try:
+        write_file(target, content, mode=stat.S_IMODE(target.stat().st_mode) if target.exists() else None)
+    except OSError as error:
+        if error.errno not in _IN_PLACE:
+            raise
+        path.write_bytes(content)
+
+
+def _send(path: Path, content: bytes) -> None:
+    """Write to an open file: after all that was printed already if that is our own output."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        if _is_open_as(path, number):
+            stream.flush()
+            with os.fdopen(os.dup(number), "wb") as file:
+                file.write(content)
+            return
+    path.write_bytes(content)
+
+
+def _is_open_as(path: Path, number: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(number))
+    except OSError:
+        return False
+
+
+def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True, mode: int | None = None) -> None:
+    """Write a file that does not exist yet, and bring it to the disk; a link in its place is not followed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        if mode is not None:
+            os.fchmod(descriptor, mode)
+        file.write(content)
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the files that were written aside in a folder by processes that were killed; no other may write there now."""
+    for entry in folder.iterdir():
+        if LEFTOVER.fullmatch(entry.name):
+            entry.unlink()
+
+
+def settle(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def open_regular(path: Path) -> Any:
+    """Open a file to read it; raise OSError for a link, a pipe or anything else that is not a file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(f"{path} is not a file")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_file(path: Path, most: int = MOST) -> bytes:
+    """Return the content of a file of ours; raise OSError as `open_regular` does, and for more than `most` bytes."""
+    with open_regular(path) as file:
+        return read_all(file, most)
+
+
+def read_named(path: Path, most: int = MOST) -> bytes:
+    """Return the content of a file that a user named, which may be a pipe.
+
+    Raises OSError if it cannot be read, or has more than `most` bytes.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe to which nobody writes is empty
+    try:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        os.set_blocking(descriptor, True)
+        with open(descriptor, "rb", closefd=False) as file:
+            return read_all(file, most)
+    finally:
+        os.close(descriptor)
+
+
+def read_all(file: Any, most: int) -> bytes:
+    """Return the content of an open file; raise OSError for more than `most` bytes."""
+    size = os.fstat(file.fileno()).st_size
+    text: bytes = file.read(most + 1) if size <= most else b""
+    if max(size, len(text)) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most >> 20} MiB")
+    return text
+
+
+class Lock:
+    """A lock on a folder, held until it is released or nobody refers to it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.release = weakref.finalize(self, os.close, descriptor)
+        """Let others have the folder."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.release()
+
+
+def lock_folder(folder: Path, *, shared: bool = False, patience: float | None = None) -> Lock | None:
+    """Lock a folder against all other holders, or only against those that do not share it.
+
+    Returns None if there is no such folder, or others hold it for `patience` seconds (None: wait for ever).
+    """
+    import fcntl  # not in browsers
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    made, began = Lock(descriptor), time.monotonic()
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    while True:
+        try:
+            fcntl.flock(descriptor, how if patience is None else how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() - began >= (patience or 0.0):
+                return None
+            time.sleep(_RETRY)
+        else:
+            return made if folder.is_dir() else None  # it may have been removed meanwhile

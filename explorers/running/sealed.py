@@ -1,0 +1,88 @@
+"""JSON with a digest over everything else in it: damage is found by the digest, before anything in it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, NoReturn
+
+from fencepost.explorers.running.shapes import misfit
+from fencepost.model.language.errors import UsageError
+
+SUM = "sum"
+"""The key of the digest."""
+
+
+class BrokenSealError(ValueError):
+    """A text is not what was written."""
+
+
+class DamagedError(UsageError):
+    """A file of a checkpoint is missing, or not what was written; the message names it."""
+
+
+def checksum(data: Any) -> str:
+    """Return the SHA-256 of data, however it is laid out as JSON."""
+    read_back = json.loads(json.dumps(data))
+    return hashlib.sha256(json.dumps(read_back, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def seal(data: dict[str, Any]) -> bytes:
+    """Return data as JSON with its digest."""
+    return json.dumps({**data, SUM: checksum(data)}, allow_nan=False).encode()
+
+
+def unseal(data: dict[str, Any]) -> dict[str, Any]:
+    """Return data without its digest; raise BrokenSealError if that does not fit."""
+    rest = {name: value for name, value in data.items() if name != SUM}
+    if data.get(SUM) != checksum(rest):
+        raise BrokenSealError("the digest does not fit")
+    return rest
+
+
+def parse_object(text: bytes) -> dict[str, Any]:
+    """Return the JSON object that a text is, digest and all; raise BrokenSealError if it is not one."""
+    try:
+        found = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise BrokenSealError(str(error)) from error
+    if not isinstance(found, dict):
+        raise BrokenSealError("not an object")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def read_sealed(text: bytes, where: object, number: int, shape: type) -> dict[str, Any]:
+    """Return the content of a file of a checkpoint, of this format and shape.
+
+    Raises UsageError for another format, and DamagedError for a text that is not what was written.
+    """
+    try:
+        found = parse_object(text)
+        require_format(found, where, number)
+        content = unseal(found)
+    except BrokenSealError:
+        raise damaged(where) from None
+    if misfit(content, shape):
+        raise damaged(where)
+    return content
+
+
+def require_format(found: dict[str, Any], where: object, number: int) -> None:
+    """Raise UsageError unless a file of a checkpoint has the format that is read here."""
+    if found.get("format") != number:
+        raise UsageError(
+            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this version of "
+            f"Fencepost reads format {number}. Start afresh without `resume=True`, or continue with the version that "
+            "wrote it."
+        )
+
+
+def damaged(where: object) -> DamagedError:
+    """Return the error for a file of a checkpoint that is missing or not what was written."""
+    return DamagedError(
+        f"{where}: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
+    )
