@@ -95,7 +95,7 @@ def reassignment(stage: Stage) -> None:
 
 FAST_FENCING = (("broker.session.timeout.ms", "4000"), ("broker.heartbeat.interval.ms", "1000"))
 MORE = tuple(
-    Scenario(name, play.__doc__ or "", play, brokers, "", FAST_FENCING, delays=False, since=(3, 9), harms_since=(3, 9))
+    Scenario(name, play.__doc__ or "", play, brokers, "", FAST_FENCING, delays=False, since=(3, 9))
     for name, play, brokers in (
         ("unclean", unclean, (1, 2)),
         ("last-replica", last_replica, (1, 2)),
@@ -106,7 +106,7 @@ MORE = tuple(
 STORIES = {
     story.name: story
     for story in (*MORE, *SCENARIOS)
-    if story.name.startswith(("hyp-10", "hyp-11", "hyp-13")) or story in MORE
+    if story.name.startswith(("hyp-10", "hyp-11", "hyp-13", "hyp-17")) or story in MORE
 }
 
 
@@ -137,7 +137,8 @@ def main() -> None:
     for version, name in product(given.kafka or RELEASES, given.story or STORIES):
         story, found = STORIES[name], kit(version)
         into = FOLDER / f"{name}-{version}.tar.gz"
-        if found.number >= story.harms_since and found.number >= story.since and not into.exists():
+        harms = story in MORE or story.expected(found.number) == story.harm
+        if harms and found.number >= story.since and not into.exists():
             try:
                 record(story, found, given.port, into)
             except NotReached as error:
@@ -150,11 +151,16 @@ def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
     memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:
         folder = Path(work)
-        with Listening(found, Shape(story.brokers, dict(story.settings), story.delays), folder, port) as cluster:
+        with Listening(
+            found,
+            Shape(story.brokers, dict(story.settings), story.delays, story.elr or None, story.disks),
+            folder,
+            port,
+        ) as cluster:
             cluster.begin()
             with Client(cluster, TOPIC) as client:
                 told = Story(lambda line: CONSOLE.print(line.shown(), soft_wrap=True))
-                story.play(Stage(cluster, client, told, control=False, repaired=False, seconds=SECONDS))
+                story.play(Stage(cluster, client, told, seconds=SECONDS))
         archive(folder / f"data-{CONTROLLER}" / "__cluster_metadata-0", into)
 
 

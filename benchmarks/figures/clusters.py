@@ -12,11 +12,13 @@ from typing import Any
 
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.clusters.kit import kit
-from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, Asked, reproduce
+from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, Asked, choose_repairs, reproduce
 from rich.console import Console
 
 RELEASES = ("4.1.2", "4.4.0")
 MODES = ("played", "control", "repaired")
+REPAIRS = sorted({f"repaired-{cause.repair}" for scenario in SCENARIOS for cause in scenario.causes})
+"""Modes with one repair of several."""
 CONSOLE = Console(width=120, highlight=False)
 
 
@@ -30,7 +32,10 @@ def main() -> None:
         "--kafka", action="append", metavar="VERSION", help=f"which releases; {' and '.join(RELEASES)} if not given"
     )
     parser.add_argument(
-        "--mode", action="append", choices=MODES, help="played as it is, as its control, or with its repair"
+        "--mode",
+        action="append",
+        choices=[*MODES, *REPAIRS],
+        help="played as it is, as its control, with its repairs, or with one of them",
     )
     parser.add_argument("--port", type=int, default=PORT)
     given = parser.parse_args()
@@ -56,13 +61,15 @@ def _same(row: dict[str, Any], name: str, version: str, mode: str) -> bool:
 
 def _place(row: dict[str, Any]) -> tuple[int, int, str]:
     names = [scenario.name for scenario in SCENARIOS]
-    return names.index(row["finding"]), MODES.index(row["mode"]), row["kafka"]
+    return names.index(row["finding"]), [*MODES, *REPAIRS].index(row["mode"]), row["kafka"]
 
 
 def _played(name: str, version: str, mode: str, port: int) -> dict[str, Any]:
     scenario = next(found for found in SCENARIOS if found.name == name)
-    asked = Asked(control=mode == "control", repaired=mode == "repaired", port=port)
-    found = reproduce(scenario, asked, kit(version), lambda line: CONSOLE.print(line.shown(), soft_wrap=True)).data()
+    on, some = kit(version), mode.partition("-")[2]
+    repairs = choose_repairs(scenario, on, (some,) if some else ()) if mode.startswith("repaired") else ()
+    asked = Asked(control=mode == "control", repairs=repairs, port=port)
+    found = reproduce(scenario, asked, on, lambda line: CONSOLE.print(line.shown(), soft_wrap=True)).data()
     names = ("finding", "kafka", "expected", "verdict", "acknowledged", "readable", "lost", "seconds")
     return {**{name: found[name] for name in names}, "mode": mode, **({"why": found["why"]} if "why" in found else {})}
 

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from fencepost.kafka.clusters.reproduce import Report
     from fencepost.kafka.clusters.story import Line
 
-COLOURS = {"kept": "bold green", "lost": "bold red", "out": "bold red", "undetermined": "bold yellow"}
+COLOURS = {
+    "kept": "bold green",
+    "lost": "bold red",
+    "out": "bold red",
+    "leaderless": "bold red",
+    "undetermined": "bold yellow",
+}
 
 
 @click.command()
@@ -31,8 +37,11 @@ COLOURS = {"kept": "bold green", "lost": "bold red", "out": "bold red", "undeter
 @click.option("--control", is_flag=True, help="Leave out what the finding needs; nothing must be lost then.")
 @click.option("--repaired", is_flag=True, help="Run Kafka with the repair of the finding; nothing must be lost then.")
 @click.option(
+    "--repair", multiple=True, metavar="NAME", help="Run Kafka with this repair only, of a finding that has several."
+)
+@click.option(
     "--expect",
-    type=click.Choice(["lost", "out", "kept"]),
+    type=click.Choice(["lost", "out", "leaderless", "kept"]),
     help="Expect this verdict, whatever is known of the release.",
 )
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time.  [default: 170s]")
@@ -49,12 +58,12 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     with what can be read, and brokers that cannot come back are named. Without NAME the findings are listed.
 
     \b
-    Exit status: 0 the verdict is as expected (a record is lost, or a broker stays out; with --control, with --repaired and on
-    releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or no Java, no Maven, a port
-    that is taken), 3 the story could not be brought to its end in time.
+    Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a leader;
+    with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or
+    no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     from fencepost.kafka.clusters.kit import kit
-    from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, scenario_named
+    from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs, scenario_named
     from fencepost.kafka.clusters.reproduce import reproduce as play
 
     if name is None:
@@ -69,17 +78,20 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
         else:
             print_rows(results(), [(found.name, found.title) for found in SCENARIOS])
         return Exit.AS_EXPECTED
-    if given["control"] and given["repaired"]:
+    if given["control"] and (given["repaired"] or given["repair"]):
         raise UsageError(
             "--control and --repaired exclude each other: a control has nothing to repair. Write one of them."
         )
+    if given["repaired"] and given["repair"]:
+        raise UsageError("--repaired is all repairs, and --repair some of them: write one of them.")
     keep = Path(given["output"]) if given["output"] else None
     if keep is not None:
         make_sure_folder(keep)
     budget = given["budget"] or SECONDS
-    scenario = scenario_named(name, repaired=given["repaired"])
-    asked = Asked(given["control"], given["repaired"], given["port"] or PORT, budget, keep)
+    scenario = scenario_named(name)
     found = kit(kafka, Path(jars) if jars else None)
+    repairs = choose_repairs(scenario, found, given["repair"]) if given["repaired"] or given["repair"] else ()
+    asked = Asked(given["control"], repairs, given["port"] or PORT, budget, keep)
     if found.warning and not given["quiet"]:
         sys.stderr.write(f"fencepost: {found.warning}\n")
     with _ended_by_signals():
@@ -104,7 +116,10 @@ def _hear(*, to_stderr: bool, quiet: bool) -> Any:
 
 def _print(report: Report, expected: str) -> None:
     data = report.data()
-    with_ = " (control)" if report.asked.control else " (repaired)" if report.asked.repaired else ""
+    repairs = report.asked.repairs
+    some = bool(repairs) and len(repairs) < len(report.scenario.repairs(report.kit.number))
+    named = f" (repaired: {', '.join(repairs)})" if some else " (repaired)"
+    with_ = " (control)" if report.asked.control else named if repairs else ""
     results().print(
         styled(f"{data['finding']} on Kafka {data['kafka']}{with_}: {data['verdict']}", COLOURS[data["verdict"]])
     )

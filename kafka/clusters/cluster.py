@@ -55,7 +55,8 @@ class Shape:
     brokers: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     delays: bool = False
-    elr: bool = True
+    elr: bool | None = None
+    """Whether eligible leader replicas are on; None as the release has them."""
     disks: tuple[int, ...] = ()
     """Brokers that have a second disk, which logs are put on first."""
 
@@ -155,11 +156,11 @@ class Cluster:
         return None
 
     def fail_disk(self, node: int) -> None:
-        """Let a node's second disk vanish with all that is on it."""
+        """Let the disk of a node that logs are put on first vanish with all that is on it."""
         shutil.rmtree(self._disks[node][0], ignore_errors=True)
 
     def replace_disk(self, node: int) -> None:
-        """Put an empty disk in the place of the second one, and format it."""
+        """Put an empty disk in the place of the one that has vanished, and format it."""
         self._disks[node][0].mkdir()
         self._format(node)
 
@@ -192,7 +193,7 @@ class Cluster:
                 ) from error
 
     def _format(self, *nodes: int) -> None:
-        feature = "-" if self.shape.elr else "eligible.leader.replicas.version=0"
+        feature = "-" if self.shape.elr is None else f"eligible.leader.replicas.version={int(self.shape.elr)}"
         command = self.kit.java(
             "fencepost.clusters.Format", CLUSTER_ID, feature, *(str(self._file(node)) for node in nodes)
         )

@@ -6,10 +6,14 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.releases import RELEASES, compile_driver, fetch_jars, locate_release, run, tool
 from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SOURCES = Path(__file__).parent / "java"
 LOGGING = SOURCES / "log4j2.xml"
@@ -18,6 +22,8 @@ JAVASSIST = "3.30.2-GA"
 """The library that edits classes for repairs; kafka-tools has the same one."""
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases whose kafka-tools is not on Maven Central, with the one whose tools are taken instead."""
+LOG4J = "2.25.3"
+"""The logging of releases whose jars bring none (before 4.1); they name it, or its predecessor, only when they are compiled."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """A small heap, and no compiler that pays off after minutes only: a scenario lives for one."""
 
@@ -75,13 +81,13 @@ class Kit:
         path = f"{self.tools}{os.sep}*"
         return [tool("java"), *JAVA_OPTIONS, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp", path, main, *words]
 
-    def repaired(self, finding: str, folder: Path) -> Kit:
-        """Return the same with the repair of a finding, whose classes are written to `folder`."""
-        done = run(self.java("fencepost.clusters.Repair", finding, str(folder)), 60, "the repair")
+    def repaired(self, findings: Sequence[str], folder: Path) -> Kit:
+        """Return the same with the repairs of findings, whose classes are written to `folder`."""
+        done = run(self.java("fencepost.clusters.Repair", str(folder), *findings), 60, "the repair")
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
             raise UsageError(
-                f"the repair of {finding} does not fit Kafka {self.version}, whose class has changed:\n{said}"
+                f"the repair of {' and '.join(findings)} does not fit Kafka {self.version}, whose class has changed:\n{said}"
             )
         return Kit(self.version, self.jars, self.more, self.tools, self.classes, folder, self.warning)
 
@@ -99,8 +105,11 @@ def _more(version: str, jars: Path) -> Path:
     """Return a folder with the library for repairs, and the logging that Kafka's jars need to say anything."""
     wanted = [("org.javassist", "javassist", JAVASSIST)]
     cores = sorted(jars.glob("log4j-core-*.jar"))
-    if cores and not list(jars.glob("log4j-slf4j*-impl-*.jar")):
-        wanted.append(("org.apache.logging.log4j", "log4j-slf4j-impl", cores[0].stem.removeprefix("log4j-core-")))
+    number = cores[0].stem.removeprefix("log4j-core-") if cores else LOG4J
+    lacking = [] if cores else ["log4j-api", "log4j-core", "log4j-1.2-api"]
+    wanted += (("org.apache.logging.log4j", artifact, number) for artifact in (*lacking, "log4j-slf4j-impl"))
+    if list(jars.glob("log4j-slf4j*-impl-*.jar")) or list(jars.glob("slf4j-reload4j-*.jar")):
+        wanted = wanted[:1]
     name = "-".join(["more", *(f"{artifact}-{number}" for _, artifact, number in wanted)])
     pom = POM.format(dependencies="".join(DEPENDENCY.format(*found, ALONE) for found in wanted))
     return fetch_jars(

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.scenario import Harm, Scenario, named
-from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16
+from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18
 from fencepost.kafka.clusters.stage import NotReached, Stage
 from fencepost.kafka.clusters.story import Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fencepost.kafka.clusters.kit import Kit
     from fencepost.kafka.clusters.story import Line
@@ -33,6 +33,8 @@ SCENARIOS: tuple[Scenario, ...] = (
     *hyp_11.SCENARIOS,
     *hyp_13.SCENARIOS,
     *hyp_16.SCENARIOS,
+    *hyp_17.SCENARIOS,
+    *hyp_18.SCENARIOS,
 )
 PORT = 19200
 """The first port if none is given: below those that systems hand out for outgoing connections."""
@@ -46,7 +48,8 @@ class Asked:
     """How to run a scenario."""
 
     control: bool = False
-    repaired: bool = False
+    repairs: tuple[str, ...] = ()
+    """Findings whose repairs Kafka runs with."""
     port: int = PORT
     seconds: float = SECONDS
     keep: Path | None = None
@@ -65,6 +68,8 @@ class Report:
     readable: list[str] = field(default_factory=list)
     out: list[int] = field(default_factory=list)
     """Brokers that could not come back."""
+    leaderless: bool = False
+    """Whether the partition had no leader although a replica with everything was back."""
     why: str = ""
 
     @property
@@ -75,15 +80,15 @@ class Report:
 
     @property
     def verdict(self) -> Harm | Literal["kept", "undetermined"]:
-        """Whether an acknowledged record is lost, or a broker stays out."""
+        """Whether an acknowledged record is lost, a broker stays out, or a partition stayed without a leader."""
         if self.why:
             return "undetermined"
-        return "lost" if self.lost else "out" if self.out else "kept"
+        return "lost" if self.lost else "out" if self.out else "leaderless" if self.leaderless else "kept"
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
         """What was expected of this run."""
-        return self.scenario.expected(self.kit.number, control=self.asked.control, repaired=self.asked.repaired)
+        return self.scenario.expected(self.kit.number, control=self.asked.control, repairs=self.asked.repairs)
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
@@ -92,7 +97,8 @@ class Report:
             "finding": self.scenario.name,
             "kafka": self.kit.version,
             "control": self.asked.control,
-            "repaired": self.asked.repaired,
+            "repaired": bool(self.asked.repairs),
+            "repairs": list(self.asked.repairs),
             "acknowledged": len(self.acknowledged),
             "readable": len(self.readable),
             "lost": len(self.lost),
@@ -106,13 +112,24 @@ class Report:
         }
 
 
-def scenario_named(name: str, *, repaired: bool) -> Scenario:
-    """Return the scenario of this name; raise UsageError if there is none, or no repair of it."""
-    scenario = named(name, SCENARIOS)
-    if repaired and not scenario.repair:
-        with_repair = ", ".join(found.name for found in SCENARIOS if found.repair)
-        raise UsageError(f"{scenario.name} has no repair that could be applied. --repaired is for {with_repair}.")
-    return scenario
+def scenario_named(name: str) -> Scenario:
+    """Return the scenario of this name; raise UsageError if there is none."""
+    return named(name, SCENARIOS)
+
+
+def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return those repairs of a scenario, all if none is named; raise UsageError if the release has them or it is not one of them."""
+    offered = scenario.repairs(kit.number)
+    if not offered:
+        raise UsageError(
+            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair. Take an older release."
+        )
+    for name in some:
+        if name not in offered:
+            raise UsageError(
+                f"there is no repair {name!r} of {scenario.name} on Kafka {kit.version}. Repairs are: {', '.join(offered)}."
+            )
+    return tuple(name for name in offered if name in some or not some)
 
 
 def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
@@ -137,16 +154,15 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         )
         if asked.keep is not None:
             stack.callback(_keep, folder, asked.keep)
-        if asked.repaired:
-            kit = kit.repaired(scenario.repair, folder / "repaired")
+        if asked.repairs:
+            kit = kit.repaired(asked.repairs, folder / "repaired")
         report = Report(asked, scenario, kit, story)
-        elr = scenario.elr_in_control or not asked.control
-        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, elr, scenario.disks)
+        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, _elr(scenario, asked), scenario.disks)
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
             story.tell(f"A control: {scenario.control}.")
-        if asked.repaired:
-            story.tell(f"With the repair of {scenario.repair}.")
+        if asked.repairs:
+            story.tell(f"With the repair of {' and '.join(asked.repairs)}.")
         cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port))
         story.tell(f"A controller and brokers {', '.join(map(str, shape.brokers))} start.")
         cluster.begin()
@@ -156,18 +172,25 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             client,
             story,
             control=asked.control,
-            repaired=asked.repaired,
+            repairs=asked.repairs,
             seconds=asked.seconds - story.seconds,
         )
         try:
             scenario.play(stage)
             report.readable = stage.readable()
-            report.out = stage.out
+            report.out, report.leaderless = stage.out, stage.leaderless
         except NotReached as error:
             report.why = f"not reached: {error}"
         report.acknowledged = sorted(client.acknowledged, key=lambda key: client.acknowledged[key])
         story.tell(_ending(report))
     return report
+
+
+def _elr(scenario: Scenario, asked: Asked) -> bool | None:
+    """Return whether eligible leader replicas are on; None if that is as in new clusters of the release."""
+    if asked.control and not scenario.elr_in_control:
+        return False
+    return True if scenario.elr else None
 
 
 def _ending(report: Report) -> str:
@@ -180,7 +203,8 @@ def _ending(report: Report) -> str:
         return "Every broker has come back; nothing was written."
     counts = f"{len(report.acknowledged):,} acknowledged, {len(report.readable):,} readable"
     if not report.lost:
-        return f"{counts}: every acknowledged record is there."
+        late = " The partition had no leader although a replica with all records was back." if report.leaderless else ""
+        return f"{counts}: every acknowledged record is there.{late}"
     one = len(report.lost) == 1
     return f"{counts}: {len(report.lost):,} acknowledged record{'' if one else 's'} {'is' if one else 'are'} LOST."
 

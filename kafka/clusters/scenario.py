@@ -8,18 +8,30 @@ from typing import TYPE_CHECKING, Literal
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from fencepost.kafka.clusters.stage import Stage
 
-Harm = Literal["lost", "out"]
+Harm = Literal["lost", "out", "leaderless"]
+Number = tuple[int, int]
+"""The first two numbers of a release."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A defect that a story's harm comes of: on releases from `since` on, and before `repaired_in`, which has its repair."""
+
+    repair: str
+    since: Number = (4, 0)
+    repaired_in: Number = (99, 0)
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A finding on a cluster. `play` is the story; `harms_since` is the first release that it does harm on.
+    """A finding on a cluster. `play` is the story, and each of its `causes` alone is enough for the harm.
 
-    The harm is that a record which was acknowledged is lost, or that a broker stays out of the cluster.
+    The harm is that a record which was acknowledged is lost, that a broker stays out of the cluster, or that a partition
+    has no leader although a replica with everything is back.
     """
 
     name: str
@@ -32,15 +44,25 @@ class Scenario:
     delays: bool = True
     disks: tuple[int, ...] = ()
     """Brokers that have a second disk."""
+    elr: bool = False
+    """Needs eligible leader replicas: they are turned on where a release has them and does not by itself, as in 4.0."""
     elr_in_control: bool = True
-    repair: str = ""
-    since: tuple[int, int] = (4, 0)
+    causes: tuple[Cause, ...] = ()
+    since: Number = (4, 0)
     harm: Harm = "lost"
-    harms_since: tuple[int, int] = (4, 0)
 
-    def expected(self, release: tuple[int, int], *, control: bool, repaired: bool) -> Harm | Literal["kept"]:
-        """Return what is expected of a run."""
-        return "kept" if control or repaired or release < self.harms_since else self.harm
+    def repairs(self, release: Number) -> tuple[str, ...]:
+        """Return the repairs of all causes that a release has not got by itself."""
+        return tuple(cause.repair for cause in self.causes if release < cause.repaired_in)
+
+    def expected(
+        self, release: Number, *, control: bool = False, repairs: Collection[str] = ()
+    ) -> Harm | Literal["kept"]:
+        """Return what is expected of a run on a release with some repairs."""
+        harmful = any(
+            cause.since <= release < cause.repaired_in and cause.repair not in repairs for cause in self.causes
+        )
+        return self.harm if harmful and not control else "kept"
 
 
 def named(name: str, scenarios: Sequence[Scenario]) -> Scenario:

@@ -52,13 +52,22 @@ class Stage:
     """A cluster with one topic, and all that may be done to it. Everything that is done is told."""
 
     def __init__(
-        self, cluster: Cluster, client: Client, story: Story, *, control: bool, repaired: bool, seconds: float
+        self,
+        cluster: Cluster,
+        client: Client,
+        story: Story,
+        *,
+        seconds: float,
+        control: bool = False,
+        repairs: Sequence[str] = (),
     ) -> None:
         self.cluster, self.client, self.story = cluster, client, story
-        self.control, self.repaired = control, repaired
+        self.control, self.repairs = control, repairs
         self._end = time.monotonic() + seconds
         self.out: list[int] = []
         """Brokers that could not come back."""
+        self.leaderless = False
+        """Whether the partition had no leader although a replica with everything was back."""
         self._seen: Seen | None = None
         self._down: set[int] = set()
         self._deleted = False
@@ -132,13 +141,16 @@ class Stage:
         self.cluster.signal(broker, signal.SIGKILL)
 
     def fail_disk(self, broker: int) -> None:
-        """Let a broker's second disk vanish; the broker goes on with the other one."""
+        """Let the disk of a broker that has the topic vanish; the broker goes on with the other one, and ends if it has no other."""
         self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
         self.cluster.fail_disk(broker)
 
     def replace_disk(self, broker: int) -> None:
         """Put an empty disk in the place of the one that has failed."""
-        self.story.tell(f"put an empty disk into broker {broker}; log.dirs stays as it is", "operator")
+        self.story.tell(
+            f"put an empty disk into broker {broker} and format it (kafka-storage format); log.dirs stays as it is",
+            "operator",
+        )
         self.cluster.replace_disk(broker)
 
     def take_disk_out(self, broker: int) -> None:
@@ -180,7 +192,15 @@ class Stage:
 
     def hold(self, flow: Flow) -> None:
         """Hold a flow, and wait until a message of it is held: then none is under way that it could answer or follow."""
+        self.hold_next(flow)
+        self.wait_held(flow)
+
+    def hold_next(self, flow: Flow) -> None:
+        """Hold a flow from its next message on."""
         self.cluster.proxy.hold(flow)
+
+    def wait_held(self, flow: Flow) -> None:
+        """Wait until a message of a flow is held."""
         if not self.cluster.proxy.holds(flow, self._within(WAIT)):
             raise NotReached(f"no message of {flow} came")
 
@@ -221,11 +241,16 @@ class Stage:
         """Wait until the partition is as wanted; return whether it came to that."""
         return self._comes(lambda: self._is(wanted), seconds)
 
+    def show_log(self, node: int, log: Log, pattern: str, most: int = 3) -> None:
+        """Show the first lines in a node's log in which a pattern is found."""
+        for line in log.lines(pattern)[:most]:
+            self.story.tell(f"node {node}: {line[:220]}", "log")
+
     def wait_log(self, node: int, log: Log, pattern: str) -> None:
         """Wait for a line in a node's log, and show it."""
         if not self._comes(lambda: bool(log.lines(pattern)), WAIT):
             raise NotReached(f"{pattern!r} in the log of node {node}")
-        self.story.tell(f"node {node}: {log.lines(pattern)[0][:220]}", "log")
+        self.show_log(node, log, pattern, 1)
 
     def wait_copied(self, follower: int, leader: int) -> None:
         """Wait until a follower has all that its leader has, and has said so by its next fetch."""

@@ -11,34 +11,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = list[str]
-MODES = {"played": "", "control": "control", "repaired": "repaired"}
+HARMS = ("lost", "out", "leaderless")
 
 
 def played() -> tuple[Row, Iterable[Row]]:
     """Return what became of the stories as they are."""
-    return _table(("played",))
+    return _table(as_they_are=True)
 
 
 def kept() -> tuple[Row, Iterable[Row]]:
     """Return what became of controls and repairs."""
-    return _table(("control", "repaired"))
+    return _table(as_they_are=False)
 
 
-def _table(modes: tuple[str, ...]) -> tuple[Row, Iterable[Row]]:
-    runs: list[dict[str, Any]] = load("clusters").get("runs", [])
-    groups = dict.fromkeys((run["finding"], run["mode"], run["kafka"]) for run in runs if run["mode"] in modes)
+def _table(*, as_they_are: bool) -> tuple[Row, Iterable[Row]]:
+    runs: list[dict[str, Any]] = [
+        run for run in load("clusters").get("runs", []) if (run["mode"] == "played") == as_they_are
+    ]
+    groups = dict.fromkeys((run["finding"], run["mode"], run["kafka"]) for run in runs)
     head = [
         "finding",
-        *(["as"] if len(modes) > 1 else []),
+        *([] if as_they_are else ["as"]),
         "Kafka",
         "expected",
         "runs",
-        "lost a record, or a broker",
+        "did harm",
         "kept all",
         "undetermined",
     ]
     rows = (
-        _row(key, [run for run in runs if (run["finding"], run["mode"], run["kafka"]) == key], named=len(modes) > 1)
+        _row(key, [run for run in runs if (run["finding"], run["mode"], run["kafka"]) == key], named=not as_they_are)
         for key in groups
     )
     return [*head, "acknowledged", "of them lost", "seconds"], rows
@@ -50,11 +52,11 @@ def _row(key: tuple[str, str, str], runs: list[dict[str, Any]], *, named: bool) 
     ended = [run for run in runs if run["verdict"] != "undetermined"]
     return [
         finding,
-        *([MODES[mode]] if named else []),
+        *([mode.replace("repaired-", "only repaired: ")] if named else []),
         kafka,
         runs[0]["expected"],
         str(len(runs)),
-        str(verdicts.count("lost") + verdicts.count("out")),
+        str(sum(verdicts.count(harm) for harm in HARMS)),
         *(str(verdicts.count(verdict)) for verdict in ("kept", "undetermined")),
         _span([run["acknowledged"] for run in ended]),
         _span([run["lost"] for run in ended]),

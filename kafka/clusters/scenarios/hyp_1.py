@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.flows import fetches, metadata
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 
 if TYPE_CHECKING:
     from fencepost.kafka.clusters.stage import Stage
@@ -77,7 +77,7 @@ SCENARIOS = (
         play=play_with_a_crash,
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
-        repair="hyp-1",
+        causes=(Cause("hyp-1"),),
     ),
     Scenario(
         name="hyp-1-no-crash",
@@ -85,6 +85,6 @@ SCENARIOS = (
         play=play_without_a_crash,
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
-        repair="hyp-1",
+        causes=(Cause("hyp-1"),),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 
 if TYPE_CHECKING:
     from fencepost.kafka.clusters.stage import Stage
@@ -103,9 +103,8 @@ SCENARIOS = (
         control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
         delays=False,
         elr_in_control=False,
-        repair="hyp-10",
+        causes=(Cause("hyp-10", since=(4, 1)),),
         since=(4, 1),
-        harms_since=(4, 1),
     ),
     Scenario(
         name="hyp-10-b",
@@ -115,8 +114,7 @@ SCENARIOS = (
         control="eligible leader replicas are turned off (eligible.leader.replicas.version=0)",
         delays=False,
         elr_in_control=False,
-        repair="hyp-10",
+        causes=(Cause("hyp-10", since=(4, 3)),),
         since=(4, 1),
-        harms_since=(4, 3),
     ),
 )

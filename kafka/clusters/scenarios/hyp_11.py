@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.flows import fetches, metadata
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 
 if TYPE_CHECKING:
     from fencepost.kafka.clusters.stage import Stage
@@ -60,8 +60,7 @@ SCENARIOS = (
         play=play,
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
-        repair="hyp-11",
+        causes=(Cause("hyp-11", since=(4, 1)),),
         since=(4, 1),
-        harms_since=(4, 1),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 
 if TYPE_CHECKING:
     from fencepost.kafka.clusters.stage import Stage
@@ -43,9 +43,8 @@ SCENARIOS = (
         brokers=BROKERS,
         control="min.insync.replicas stays as it is",
         delays=False,
-        repair="hyp-13",
+        causes=(Cause("hyp-13", since=(4, 1)),),
         since=(4, 1),
         harm="out",
-        harms_since=(4, 1),
     ),
 )

@@ -1,13 +1,14 @@
 """HYP-16: a replica whose disk has failed stays eligible, and its broker counts as clean without that disk.
 
-In 4.1 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs), so that nobody is elected.
+Before 4.3 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs), and broker 1, which led
+last, is the only one that can be elected: in this order that keeps the records, and in that of HYP-17 it loses them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 
 if TYPE_CHECKING:
     from fencepost.kafka.clusters.stage import Stage
@@ -77,9 +78,8 @@ SCENARIOS = (
         control="the failed disk is replaced by an empty one, and stays in log.dirs",
         delays=False,
         disks=(2,),
-        repair="hyp-16",
+        causes=(Cause("hyp-16", since=(4, 3)),),
         since=(4, 1),
-        harms_since=(4, 2),
     ),
     Scenario(
         name="hyp-16-no-failure",
@@ -89,8 +89,7 @@ SCENARIOS = (
         control="the disk is replaced by an empty one, and stays in log.dirs",
         delays=False,
         disks=(2,),
-        repair="hyp-16",
+        causes=(Cause("hyp-16", since=(4, 3)),),
         since=(4, 1),
-        harms_since=(4, 2),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.kafka.clusters.flows import alterations, fetches, metadata
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.kafka.clusters.stage import NotReached, Stage
 
 BROKERS = (0, 1, 2)
@@ -28,7 +28,7 @@ def play(stage: Stage, lag: int) -> None:
     stage.send("LOST")
     stage.acknowledged("LOST", within=2.5 * lag)
     stage.kill(1)
-    stage.wait(leader=0 if stage.control or stage.repaired else 2)
+    stage.wait(leader=0 if stage.control or stage.repairs else 2)
     stage.finish(isr=BROKERS)
 
 
@@ -90,7 +90,7 @@ SCENARIOS = (
         play=partial(play, lag=LAG_SECONDS),
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
-        repair="hyp-3",
+        causes=(Cause("hyp-3"),),
         settings=(("replica.lag.time.max.ms", str(LAG_SECONDS * 1000)),),
     ),
     Scenario(
@@ -99,6 +99,6 @@ SCENARIOS = (
         play=partial(play, lag=DEFAULT_LAG_SECONDS),
         brokers=BROKERS,
         control="metadata gets to broker 1 without delay",
-        repair="hyp-3",
+        causes=(Cause("hyp-3"),),
     ),
 )

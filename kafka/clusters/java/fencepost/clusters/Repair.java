@@ -1,6 +1,8 @@
 package fencepost.clusters;
 
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 
 import javassist.CannotCompileException;
@@ -19,20 +21,29 @@ public final class Repair {
     private Repair() {
     }
 
-    /** Arguments: the finding, the folder to write to. */
+    /** Arguments: the folder to write to, the findings. Two that edit one class edit it one after the other. */
     public static void main(String[] arguments) throws Exception {
-        List<CtClass> repaired = switch (arguments[0]) {
+        Set<CtClass> repaired = new LinkedHashSet<>();
+        for (int at = 1; at < arguments.length; at++) {
+            repaired.addAll(repaired(arguments[at]));
+        }
+        for (CtClass one : repaired) {
+            one.writeFile(arguments[0]);
+        }
+    }
+
+    private static List<CtClass> repaired(String finding) throws Exception {
+        return switch (finding) {
             case "hyp-1" -> List.of(forgetLogEnds());
             case "hyp-3" -> List.of(keepPendingChange());
             case "hyp-10" -> List.of(keepReplicasOnly());
             case "hyp-11" -> List.of(applySettingsFirst());
             case "hyp-13" -> List.of(clearIndex());
             case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
-            default -> throw new IllegalArgumentException("no repair of " + arguments[0]);
+            case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
+            case "hyp-18" -> List.of(refuseOfflineReplicas());
+            default -> throw new IllegalArgumentException("no repair of " + finding);
         };
-        for (CtClass one : repaired) {
-            one.writeFile(arguments[1]);
-        }
     }
 
     /** A replica's log end is forgotten in every leader epoch; it was only where the leader had not led before. */
@@ -140,6 +151,48 @@ public final class Repair {
         });
         register.insertBefore("this.registeredDirs = $1.logDirs();");
         return edited(cluster, handlers);
+    }
+
+    /** The change that assigns a directory knows that ELR is on, and leaves it as it is. */
+    private static CtClass keepElrWhereADiskIsAssigned() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        AtomicInteger changes = new AtomicInteger();
+        manager.getDeclaredMethod("handleAssignReplicasToDirs").instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("setDirectory")) {
+                    changes.incrementAndGet();
+                    call.replace("{ $_ = $proceed($$).setEligibleLeaderReplicasEnabled(this.featureControl.isElrFeatureEnabled()); }");
+                }
+            }
+        });
+        return edited(manager, changes);
+    }
+
+    /** A replica whose directory has failed is not taken into the ISR, as one of a broker that is fenced is not. */
+    private static CtClass refuseOfflineReplicas() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        manager.addField(CtField.make("private org.apache.kafka.metadata.PartitionRegistration altered;", manager));
+        manager.addMethod(CtMethod.make("private void addOffline(java.util.List states, java.util.List found) {"
+            + " for (int at = 0; at < states.size(); at++) {"
+            + "  int broker = ((org.apache.kafka.common.message.AlterPartitionRequestData.BrokerState) states.get(at)).brokerId();"
+            + "  org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration(broker);"
+            + "  if (of != null && !of.hasOnlineDir(this.altered.directory(broker))) {"
+            + "   found.add(new org.apache.kafka.controller.ReplicationControlManager.IneligibleReplica(broker, \"directory offline\")); } } }",
+            manager));
+        CtMethod validate = manager.getDeclaredMethod("validateAlterPartitionData");
+        AtomicInteger checks = new AtomicInteger();
+        validate.instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("ineligibleReplicasForIsr")) {
+                    checks.incrementAndGet();
+                    call.replace("{ $_ = $proceed($$); this.addOffline($1, $_); }");
+                }
+            }
+        });
+        validate.insertBefore("this.altered = $4;");
+        return edited(manager, checks);
     }
 
     private static CtClass edited(CtClass found, AtomicInteger edits) {

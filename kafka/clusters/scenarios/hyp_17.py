@@ -1,0 +1,145 @@
+"""HYP-17: a broker that led last and comes back with a new disk is elected with an empty log, though others have everything.
+
+Before 4.3 the assignment of a directory empties the ELR of all replicas (ReplicationControlManager.handleAssignReplicasToDirs
+builds its change without the flag of ELR). Then the last known leader is the only one that can be elected.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.clusters.cluster import CONTROLLER
+from fencepost.kafka.clusters.scenario import Cause, Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fencepost.kafka.clusters.stage import Stage
+
+RECORDS = 100
+NOTICES_SECONDS = 30
+"""How long a broker may take to see that its disk is gone."""
+SESSION_SECONDS = 10
+"""Longer than a broker that is gone counts as alive."""
+
+
+def only_disk(stage: Stage) -> None:
+    """Broker 1 is down for maintenance; the only disk of broker 2, which leads, fails and is replaced."""
+    begin(stage, [2, 1])
+    broker_1_is_down(stage)
+    stage.tell("The only disk of broker 2 fails. It ends by itself, and nobody can lead.")
+    stage.fail_disk(2)
+    if not stage.cluster.wait_stopped(2, NOTICES_SECONDS):
+        stage.kill(2)
+    stage.wait_stopped(2)
+    stage.wait(leader=-1, isr=[])
+    stage.replace_disk(2)
+    if stage.control:
+        stage.tell("Broker 1, which has everything, is started first, and leads before broker 2 is started.")
+        stage.start(1)
+        stage.wait(leader=1)
+    come_back(stage, [1, 2])
+
+
+def cold_start(stage: Stage) -> None:
+    """All brokers of the topic are shut down cleanly, broker 2 as the last; at power-on its only disk is dead."""
+    begin(stage, [2, 1, 3])
+    stage.tell("All brokers of the topic are shut down, one after the other. Broker 4 has no replica and stays.")
+    for broker in (1, 3, 2):
+        stage.stop(broker)
+        stage.wait_stopped(broker)
+    stage.wait(leader=-1)
+    stage.pause(SESSION_SECONDS)
+    stage.tell("At power-on the only disk of broker 2 is dead.")
+    stage.fail_disk(2)
+    stage.replace_disk(2)
+    if stage.control:
+        stage.tell(
+            "Brokers 1 and 3, which have everything, are started first, and one leads before broker 2 is started."
+        )
+        stage.start(1, 3)
+        stage.wait(leader=3)
+    come_back(stage, [1, 2, 3])
+
+
+def two_disks(stage: Stage) -> None:
+    """Broker 1 is down for maintenance; a disk of broker 2, which leads, fails and is taken out of log.dirs."""
+    begin(stage, [2, 1])
+    broker_1_is_down(stage)
+    if stage.control:
+        stage.tell("No disk fails. Broker 2 is restarted.")
+    else:
+        stage.tell("The disk of broker 2 that has the topic fails. Broker 2 goes on, and nobody can lead.")
+        stage.fail_disk(2)
+        stage.wait(leader=-1, isr=[])
+    stage.stop(2)
+    stage.wait_stopped(2)
+    if not stage.control:
+        stage.take_disk_out(2)
+    come_back(stage, [1, 2])
+
+
+def begin(stage: Stage, replicas: Sequence[int]) -> None:
+    """Create the topic, and fill it. Unclean elections are off, which is the default, and is said to be."""
+    keys = tuple(f"old-{number}" for number in range(RECORDS))
+    stage.create(replicas=replicas, min_isr=2)
+    stage.configure(unclean_leader_election_enable="false")
+    stage.send(*keys)
+    stage.must_acknowledge(*keys)
+    stage.show_disks()
+
+
+def broker_1_is_down(stage: Stage) -> None:
+    """Take broker 1 down for maintenance: broker 2 is the last member of the ISR."""
+    stage.tell("Broker 1 is taken down for maintenance. It has all that was acknowledged on its disk.")
+    stage.stop(1)
+    stage.wait_stopped(1)
+    stage.wait(leader=2, isr=[2], elr=[1])
+
+
+def come_back(stage: Stage, isr: Sequence[int]) -> None:
+    """Start broker 2, then all that are down; show whom the controller elects, and what is cut off."""
+    controller, follower = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
+    stage.start(2)
+    if not stage.control and not stage.reaches(6, leader=2):
+        stage.tell("Nobody is elected yet. The controller looks again when a broker comes back.")
+    stage.show_disks()
+    stage.finish(isr=isr)
+    stage.show_log(CONTROLLER, controller, "Setting new leader for topicId")
+    stage.show_log(1, follower, "Truncating partition")
+    stage.show_disks()
+
+
+SCENARIOS = (
+    Scenario(
+        name="hyp-17",
+        title="the only disk of the last leader is replaced while a replica that has everything is down",
+        play=only_disk,
+        brokers=(1, 2, 3),
+        control="the broker that has everything is started first",
+        delays=False,
+        elr=True,
+        causes=(Cause("hyp-17", repaired_in=(4, 3)),),
+    ),
+    Scenario(
+        name="hyp-17-cold-start",
+        title="all brokers of a topic are shut down, and the only disk of the last one is dead at power-on",
+        play=cold_start,
+        brokers=(1, 2, 3, 4),
+        control="the brokers that have everything are started first",
+        delays=False,
+        elr=True,
+        causes=(Cause("hyp-17", repaired_in=(4, 3)),),
+    ),
+    Scenario(
+        name="hyp-17-two-disks",
+        title="one of two disks of the last leader fails and is taken out of log.dirs",
+        play=two_disks,
+        brokers=(1, 2, 3),
+        control="no disk fails",
+        delays=False,
+        disks=(2,),
+        elr=True,
+        causes=(Cause("hyp-17", repaired_in=(4, 3)), Cause("hyp-16")),
+    ),
+)

@@ -1,0 +1,83 @@
+"""HYP-18: a request that is under way takes a replica into the ISR whose directory has failed meanwhile.
+
+ReplicationControlManager.ineligibleReplicasForIsr looks at registration, fence, shutdown and broker epoch of a new member, and at no directory.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.kafka.clusters.cluster import CONTROLLER
+from fencepost.kafka.clusters.flows import alterations
+from fencepost.kafka.clusters.scenario import Cause, Scenario
+
+if TYPE_CHECKING:
+    from fencepost.kafka.clusters.stage import Stage
+
+RECORDS = 100
+BACK_SECONDS = 15
+"""How long a broker that is back and has everything may take to lead: without the finding it takes less than two seconds."""
+
+
+def play(stage: Stage) -> None:
+    """Broker 1 asks to take broker 2 back into the ISR; the disk of broker 2 fails before the request arrives."""
+    keys = tuple(f"old-{number}" for number in range(RECORDS))
+    stage.create(replicas=[1, 2], min_isr=2)
+    stage.configure(unclean_leader_election_enable="false")
+    stage.send(*keys)
+    stage.must_acknowledge(*keys)
+    stage.tell("Broker 2 is restarted. Broker 1 asks to take it back into the ISR; the request is late.")
+    stage.stop(2)
+    stage.wait_stopped(2)
+    stage.wait(leader=1, isr=[1])
+    request = alterations(1)
+    stage.hold_next(request)
+    stage.start(2)
+    stage.wait_held(request)
+    if stage.control:
+        stage.release(request)
+        stage.wait(isr=[1, 2])
+    stage.tell("The disk of broker 2 that has the topic fails, and the controller is told.")
+    log = stage.cluster.log(CONTROLLER)
+    stage.fail_disk(2)
+    stage.wait_log(CONTROLLER, log, "Directories .* in broker 2 marked offline")
+    if not stage.control:
+        stage.release(request)
+        if stage.reaches(5, isr=[1, 2]):
+            stage.note("the replica whose disk has failed is in the ISR")
+    leader_is_restarted(stage)
+    stage.tell("Broker 2 gets another disk.")
+    stage.stop(2)
+    stage.wait_stopped(2)
+    stage.wait(leader=1)
+    stage.replace_disk(2)
+    stage.start(2)
+    stage.finish(isr=[1, 2])
+    stage.show_disks()
+
+
+def leader_is_restarted(stage: Stage) -> None:
+    """Restart broker 1, and see whether it leads again."""
+    stage.tell("Broker 1, which leads, is restarted. It has all that was acknowledged on its disk.")
+    stage.stop(1)
+    stage.wait_stopped(1)
+    stage.wait(leader=-1)
+    stage.start(1)
+    stage.leaderless = not stage.reaches(BACK_SECONDS, leader=1)
+    if stage.leaderless:
+        stage.note(f"broker 1 is back, and the partition has had no leader for {BACK_SECONDS} s")
+
+
+SCENARIOS = (
+    Scenario(
+        name="hyp-18",
+        title="the disk of a replica fails while a request to take it into the ISR is under way",
+        play=play,
+        brokers=(1, 2, 3),
+        control="the request is not late: the replica is in the ISR when its disk fails",
+        disks=(2,),
+        elr=True,
+        causes=(Cause("hyp-18"),),
+        harm="leaderless",
+    ),
+)
