@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,8 +17,8 @@ import pytest
 from fencepost.kafka.clusters import kit as kits
 from fencepost.kafka.clusters.cluster import ClusterError
 from fencepost.kafka.clusters.kit import REPAIRS, Kit
-from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, reproduce
-from fencepost.kafka.clusters.scenario import Scenario
+from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, _elr, reproduce
+from fencepost.kafka.clusters.scenario import Cause, Scenario
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
@@ -25,7 +26,7 @@ from tests.helpers.places import ROOT
 from tests.helpers.ports import first_of_free_ports
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fencepost.kafka.clusters.stage import Stage
     from fencepost.kafka.clusters.story import Line
@@ -47,9 +48,9 @@ class FakeKit(Kit):
     def tool(self, main: str, *words: str) -> list[str]:
         return [sys.executable, "-c", f"print('{main.rpartition('.')[2]}', '{words[-1]}')"]
 
-    def repaired(self, finding: str, folder: Path) -> Kit:
+    def repaired(self, findings: Sequence[str], folder: Path) -> Kit:
         folder.mkdir()
-        return FakeKit(self.version, self.jars, self.more, self.tools, self.classes, folder, finding)
+        return FakeKit(self.version, self.jars, self.more, self.tools, self.classes, folder, ",".join(findings))
 
 
 def fake(behaviour: str = "works") -> Kit:
@@ -57,7 +58,8 @@ def fake(behaviour: str = "works") -> Kit:
 
 
 def scenario(play: Callable[[Stage], None], **more: object) -> Scenario:
-    return Scenario(name="small", title="a small story", play=play, brokers=(1, 2), control="nothing", **more)  # type: ignore[arg-type]
+    told = {"name": "small", "title": "a small story", "control": "nothing", "causes": (Cause("hyp-1"),)}
+    return Scenario(play=play, brokers=(1, 2), **told, **more)  # type: ignore[arg-type]
 
 
 def played(play: Callable[[Stage], None], behaviour: str = "works", seconds: float = 30) -> tuple[Report, list[Line]]:
@@ -239,11 +241,28 @@ def test_bad_input_is_refused_with_one_message(words: list[str], said: str) -> N
     assert found.stdout == ""
 
 
-def test_a_finding_without_a_repair_is_not_repaired(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses), *SCENARIOS))
-    found = fencepost("reproduce", "small", "--repaired")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["hyp-17", "--repaired"], "hyp-17 has nothing to repair on Kafka 4.3.1, which has the repair"),
+        (
+            ["hyp-17-two-disks", "--repair", "hyp-17"],
+            "there is no repair 'hyp-17' of hyp-17-two-disks on Kafka 4.3.1. Repairs are: hyp-16.",
+        ),
+        (
+            ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
+            "--repaired is all repairs, and --repair some of them",
+        ),
+    ],
+)
+def test_a_repair_that_a_release_has_or_nobody_knows_is_refused(
+    words: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = Kit("4.3.1", Path(), Path(), Path(), Path())
+    monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: new)
+    found = fencepost("reproduce", *words, "--kafka", "4.3.1")
     assert found.exit_code == 2
-    assert "small has no repair that could be applied. --repaired is for hyp-1, hyp-1-no-crash, hyp-3" in found.stderr
+    assert said in found.stderr
 
 
 def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,9 +278,7 @@ def test_eligible_leader_replicas_are_asked_of_releases_that_have_them(monkeypat
 
 def test_the_status_is_by_what_was_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fencepost.kafka.clusters.kit.kit", lambda *_: fake())
-    monkeypatch.setattr(
-        "fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False, repair="hyp-1"),)
-    )
+    monkeypatch.setattr("fencepost.kafka.clusters.reproduce.SCENARIOS", (scenario(loses, delays=False),))
 
     def status(*words: str) -> int:
         return fencepost(
@@ -295,14 +312,70 @@ def test_without_a_name_the_findings_are_listed() -> None:
 
 
 def test_every_repair_has_its_diff() -> None:
-    assert {item.repair for item in SCENARIOS if item.repair} == {path.stem for path in REPAIRS.glob("*.diff")}
+    assert {cause.repair for item in SCENARIOS for cause in item.causes} == {
+        path.stem for path in REPAIRS.glob("*.diff")
+    }
+
+
+def story(name: str) -> Scenario:
+    return next(item for item in SCENARIOS if item.name == name)
 
 
 def test_history_b_is_expected_to_keep_its_records_before_4_3() -> None:
-    late = next(item for item in SCENARIOS if item.name == "hyp-10-b")
-    assert late.expected((4, 1), control=False, repaired=False) == "kept"
-    assert late.expected((4, 4), control=False, repaired=False) == "lost"
-    assert late.expected((4, 4), control=True, repaired=False) == "kept"
+    late = story("hyp-10-b")
+    assert late.expected((4, 1)) == "kept"
+    assert late.expected((4, 4)) == "lost"
+    assert late.expected((4, 4), control=True) == "kept"
+
+
+def test_a_story_of_two_causes_does_harm_until_both_are_repaired() -> None:
+    both = story("hyp-17-two-disks")
+    assert [both.expected((4, 1), repairs=some) for some in ((), ("hyp-17",), ("hyp-16",))] == ["lost"] * 3
+    assert both.expected((4, 1), repairs=("hyp-17", "hyp-16")) == "kept"
+    assert both.repairs((4, 4)) == ("hyp-16",)
+    assert both.expected((4, 4)) == "lost"
+    assert story("hyp-17").expected((4, 3)) == "kept"
+
+
+def test_a_partition_without_a_leader_is_harm_where_nothing_is_lost() -> None:
+    def waits(stage: Stage) -> None:
+        keeps(stage)
+        stage.leaderless = True
+
+    report, lines = played(waits)
+    assert (report.verdict, report.lost) == ("leaderless", [])
+    assert lines[-1].text.endswith("The partition had no leader although a replica with all records was back.")
+
+
+def test_repairs_are_named_in_the_story_and_applied_together() -> None:
+    lines: list[Line] = []
+    asked = Asked(port=first_of_free_ports(), repairs=("hyp-16", "hyp-17"))
+    report = reproduce(scenario(keeps, delays=False), asked, fake(), lines.append)
+    assert "With the repair of hyp-16 and hyp-17." in [line.text for line in lines]
+    assert (report.data()["repaired"], report.data()["repairs"]) == (True, ["hyp-16", "hyp-17"])
+
+
+def test_eligible_leader_replicas_are_turned_on_only_where_a_story_needs_them() -> None:
+    plain, needs = scenario(keeps), scenario(keeps, elr=True)
+    assert [_elr(plain, Asked()), _elr(needs, Asked())] == [None, True]
+    assert _elr(scenario(keeps, elr_in_control=False), Asked(control=True)) is False
+
+
+def test_releases_whose_jars_bring_no_logging_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(kits, "fetch_jars", lambda pom, jars, _: asked.append(pom) or jars)
+
+    def lacks(*there: str) -> set[str]:
+        jars = tmp_path / "-".join(("jars", *there))
+        jars.mkdir()
+        for name in there:
+            (jars / f"{name}.jar").touch()
+        kits._more("4.0.2", jars)
+        return set(re.findall(r"<artifactId>(log4j-.*)</artifactId>", asked[-1]))
+
+    assert lacks() == {"log4j-api", "log4j-core", "log4j-1.2-api", "log4j-slf4j-impl"}
+    assert lacks("log4j-core-2.25.3", "log4j-api-2.25.3") == {"log4j-slf4j-impl"}
+    assert lacks("slf4j-reload4j-1.7.36") == lacks("log4j-core-2.24.3", "log4j-slf4j-impl-2.24.3") == set()
 
 
 def test_tools_of_4_3_1_are_taken_for_4_4_0(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
