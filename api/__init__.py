@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fencepost.api.asking.watching import Event, Watch
     from fencepost.api.calls.ablate import AblateResult, ablate
     from fencepost.api.calls.audit import AuditResult, audit
+    from fencepost.api.calls.catalogue import CatalogueResult, catalogue
     from fencepost.api.calls.check import check
     from fencepost.api.calls.diff import DiffResult, diff
     from fencepost.api.calls.faults import FaultsResult, faults
@@ -48,6 +49,7 @@ _HOMES = {
     "fencepost.api.calls.ablate": "AblateResult ablate",
     "fencepost.api.topics.advising": "AdviceResult advise",
     "fencepost.api.calls.audit": "AuditResult audit",
+    "fencepost.api.calls.catalogue": "CatalogueResult catalogue",
     "fencepost.api.calls.check": "check",
     "fencepost.api.answers.counterexample": "Counterexample State Step",
     "fencepost.api.calls.diff": "DiffResult diff",
@@ -72,6 +74,7 @@ __all__ = [
     "AblateResult",
     "AdviceResult",
     "AuditResult",
+    "CatalogueResult",
     "Cause",
     "CheckResult",
     "Cluster",
@@ -102,6 +105,7 @@ __all__ = [
     "ablate",
     "advise",
     "audit",
+    "catalogue",
     "check",
     "diff",
     "faults",

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 LISTED = {
     "Check": {
         "check": ("check:check", "Check every property of protocols by exhaustive search."),
+        "catalogue": (
+            "catalogue:catalogue",
+            "Make the runs of the catalogue and compare them with what they must find.",
+        ),
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },

@@ -308,8 +308,6 @@ class Options:
     normalize: bool = True
     stop_on_violation: bool = False
     deadlock: bool = False
-    checked: bool = False
-    """Changes nothing: indices, values and shifts are checked in every search."""
     max_depth: int | None = None
     max_states: int | None = None
     budget: float | None = None

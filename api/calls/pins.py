@@ -9,12 +9,19 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from fencepost.api.asking.quantities import counted
+from fencepost.api.files import write_text
+from fencepost.invariants.catalogue import file_of, runs
+from fencepost.invariants.figures import store
+from fencepost.invariants.reached import NAME, with_reached
 from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
+    from fencepost.api.answers.contract import RunData
     from fencepost.invariants.run import Run
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
@@ -32,6 +39,56 @@ class Figures:
     lengths: Mapping[str, int]
     """States of the shortest trace to each property that is violated."""
     worst: Mapping[str, int | str]
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What was pinned, a line for each file and for each run whose figures were left as they are."""
+
+    lines: tuple[str, ...]
+    left: tuple[RunData, ...]
+
+
+def pin(done: Sequence[RunData]) -> Pinned:
+    """Write the figures of the runs that found the verdicts that they expect into their files."""
+    by_name = {run.name: run for run in runs()}
+    changed: dict[Path, dict[str, Figures]] = {}
+    left, lines = [], []
+    for item in done:
+        run = by_name[item["run"]]
+        if not item["complete"] or not _has_its_verdicts(run, item):
+            left.append(item)
+        elif with_figures(run, found := _figures_of(item)) != run:
+            changed.setdefault(file_of(run), {})[run.name] = found
+    bounds = {
+        item["run"]: tuple(found["constant"] for found in item["bounds_reached"])
+        for item in done
+        if item not in left and "bounds_reached" in item
+    }
+    reached = with_reached(runs(), bounds)
+    if reached != store.load(NAME):
+        store.save(NAME, reached)
+        lines.append(f"{store.file_of(NAME)}: the bounds that were reached. Review the diff before you keep it.")
+    for file, figures in changed.items():
+        write_text(file, pinned(file.name, file.read_text("utf-8"), figures))
+        lines.append(f"{file}: pinned {counted(len(figures), 'run')}. Review the diff before you keep it.")
+    for item in left:
+        why = "did not finish"
+        if item["complete"]:
+            why = "has other verdicts than it expects, and those are edited by hand"
+        lines.append(f"not pinned: {item['run']} {why}.")
+    return Pinned(tuple(lines), tuple(left))
+
+
+def _has_its_verdicts(run: Run, item: RunData) -> bool:
+    expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
+    return all(found["verdict"] == expected.get(found["name"], "holds") for found in item["properties"])
+
+
+def _figures_of(item: RunData) -> Figures:
+    lengths = {found["name"]: found["length"] for found in item["properties"] if found["verdict"] == "violated"}
+    worst = {found["name"]: found["worst"] for found in item["properties"] if "worst" in found}
+    return Figures(item["distinct"], item["depth"], lengths, worst)
 
 
 def with_figures(run: Run, found: Figures) -> Run:

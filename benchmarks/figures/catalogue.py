@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from fencepost.cli.commands.catalogue import choose_runs
+from fencepost.api.calls.catalogue import choose_runs
 from fencepost.explorers.judge import judge
 from fencepost.explorers.running.memory import peak_memory
 from fencepost.explorers.verdict import Options

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.files import write_text
 from fencepost.cli.views.console import print_text
 from fencepost.cli.wording import reword, reword_data
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from fencepost.cli.builds.outcomes import Report
@@ -25,6 +25,13 @@ class Builds:
     sarif: Path | None = None
     github: bool = False
     json: bool = False
+
+    @classmethod
+    def asked(cls, given: Mapping[str, Any]) -> Builds | None:
+        """Return what the options of a command ask for, if anything."""
+        if not (given["junit"] or given["sarif"] or given["github"]):
+            return None
+        return cls(given["junit"], given["sarif"], github=given["github"], json=given["json"])
 
     def write(self, reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> None:
         """Write it, in the words of the command line."""

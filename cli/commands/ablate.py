@@ -17,6 +17,7 @@ from fencepost.cli.commands.options import (
     constants_options,
     normalize_option,
     output_options,
+    properties_option,
     workers_option,
 )
 from fencepost.cli.failures import as_far_as_kept
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
+@properties_option
 @click.option(
     "--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'."
 )
@@ -72,10 +73,7 @@ def ablate(**given: Any) -> Exit:
     from fencepost.api.calls.ablate import ablate as ablated
 
     question = Target.taken(given).question(given["properties"])
-    cluster, page = (
-        _cluster(given["master"], given["conf"], given["workers"]),
-        Path(given["html"]) if given["html"] else None,
-    )
+    cluster = _cluster(given["master"], given["conf"], given["workers"])
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
@@ -84,7 +82,7 @@ def ablate(**given: Any) -> Exit:
             ablated,
             question,
             also=_also(question, given["also"]),
-            workers=given["workers"] or 0,
+            workers=given["workers"],
             budget=given["budget"],
             memory=given["memory"],
             cluster=cluster,
@@ -99,10 +97,10 @@ def ablate(**given: Any) -> Exit:
         from fencepost.cli.views.matrix import print_matrix
 
         print_matrix(results(), data, legend=not given["quiet"])
-    if page:
+    if given["html"]:
         from fencepost.cli.views.matrix_page import page as page_of
 
-        write_text(page, page_of(data))
+        write_text(given["html"], page_of(data))
     for file, text in traces.items():
         write_text(file, text)
     if unkept is not None:
@@ -119,7 +117,7 @@ def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
     return more
 
 
-def _cluster(master: str | None, conf: Sequence[str], workers: int | None) -> Cluster | None:
+def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster | None:
     """Return where Spark runs, None if it was not asked for."""
     if master is None:
         if conf:

@@ -33,7 +33,7 @@ ON_OFF = click.Choice(["on", "off"])
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
 @click.option("--trace", type=Writable(), metavar="FILE", help="Write the shortest history that loses a record there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def advise(as_json: bool, trace: str | None, **given: Any) -> Exit:  # noqa: FBT001 (as click calls it)
+def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:  # noqa: FBT001 (as click calls it)
     """Say what settings mean for records: the fewest crashes that lose one, the findings that apply, and what to change.
 
     The answer is looked up in measured tables; nothing is searched. What nobody has searched is said to be so.
@@ -55,7 +55,7 @@ def advise(as_json: bool, trace: str | None, **given: Any) -> Exit:  # noqa: FBT
     )
     data = made.to_dict()
     if trace:
-        _write(Path(trace), data)
+        _write(trace, data)
     if as_json:
         print_json({**data, "read_from": read})
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -93,11 +92,11 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     if given["sarif"]:
         from fencepost.cli.builds.audit_sarif import sarif
 
-        write_text(Path(given["sarif"]), sarif(data))
+        write_text(given["sarif"], sarif(data))
     if given["html"]:
         from fencepost.cli.views.audit_page import page
 
-        write_text(Path(given["html"]), page(data))
+        write_text(given["html"], page(data))
     if unkept is not None:
         raise unkept
     if data["sorts"]:

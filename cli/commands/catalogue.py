@@ -1,151 +1,103 @@
-"""`fencepost check` without a protocol: the runs of the catalogue, each compared with what it must find."""
+"""`fencepost catalogue`: the runs of the catalogue, each compared with what it must find."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT
-from fencepost.api.asking.model_files import is_file
-from fencepost.api.calls.runs import Runs
+import click
 from fencepost.cli.builds.outcomes import Report
+from fencepost.cli.builds.write import Builds
+from fencepost.cli.commands.options import build_options, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import close_stdout, print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.table import RunTable
-from fencepost.explorers.verdict import ended_by_signal
-from fencepost.invariants.catalogue import Profile, Run, runs
+from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.answers.contract import RunData
-    from fencepost.cli.commands.request import Request
+    from fencepost.api.calls.catalogue import CatalogueResult
+    from fencepost.invariants.run import Run
+
+PROFILES = ", ".join(Profile)
 
 
-@dataclass
-class Tally:
-    """What came of the runs so far, as JSON objects."""
+@click.command()
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
+@click.option(
+    "--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}."
+)
+@click.option("--pin", is_flag=True, help="Write counts, depths and lengths that the runs find into their files.")
+@search_options
+@build_options
+@output_options
+def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any) -> Exit:  # noqa: FBT001 (as click calls it)
+    """Make the runs of the catalogue, of all or of the named protocols, and compare each with what it must find.
 
-    done: list[RunData] = field(default_factory=list)
-    waiting: list[Run] = field(default_factory=list)
-    """The runs that were not begun."""
-    why_stopped: str = ""
-    doing: str = "preparing the runs"
-    """What is done outside a search."""
+    A profile has the runs of the smaller ones too. Runs have constants and expected verdicts of their own; --budget is
+    for all of them together. `fencepost check` without a protocol does the same.
 
-    @property
-    def exit(self) -> Exit:
-        """Failed if anything found differs from what was expected; undetermined if something is missing."""
-        if any(item["complete"] and not item["as_expected"] for item in self.done):
-            return Exit.FAILED
-        return (
-            Exit.AS_EXPECTED
-            if all(item["as_expected"] for item in self.done) and not self.waiting
-            else Exit.UNDETERMINED
+    \b
+    Exit status: 0 every run found what it must, 1 one did not, 2 bad input,
+    3 a run was cut short or not begun, 4 internal error.
+    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    from fencepost.api.calls.catalogue import catalogue as run_catalogue
+    from fencepost.api.calls.catalogue import choose_runs, profile_named
+
+    if pin and not given["normalize"]:
+        raise UsageError(
+            "--pin was given with --no-normalize, with which there are other states: leave one of them out."
         )
+    chosen = choose_runs(profile_named(profile), protocols)
+    limits, builds = limits_of(given), Builds.asked(given)
+    with Display(quiet=given["quiet"]) as display:
+        table = None if given["json"] else RunTable(results(must_be_read=True), chosen, display)
 
+        def show(run: Run, data: RunData) -> bool:
+            try:
+                if table is not None:
+                    table.row(run, data)
+            except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
+                close_stdout()
+                return False
+            return True
 
-def run_catalogue(request: Request) -> Exit:
-    """Run the catalogue at the profile's sizes and print what was found."""
-    profile = request.look_at_catalogue()
-    chosen = choose_runs(profile, request.protocols)
-    limits, builds = request.limits(), request.builds()
-    with Display(quiet=request.quiet) as display:
-        table = None if request.json else RunTable(results(must_be_read=True), chosen, display)
-        tally = Tally(waiting=list(chosen))
-        wrong: FencepostError | None = None
-        try:
-            _run_all(Runs(chosen, display, **limits), tally, table)
-        except FencepostError as error:
-            if not tally.done:
-                raise
-            unkept = isinstance(error, UnkeptError)
-            wrong = error
-            tally.why_stopped = "a run could not be kept" if unkept else f"{tally.waiting[0].name} ended in an error"
-        except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
-            tally.why_stopped = f"SIGINT was received while {tally.doing}"
-        except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
-            close_stdout()
-            return tally.exit
+        found = run_catalogue(*protocols, profile=profile, progress=display, each=show, **limits)
+    problems = list(found.problems)
     if builds:
-        reports = [Report(protocol(item["protocol"]), item) for item in tally.done]
+        reports = [Report(protocol(item["protocol"]), item) for item in found.runs]
         try:
-            builds.write(reports, [run.name for run in tally.waiting], tally.why_stopped)
+            builds.write(reports, found.not_run, found.why_stopped)
         except UsageError as error:
-            wrong = wrong or error
-    if table is not None:
+            problems.append(error)
+    if table is None:
+        print_json(found.to_dict())
+    else:
         try:
-            table.summary(tally.done, tally.waiting, tally.why_stopped)
+            table.summary(found)
         except BrokenPipeError:
             close_stdout()
-    else:
-        print_json(
-            {
-                "format": FORMAT,
-                "profile": str(profile),
-                "as_expected": tally.exit is Exit.AS_EXPECTED,
-                "runs": tally.done,
-                "not_run": [run.name for run in tally.waiting],
-            }
-        )
-    if wrong is not None:
-        raise wrong
-    return _pin(tally, request) if request.pin else tally.exit
+    if problems:
+        raise problems[0]
+    return _pin(found, to_stderr=given["json"]) if pin else exit_of_runs(found)
 
 
-def _pin(tally: Tally, request: Request) -> Exit:
-    from fencepost.cli.commands.pin import write_pins
-
-    end = write_pins(tally.done, to_stderr=request.json)
-    return Exit.UNDETERMINED if tally.waiting and end is Exit.AS_EXPECTED else end
-
-
-def choose_runs(profile: Profile, names: tuple[str, ...]) -> tuple[Run, ...]:
-    """Return the catalogue's runs of a profile and the smaller ones, of all or of the named protocols."""
-    for name in names:
-        if is_file(name):
-            raise UsageError(
-                f"{name} has no runs in the catalogue: leave --profile out to check it under constants of your own."
-            )
-        protocol(name)
-    order = list(Profile)
-    found = tuple(
-        run
-        for run in runs()
-        if order.index(run.profile) <= order.index(profile) and (not names or run.protocol in names)
-    )
-    if not found:
-        raise UsageError(
-            f"profile {profile} has no run of {', '.join(names)}: write --profile {order[-1]}, or leave it out."
-        )
-    return found
+def exit_of_runs(found: CatalogueResult) -> Exit:
+    """Return the status: failed if anything differs from what was expected, undetermined if something is missing."""
+    if found.differs:
+        return Exit.FAILED
+    return Exit.AS_EXPECTED if found.as_expected else Exit.UNDETERMINED
 
 
-def _run_all(every: Runs, tally: Tally, table: RunTable | None) -> None:
-    """Explore one run after the other."""
-    while tally.waiting and not tally.why_stopped:
-        run = tally.waiting[0]
-        data = every.recalled(run)
-        if data is None:
-            tally.why_stopped = every.out_of_time() or ""
-            if tally.why_stopped:
-                return
-            tally.doing = f"preparing {run.name}"
-            try:
-                judged = every.check(run)
-            except UnkeptError as error:
-                _add(tally, run, error.found.to_dict(), table)
-                raise
-            data = judged.to_dict()
-            if ended_by_signal(judged.result.why_stopped):
-                tally.why_stopped = judged.result.why_stopped
-        _add(tally, run, data, table)
+def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
+    """Pin what was found, for a person to look at as a diff."""
+    from fencepost.api.calls.pins import pin
 
-
-def _add(tally: Tally, run: Run, data: RunData, table: RunTable | None) -> None:
-    """Count a run that was explored, and print it."""
-    tally.done.append(data)
-    tally.waiting.pop(0)
-    if table is not None:
-        table.row(run, data)
+    pinned = pin(found.runs)
+    for line in pinned.lines:
+        click.echo(line, err=to_stderr)
+    if any(item["complete"] for item in pinned.left):
+        return Exit.FAILED
+    return Exit.UNDETERMINED if pinned.left or found.not_run else Exit.AS_EXPECTED

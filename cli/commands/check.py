@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,18 +11,24 @@ from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
 from fencepost.api.calls.dump import STAGES, dump
 from fencepost.cli.builds.outcomes import Report
+from fencepost.cli.builds.write import Builds
+from fencepost.cli.commands.catalogue import PROFILES, catalogue
 from fencepost.cli.commands.options import (
     Expected,
-    Size,
+    Target,
     Time,
     Writable,
+    build_options,
+    cluster_of,
+    command_line,
     constants_options,
-    normalize_option,
+    limits_of,
     output_options,
+    pass_on,
+    properties_option,
+    search_options,
     spark_options,
-    workers_option,
 )
-from fencepost.cli.commands.request import Request
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, print_text
 from fencepost.cli.views.display import Display
@@ -33,10 +38,13 @@ from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import FencepostError, ModelError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from fencepost.api.answers.contract import CheckData
     from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.targets import Question
+    from fencepost.explorers.spark.session import Cluster
 
 _VERDICTS = ", ".join(Verdict)
 
@@ -44,11 +52,10 @@ _VERDICTS = ", ".join(Verdict)
 @click.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
+@properties_option
 @click.option(
     "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
 )
-@workers_option()
 @spark_options
 @click.option(
     "--partitions",
@@ -62,40 +69,18 @@ _VERDICTS = ", ".join(Verdict)
     metavar="N",
     help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
 )
-@click.option(
-    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
-)
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
-)
-@click.option("--budget", type=Time(), metavar="TIME", help="End after this time of searching, such as 10m.")
+@search_options
 @click.option(
     "--grow",
     type=Time(),
     metavar="TIME",
     help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
 )
-@click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels.")
-@click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states.")
-@click.option(
-    "--checked",
-    is_flag=True,
-    help="Changes nothing: every index and value is always checked. Accepted for scripts that ask for it.",
-)
-@click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation.")
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
-@normalize_option
 @click.option(
-    "--profile", metavar="NAME", help=f"Run the catalogue, of all or of the named protocols: {', '.join(Profile)}."
+    "--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}."
 )
-@click.option(
-    "--pin", is_flag=True, help="Write counts, depths and lengths that runs of the catalogue find into their files."
-)
-@click.option("--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it.")
-@click.option("--resume", is_flag=True, help="Continue from the checkpoint.")
+@click.option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
 @click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
 @click.option(
@@ -108,55 +93,107 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
-@click.option("--junit", type=Writable(), metavar="FILE", help="Write JUnit XML there: a test case for each property.")
-@click.option(
-    "--sarif",
-    type=Writable(),
-    metavar="FILE",
-    help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.",
-)
-@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary.")
+@build_options
 @output_options
-def check(**given: Any) -> Exit:
+@click.pass_context
+def check(context: click.Context, /, **given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
-    PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the catalogue (in quotes).
-    Without PROTOCOL, the catalogue is run and compared with its pinned results.
+    PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
+    catalogue (in quotes). Without PROTOCOL, or with --profile, it is `fencepost catalogue`: the runs of the catalogue are
+    made and compared with their pinned results.
 
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    request = Request(**given)
-    if request.of_catalogue:
-        from fencepost.cli.commands.catalogue import run_catalogue
+    if given["profile"] or not given["protocols"]:
+        given["profile"] = given["profile"] or Profile.QUICK
+        why = "runs of the catalogue, which have their own constants and expectations"
+        end: Exit = pass_on(context, catalogue, given, why, "fencepost check kip320")
+        return end
+    if given["pin"]:
+        raise UsageError(
+            "--pin was given for a check of its own, and only runs of the catalogue have figures: add --profile ci."
+        )
+    if given["dump"]:
+        return print_stage(given)
+    return run_checks(given)
 
-        return run_catalogue(request)
-    return print_stage(request, request.dump) if request.dump else run_checks(request)
+
+def questions_of(given: Mapping[str, Any]) -> list[Question]:
+    """Return what is asked of each protocol that was named."""
+    if len(given["protocols"]) > 1:
+        for name in ("trace", "checkpoint"):
+            if given[name]:
+                raise UsageError(
+                    f"--{name} does not apply to several protocols: name one protocol, such as "
+                    f"`fencepost check kip320 --{name} ...`."
+                )
+    return [_target(given, name).question(given["properties"]) for name in given["protocols"]]
 
 
-def print_stage(request: Request, stage: str) -> Exit:
+def _target(given: Mapping[str, Any], name: str) -> Target:
+    return Target(name, given["settings"], given["version"], given["with_"], given["without"])
+
+
+def print_stage(given: Mapping[str, Any]) -> Exit:
     """Print what becomes of each machine on its way to compiled code."""
-    for question in request.questions():
-        print_text(dump(question, stage, normalize=request.normalize).rstrip("\n") + "\n")
+    for question in questions_of(given):
+        print_text(dump(question, given["dump"], normalize=given["normalize"]).rstrip("\n") + "\n")
     return Exit.AS_EXPECTED
 
 
-def run_checks(request: Request) -> Exit:
+def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
+    """Return where Spark runs; raise UsageError for options that the engine does not have."""
+    engine = given["engine"]
+    refused = {
+        "plain": {
+            "--compact": given["compact"],
+            "--checkpoint": given["checkpoint"],
+            "--workers": given["workers"] > 1,
+        },
+        "spark": {name: given[name[2:]] for name in ("--compact", "--workers", "--memory")},
+    }
+    instead = {
+        "--workers": "write --master 'local[N]' for N processors",
+        "--memory": "write --conf spark.executor.memory=SIZE",
+    }
+    for option, value in refused.get(engine, {}).items():
+        if value:
+            how = "leave it out, or write --engine native" if engine == "plain" else instead.get(option, "leave it out")
+            raise UsageError(f"the {engine} engine does not know {option}: {how}.")
+    if engine != "spark":
+        for name in ("master", "conf", "partitions", "handover"):
+            if given[name]:
+                raise UsageError(
+                    f"--{name} is about Spark, and the engine is {engine}: add --engine spark, or leave it out."
+                )
+        return None
+    cluster = cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
+    if not cluster.is_local and not given["checkpoint"]:
+        raise UsageError(
+            f"with --master {given['master']} the executors keep what they find in a folder that all of them see: "
+            "write --checkpoint with such a folder, or a URL such as hdfs://host/folder."
+        )
+    return cluster
+
+
+def run_checks(given: Mapping[str, Any]) -> Exit:
     """Check the named protocols, one after the other; an error ends it, after what was found before is told."""
-    expected, questions, limits = request.expect, request.questions(), request.limits()
-    file = Path(request.trace) if request.trace else None
-    builds = request.builds()
+    expected, questions = given["expect"], questions_of(given)
+    cluster, limits, builds = cluster_for(given), limits_of(given), Builds.asked(given)
     ends: list[Exit] = []
     refused: list[str] = []
     data: list[CheckData] = []
     reports: list[Report] = []
     why = ""
     wrong: FencepostError | None = None
-    with Display(quiet=request.quiet) as display:
+    limits |= {name: given[name] for name in ("engine", "grow", "deadlock")}
+    with Display(quiet=given["quiet"]) as display:
         for question in questions:
             try:
-                result = explored(question, progress=display, **limits)
+                result = explored(question, progress=display, cluster=cluster, **limits)
             except UnkeptError as error:
                 wrong, result = error, error.found
             except FencepostError as error:
@@ -165,18 +202,18 @@ def run_checks(request: Request) -> Exit:
                 wrong, why = error, f"{question.name} ended in an error"
                 break
             why = result.why_stopped
-            files, unwritten = _write(result, file, display) if file else ({}, None)
+            files, unwritten = _write(result, given["trace"], display) if given["trace"] else ({}, None)
             wrong = wrong or unwritten
-            if request.json or builds:
+            if given["json"] or builds:
                 data.append(result.to_dict(files, expected))
             if builds:
                 reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
-            if not request.json:
-                _print(request, result, first=not ends)
+            if not given["json"]:
+                _print(given, result, first=not ends)
             elif expected is not None and result.verdict is not expected:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends += _ends(result, expected)
-            if request.strict and result.warnings:
+            if given["strict"] and result.warnings:
                 refused.append(refusal(result))
             if result.cause in (Cause.SIGNAL, Cause.CANCELLED):
                 ends.append(Exit.UNDETERMINED)
@@ -186,7 +223,7 @@ def run_checks(request: Request) -> Exit:
             builds.write(reports, [question.name for question in questions[len(reports) :]], why)
         except UsageError as error:
             wrong = wrong or error
-    if request.json:
+    if given["json"]:
         print_json(data[0] if len(questions) == 1 else {"format": FORMAT, "runs": data})
     if wrong is not None:
         raise wrong
@@ -212,16 +249,24 @@ def refusal(result: CheckResult) -> str:
     )
 
 
-def _print(request: Request, result: CheckResult, *, first: bool) -> None:
+def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> None:
     print_page(
         result,
         first=first,
-        coverage=request.coverage,
-        verbose=request.verbose,
-        quiet=request.quiet,
-        expected=request.expect,
-        command=None if request.all_traces or request.properties else partial(request.command_for, result.question),
+        coverage=given["coverage"],
+        verbose=given["verbose"],
+        quiet=given["quiet"],
+        expected=given["expect"],
+        command=None if given["all_traces"] or given["properties"] else partial(_command_for, given, result.question),
     )
+
+
+def _command_for(given: Mapping[str, Any], question: Question, prop: str) -> str:
+    """Return the command that asks the same of one property alone."""
+    target = _target(given, question.file or question.name)
+    words = ["check", *target.words, *(["--engine", given["engine"]] if given["engine"] != "native" else [])]
+    words += ["--compact"] * given["compact"] + ["--no-normalize"] * (not given["normalize"])
+    return command_line(*words, "--property", prop)
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:

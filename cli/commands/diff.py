@@ -68,7 +68,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
             a=one,
             b=other,
             on=paths,
-            workers=given["workers"] or 0,
+            workers=given["workers"],
             memory=given["memory"],
             progress=display,
             **{name: given[name] for name in ("max_pairs", "max_states", "normalize")},

@@ -10,6 +10,7 @@ from fencepost.cli.commands.options import (
     Size,
     Target,
     Time,
+    compact_option,
     constants_options,
     normalize_option,
     output_options,
@@ -46,9 +47,7 @@ from fencepost.model.language.errors import UsageError
     metavar="SIZE",
     help="End a search before its states need more memory than this, such as 8G.",
 )
-@click.option(
-    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
-)
+@compact_option
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
 @click.option("--resume", is_flag=True, help="Take the settings that are finished from the checkpoint.")
@@ -75,7 +74,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
             prop=prop,
             costs=_costs(costs),
             grid=axes_of(question.protocol.machine, grid),
-            workers=given["workers"] or 0,
+            workers=given["workers"],
             budget=given["budget"],
             memory=given["memory"],
             traces=given["trace"],

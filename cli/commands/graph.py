@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.calls.graph import MOST, dot, graph_of, graphml
@@ -12,6 +11,9 @@ from fencepost.cli.commands.options import Target, Writable, constants_options, 
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMATS = ("dot", "graphml")
 
@@ -30,7 +32,7 @@ FORMATS = ("dot", "graphml")
 )
 @normalize_option
 @click.option("--output", type=Writable(), metavar="FILE", help="Write to this file instead of stdout.")
-def graph(prop: str | None, form: str, max_states: int, output: str | None, **given: Any) -> Exit:
+def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
     A state is labelled with the fields that are not the same in all states, a step with its action. Initial states have
@@ -44,11 +46,11 @@ def graph(prop: str | None, form: str, max_states: int, output: str | None, **gi
         raise UsageError(
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."
         )
-    question, file = Target.taken(given).question((prop,) if prop else ()), Path(output) if output else None
+    question = Target.taken(given).question((prop,) if prop else ())
     made = graph_of(question, max_states, normalize=given["normalize"], marked=bool(prop))
     text = dot(made) if form == "dot" else graphml(made)
-    if file:
-        write_text(file, text)
+    if output:
+        write_text(output, text)
     else:
         print_text(text)
     return Exit.AS_EXPECTED

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
-from fencepost.api.files import make_sure_writable
+from fencepost.api.files import make_sure_folder, make_sure_writable
 from fencepost.cli.commands.constants import parse_constants
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fencepost.explorers.spark.session import Cluster
 
@@ -70,21 +70,22 @@ class Writable(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         """Whether a Python file may be replaced."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the name; raise UsageError if nothing could be written there, or if something would be lost."""
-        option, target = _named(param), Path(value).resolve()
+        """Return the path; raise UsageError if nothing could be written there, or if something would be lost."""
+        option, path = _named(param), Path(value)
+        target = path.resolve()
         if not self.programs:
-            refuse_program(option, value)
-        make_sure_writable(Path(value))
+            refuse_program(option, path)
+        make_sure_writable(path)
         outputs = ctx.meta.setdefault(OUTPUTS, {}) if ctx is not None else {}
         other = outputs.setdefault(target, option)
         if other != option and (target.is_file() or not target.exists()):
             raise UsageError(f"{other} and {option} name the same file, {value}. Name another one for one of them.")
-        return value
+        return path
 
 
-def refuse_program(option: str, value: str) -> None:
+def refuse_program(option: str, value: Path) -> None:
     """Raise UsageError if an option names a Python file that is there already, under whatever name."""
-    target = Path(value).resolve()
+    target = value.resolve()
     if target.suffix == ".py" and target.exists():
         raise UsageError(f"{option} names {value}, a Python file that is there already. Name another file.")
 
@@ -110,8 +111,14 @@ constants_options = _together(
     click.option("--with", "with_", multiple=True, metavar="SWITCH", help="Turn a switch on."),
     click.option("--without", multiple=True, metavar="SWITCH", help="Turn a switch off."),
 )
+properties_option = click.option(
+    "--property", "properties", multiple=True, metavar="NAME", help="Check only this property."
+)
 normalize_option = click.option(
     "--normalize/--no-normalize", default=True, help="Merge states that have no observable difference.  [default: on]"
+)
+compact_option = click.option(
+    "--compact", is_flag=True, help="Keep 64-bit fingerprints instead of states; prints the probability of an omission."
 )
 spark_options = _together(
     click.option("--master", metavar="URL", help="Spark master: local[2], spark://host:port, ...  [default: local[*]]"),
@@ -125,11 +132,80 @@ output_options = _together(
 )
 
 
-def workers_option(what: str = "Threads") -> Callable[[Any], Any]:
-    """Return the option for how much works at a time."""
+def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], Any]:
+    """Return the option for how much works at a time; its value is 0 if it is not given."""
     return click.option(
-        "--workers", type=click.IntRange(1, 1024), metavar="N", help=f"{what}; all processors if not given."
+        "--workers",
+        type=click.IntRange(1, most),
+        metavar="N",
+        help=f"{what}; all processors if not given.",
+        callback=lambda _, __, value: value or 0,
     )
+
+
+search_options = _together(
+    workers_option(),
+    compact_option,
+    click.option(
+        "--memory",
+        type=Size(),
+        metavar="SIZE",
+        help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
+    ),
+    click.option("--budget", type=Time(), metavar="TIME", help="End after this time of searching, such as 10m."),
+    click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels."),
+    click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states."),
+    click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
+    normalize_option,
+    click.option(
+        "--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it."
+    ),
+    click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
+)
+LIMITS = [
+    "workers",
+    "compact",
+    "memory",
+    "budget",
+    "max_depth",
+    "max_states",
+    "stop_on_violation",
+    "normalize",
+    "checkpoint",
+    "resume",
+]
+"""The parameters that `search_options` give to a check."""
+build_options = _together(
+    click.option(
+        "--junit", type=Writable(), metavar="FILE", help="Write JUnit XML there: a test case for each property."
+    ),
+    click.option(
+        "--sarif",
+        type=Writable(),
+        metavar="FILE",
+        help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.",
+    ),
+    click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary."),
+)
+
+
+def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limits of a search, as arguments of a check; raise UsageError if its checkpoint cannot be kept."""
+    if given["resume"] and not given["checkpoint"]:
+        raise UsageError("--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.")
+    if given["checkpoint"] and "://" not in given["checkpoint"]:
+        make_sure_folder(Path(given["checkpoint"]))
+    return {name: given[name] for name in LIMITS}
+
+
+def pass_on(context: click.Context, other: click.Command, given: Mapping[str, Any], why: str, example: str) -> Any:
+    """Run another command with what was given; raise UsageError for an option that it does not have."""
+    own = {item.name for item in other.params}
+    for param in context.command.params:
+        if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
+            option = param.opts[-1]
+            raise UsageError(f"{option} does not apply to {why}: name one protocol, such as `{example} {option} ...`.")
+    return context.invoke(other, **{name: value for name, value in given.items() if name in own})
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 from fencepost.api.asking.quantities import parse_duration
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Expected, Target, Writable, command_line, constants_options, output_options
+from fencepost.cli.commands.options import (
+    Expected,
+    Target,
+    Writable,
+    command_line,
+    constants_options,
+    output_options,
+    workers_option,
+)
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
@@ -40,12 +47,7 @@ from fencepost.explorers.verdict import Verdict
 @click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: check every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Processes; as many as there are processors if not given.",
-)
+@workers_option("Processes", 256)
 @click.option("--strengthen", is_flag=True, help="Look for lemmas that make the properties inductive.")
 @click.option(
     "--reach",
@@ -82,7 +84,7 @@ def prove(**given: Any) -> Exit:
         return prove_catalogue(given)
     expected = given["expect"]
     target = Target.taken(given)
-    question, file = target.question(), Path(given["trace"]) if given["trace"] else None
+    question, file = target.question(), given["trace"]
     names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:
         report = proved(
@@ -90,7 +92,7 @@ def prove(**given: Any) -> Exit:
             only=given["properties"],
             timeout=parse_duration(given["timeout"], "--timeout"),
             reach=0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach"),
-            workers=given["workers"] or 0,
+            workers=given["workers"],
             progress=display,
             **{name: given[name] for name in names},
         )

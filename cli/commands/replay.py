@@ -81,7 +81,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
 )
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
-def show(file: str, form: str, output: str | None, model: str | None, kafka: str | None) -> Exit:
+def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
     """Show the trace in FILE step by step, with what each step changed.
 
     As a diagram, a page or data, with --format: mermaid (a sequence diagram), html (a page to click through), itf (JSON
@@ -93,31 +93,30 @@ def show(file: str, form: str, output: str | None, model: str | None, kafka: str
         raise UsageError(f"there is no format {form!r}.{nearest(form, list(known))} Formats are: {', '.join(known)}.")
     if kafka is not None and form != KAFKA_TEST:
         raise UsageError(f"--kafka is for --format {KAFKA_TEST}, and the format is {form}. Leave it out.")
-    written = Path(output) if output else None
     if output:
         _refuse_loss(output, form, file, model)
     made = replayed(file, model=model)
     if form == KAFKA_TEST:
-        text = _kafka_test(made.trace, kafka, written)
-        if written:
-            write_text(written, text)
+        text = _kafka_test(made.trace, kafka, output)
+        if output:
+            write_text(output, text)
         else:
             print_text(text)
-    elif written:
-        write_text(written, _rendered(made, form, model, written))
+    elif output:
+        write_text(output, _rendered(made, form, model, output))
     elif form == TEXT:
         print_trace(results(), made.trace, made.path)
     else:
-        print_text(_rendered(made, form, model, written))
+        print_text(_rendered(made, form, model, output))
     return Exit.AS_EXPECTED
 
 
-def _refuse_loss(output: str, form: str, trace: str, model: str | None) -> None:
+def _refuse_loss(output: Path, form: str, trace: str, model: str | None) -> None:
     """Raise UsageError if an output would replace the trace that is shown, its model, or a program that is no test."""
     if form != "pytest":
         refuse_program("--output", output)
     for name in filter(None, (trace, model)):
-        if Path(name).exists() and Path(output).exists() and Path(output).samefile(name):
+        if Path(name).exists() and output.exists() and output.samefile(name):
             raise UsageError(f"--output names {output}, which is what is read. Name another file.")
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.answers.results import FORMAT
@@ -15,6 +14,9 @@ from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.sampled import print_shrunk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BUDGET, MEMORY = "60s", "2G"
 
@@ -47,7 +49,7 @@ BUDGET, MEMORY = "60s", "2G"
 @workers_option()
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @output_options
-def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Exit:
+def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> Exit:
     """Shorten the trace in FILE: fewer steps, smaller constants, and a search that says whether a shorter one exists.
 
     Sizes and budgets are lowered, fewer brokers included; switches, versions and other choices stay as they are.
@@ -57,14 +59,14 @@ def shrink(file: str, output: str | None, model: str | None, **given: Any) -> Ex
     4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     budget, memory = given["budget"], given["memory"]
-    trace, output_file = replay(file, model=model), Path(output) if output else None
+    trace = replay(file, model=model)
     with Display(quiet=given["quiet"]) as display:
-        shrunk = shortened(trace, budget=budget, memory=memory, workers=given["workers"] or 0, progress=display)
+        shrunk = shortened(trace, budget=budget, memory=memory, workers=given["workers"], progress=display)
     if given["json"]:
-        print_json({"format": FORMAT, "file": file, "trace": output, **shrunk.to_dict()})
+        print_json({"format": FORMAT, "file": file, "trace": str(output) if output else None, **shrunk.to_dict()})
     else:
         print_shrunk(results(), shrunk)
-    if output_file:
-        shrunk.counterexample.save(output_file)
+    if output:
+        shrunk.counterexample.save(output)
         display.note(f"the shortened trace is in {output}")
     return Exit.AS_EXPECTED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +17,7 @@ from fencepost.cli.commands.options import (
     constants_options,
     normalize_option,
     output_options,
+    properties_option,
     workers_option,
 )
 from fencepost.cli.status import Exit, exit_of, worst_exit
@@ -28,6 +28,8 @@ from fencepost.explorers.verdict import Verdict, ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fencepost.api.calls.simulate import SimulateResult
 
 _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
@@ -36,7 +38,7 @@ _VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
+@properties_option
 @click.option("--walks", type=click.IntRange(1), default=WALKS, show_default=True, metavar="N", help="Walks.")
 @click.option(
     "--depth",
@@ -73,13 +75,13 @@ def simulate(**given: Any) -> Exit:
     3 nothing was found, 4 internal error.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     target, expected = Target.taken(given), given["expect"]
-    question, file = target.question(given["properties"], walks=True), Path(given["trace"]) if given["trace"] else None
+    question, file = target.question(given["properties"], walks=True), given["trace"]
     names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
         result = walked(
             question,
             weights=dict(map(weight_of, given["weights"])),
-            workers=given["workers"] or 0,
+            workers=given["workers"],
             budget=given["budget"],
             progress=display,
             **{name: given[name] for name in names},

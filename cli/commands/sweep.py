@@ -17,6 +17,7 @@ from fencepost.cli.commands.options import (
     constants_options,
     normalize_option,
     output_options,
+    properties_option,
     spark_options,
 )
 from fencepost.cli.commands.simulate import weight_of
@@ -32,7 +33,7 @@ from fencepost.cli.views.display import Display
     "--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined."
 )
 @constants_options
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property.")
+@properties_option
 @click.option(
     "--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell."
 )
@@ -83,7 +84,6 @@ def sweep(**given: Any) -> Exit:
     question = Target.taken(given).question(given["properties"], walks=True)
     grid = axes_of(question.protocol.machine, given["grid"])
     cluster, expected = cluster_of(given["master"], given["conf"]), given["expect"]
-    page = Path(given["html"]) if given["html"] else None
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
@@ -106,10 +106,10 @@ def sweep(**given: Any) -> Exit:
         from fencepost.cli.views.sweep import print_sweep
 
         print_sweep(results(), data, coverage=given["coverage"], output=given["output"])
-    if page:
+    if given["html"]:
         from fencepost.cli.views.sweep_page import page as page_of
 
-        write_text(page, page_of(data))
+        write_text(given["html"], page_of(data))
     if unkept is not None:
         raise unkept
     early = [] if made.complete else [Exit.UNDETERMINED]

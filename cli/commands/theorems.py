@@ -25,7 +25,7 @@ def prove_catalogue(given: dict[str, Any]) -> Exit:
     with Display(quiet=given["quiet"]) as display:
         for item in THEOREMS:
             try:
-                row = prove_theorem(item, display, timeout=timeout, workers=given["workers"] or 0, cache=given["cache"])
+                row = prove_theorem(item, display, timeout=timeout, workers=given["workers"], cache=given["cache"])
             except Stopped as signal:
                 why = extended(signal.why, f" while {item.name} was proved")
                 break

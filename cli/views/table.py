@@ -11,6 +11,7 @@ from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
     from fencepost.api.answers.contract import RunData
+    from fencepost.api.calls.catalogue import CatalogueResult
     from fencepost.cli.views.display import Display
     from fencepost.invariants.catalogue import Run
     from rich.console import Console
@@ -68,9 +69,10 @@ class RunTable:
             if text:
                 print_lines(self.console, styled(text, style), indent=self.protocol + 2)
 
-    def summary(self, done: list[RunData], waiting: list[Run], why_stopped: str) -> None:
+    def summary(self, found: CatalogueResult) -> None:
         """Print how many runs found what they must, and what that took."""
         self.display.clear()
+        done, waiting = found.runs, found.not_run
         good = [item for item in done if item["as_expected"]]
         cut = [item for item in done if not item["complete"]]
         bad = len(done) - len(good) - len(cut)
@@ -91,8 +93,8 @@ class RunTable:
             print_lines(
                 self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
             )
-        if why_stopped:
-            self.console.print(styled(f"Stopped: {why_stopped}.", "yellow"))
+        if found.why_stopped:
+            print_lines(self.console, styled(f"Stopped: {found.why_stopped}.", "yellow"))
         distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
         print_lines(
             self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim")

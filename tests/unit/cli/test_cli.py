@@ -49,9 +49,8 @@ def test_results_are_the_same_with_any_number_of_workers(protocol: str) -> None:
     assert len({json.dumps(fixed(item)) for item in found}) == 1
 
 
-@pytest.mark.parametrize("module", ["fencepost", "fencepost.cli"])
-def test_the_command_is_a_module_too(module: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", module, "chek"]
+def test_the_command_is_a_module_too(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fencepost", "chek"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fencepost: There is no command 'chek'.")

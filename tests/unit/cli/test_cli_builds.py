@@ -16,7 +16,6 @@ from fencepost.cli.builds.junit import junit
 from fencepost.cli.builds.outcomes import End, Report, outcomes
 from fencepost.cli.builds.sarif import sarif
 from fencepost.cli.builds.write import Builds
-from fencepost.cli.commands import catalogue
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
 from fencepost.model.language.errors import UsageError
@@ -182,7 +181,7 @@ def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, pa
 def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
     """Have a catalogue of these runs."""
     chosen = tuple(replace(BY_NAME[name], profile=Profile.QUICK, **changed) for name in names)
-    monkeypatch.setattr(catalogue, "runs", lambda: chosen)
+    monkeypatch.setattr("fencepost.api.calls.catalogue.runs", lambda: chosen)
 
 
 def test_runs_of_the_catalogue_pass_where_they_fail_as_they_must(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.api.asking.watching import Watch
+from fencepost.api.calls.catalogue import choose_runs
 from fencepost.api.calls.runs import Runs
-from fencepost.cli.commands import catalogue
-from fencepost.cli.commands.catalogue import choose_runs
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
@@ -36,7 +35,9 @@ def two(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def put(monkeypatch: pytest.MonkeyPatch, *chosen: Run) -> None:
     """Replace the catalogue."""
-    monkeypatch.setattr(catalogue, "runs", lambda: tuple(replace(item, profile=Profile.QUICK) for item in chosen))
+    monkeypatch.setattr(
+        "fencepost.api.calls.catalogue.runs", lambda: tuple(replace(item, profile=Profile.QUICK) for item in chosen)
+    )
 
 
 def check(*args: str) -> Result:
@@ -252,7 +253,7 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
 
 
 def test_each_profile_includes_the_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "runs", runs)
+    monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     quick, ci, full = (set(map(id, choose_runs(profile, ()))) for profile in Profile)
     assert quick < ci <= full
     assert len(full) == len(runs())
@@ -261,7 +262,7 @@ def test_each_profile_includes_the_smaller_ones(monkeypatch: pytest.MonkeyPatch)
 def test_the_quick_profile_shows_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     from fencepost.invariants.protocols import PROTOCOLS
 
-    monkeypatch.setattr(catalogue, "runs", runs)
+    monkeypatch.setattr("fencepost.api.calls.catalogue.runs", runs)
     assert {item.protocol for item in choose_runs(Profile.QUICK, ())} == set(PROTOCOLS)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.cli.commands import catalogue, pin
+from fencepost.api.calls import catalogue, pins
 from fencepost.invariants.catalogue import file_of, runs_of
 from fencepost.invariants.figures import store
 from fencepost.invariants.run_files import Runs
@@ -31,9 +31,9 @@ def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
     """Have a catalogue of one file."""
     file = folder / "lineage.toml"
     file.write_text(text)
-    for module in (catalogue, pin):
+    for module in (catalogue, pins):
         monkeypatch.setattr(module, "runs", lambda: tuple(Runs({"lineage.toml": text}).all))
-    monkeypatch.setattr(pin, "file_of", lambda _: file)
+    monkeypatch.setattr(pins, "file_of", lambda _: file)
     monkeypatch.setattr(store, "FOLDER", folder / "figures")
     monkeypatch.setattr(store, "load", cache(lambda _: {}))
     return file
