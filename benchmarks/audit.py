@@ -62,7 +62,7 @@ def _key(row: dict[str, Any]) -> tuple[int, int, str]:
 def audited(log: Path, written: dict[str, Any], hot: int, master: str) -> dict[str, Any]:
     """Audit a log in a process of its own; return what it took and what it found."""
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-") as folder:
-        command = [sys.executable, "-m", "fencepost.cli", "audit", str(log), "--master", master, "--json", "--quiet"]
+        command = [sys.executable, "-m", "fencepost", "audit", str(log), "--master", master, "--json", "--quiet"]
         began = time.perf_counter()
         peak = 0
         with (Path(folder) / "out.json").open("w") as out:

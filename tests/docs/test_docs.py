@@ -23,7 +23,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 def fencepost(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run the command line."""
-    command = [sys.executable, "-m", "fencepost.cli", *arguments]
+    command = [sys.executable, "-m", "fencepost", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 

@@ -42,7 +42,7 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
         signal.signal(number, signal.SIG_DFL)
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "fencepost.cli", *args],
+            [sys.executable, "-m", "fencepost", *args],
             stdout=stdout,
             stderr=subprocess.PIPE,
             text=True,

@@ -64,7 +64,7 @@ def killed_once(log: Path, kept: Path, there: str) -> None:
     words = [
         sys.executable,
         "-m",
-        "fencepost.cli",
+        "fencepost",
         "audit",
         str(log),
         "--output",

@@ -50,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
     """Return a runner's folder in which our command is installed."""
     tool = tmp_path / "fencepost" / "bin" / "fencepost"
     tool.parent.mkdir(parents=True)
-    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fencepost.cli "$@"\n')
+    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fencepost "$@"\n')
     tool.chmod(0o755)
     return tmp_path
 

@@ -113,7 +113,7 @@ def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeyp
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fencepost.cli", *command],
+            [sys.executable, "-m", "fencepost", *command],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -263,7 +263,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
     if file.suffix:
         file.write_text("mine")
     process = subprocess.run(
-        [sys.executable, "-m", "fencepost.cli", *command, "--quiet", *json, *option],
+        [sys.executable, "-m", "fencepost", *command, "--quiet", *json, *option],
         preexec_fn=full(10), capture_output=True, text=True, cwd=tmp_path, check=False,
     )  # fmt: skip
     assert word in process.stdout
@@ -275,7 +275,7 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
     """Return the status of a command, and what it says of something unforeseen."""
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
-    done = subprocess.run([sys.executable, "-m", "fencepost.cli", *command], text=True, check=False, **streams)
+    done = subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, **streams)
     said = done.stderr or ""
     return done.returncode, said if "unforeseen" in said or "Traceback" in said else ""
 
@@ -315,7 +315,7 @@ def test_a_trace_that_goes_to_stdout_replaces_no_file(tmp_path: Path) -> None:
         command = [
             sys.executable,
             "-m",
-            "fencepost.cli",
+            "fencepost",
             "check",
             "kip101",
             "--set",

@@ -49,9 +49,7 @@ def test_the_list_of_one_protocol_explains_it() -> None:
 
 
 def test_python_m_is_the_same_command() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "fencepost.cli", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "fencepost", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("fencepost ")
 
 
