@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from fencepost.api.calls.shrink import ReplayResult, ShrinkResult, replay, replay_text, shrink
     from fencepost.api.calls.simulate import SimulateResult, simulate
     from fencepost.api.calls.sweep import SweepResult, sweep
+    from fencepost.api.calls.vacuity import VacuityResult, vacuity
     from fencepost.api.topics.advising import AdviceResult, advise
+    from fencepost.api.topics.catalogued import Guarantees, guarantees
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Cause, Verdict
     from fencepost.invariants.protocols import Protocol
@@ -62,6 +64,8 @@ _HOMES = {
     "fencepost.api.calls.shrink": "ReplayResult ShrinkResult replay replay_text shrink",
     "fencepost.api.calls.simulate": "SimulateResult simulate",
     "fencepost.api.calls.sweep": "SweepResult sweep",
+    "fencepost.api.calls.vacuity": "VacuityResult vacuity",
+    "fencepost.api.topics.catalogued": "Guarantees guarantees",
     "fencepost.api.asking.watching": "Event Watch",
     "fencepost.explorers.spark.session": "Cluster",
     "fencepost.explorers.verdict": "Cause Verdict",
@@ -85,6 +89,7 @@ __all__ = [
     "ExpectationError",
     "FaultsResult",
     "FencepostError",
+    "Guarantees",
     "Held",
     "InHand",
     "MismatchError",
@@ -100,6 +105,7 @@ __all__ = [
     "SweepResult",
     "UndeterminedError",
     "UsageError",
+    "VacuityResult",
     "Verdict",
     "Watch",
     "ablate",
@@ -109,6 +115,7 @@ __all__ = [
     "check",
     "diff",
     "faults",
+    "guarantees",
     "in_hand",
     "list_protocols",
     "prove",
@@ -117,6 +124,7 @@ __all__ = [
     "shrink",
     "simulate",
     "sweep",
+    "vacuity",
 ]
 
 

@@ -1,39 +1,73 @@
-"""The whole catalogue as JSON."""
+"""The catalogue of guarantees, bugs, hypotheses, questions and claims: entries by id, and all of them as JSON."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import FORMAT
-from fencepost.api.topics.evidence import answer_of, case_data, cases_of, classes_of, of_kind
+from fencepost.api.asking.arguments import call
+from fencepost.api.topics.evidence import KINDS, answer_of, case_data, cases_of, classes_of
 from fencepost.api.topics.standing import standing_of
-from fencepost.invariants.catalogue import evidence, status
+from fencepost.invariants.catalogue import entries, evidence, status
+from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fencepost.invariants.catalogue import Entry
 
 
-def catalogue_data() -> dict[str, Any]:
-    """Return the whole catalogue as JSON."""
-    return {
-        "format": FORMAT,
-        "guarantees": [_guarantee(item) for item in of_kind("guarantee")],
-        "bugs": [
-            {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
-            for item in of_kind("bug")
-        ],
-        "questions": [
-            {**_common(item), "answer": answer_of(item), "status": status(item)} for item in of_kind("question")
-        ],
-        "hypotheses": [
-            {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
-            for item in of_kind("hypothesis")
-        ],
-        "claims": [
-            {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
-            for item in of_kind("claim")
-        ],
-    }
+@dataclass(frozen=True)
+class Guarantees:
+    """Entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
+
+    entries: tuple[Entry, ...]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as JSON, by kind."""
+        return {
+            "format": FORMAT,
+            "guarantees": [_guarantee(item) for item in self._of_kind("guarantee")],
+            "bugs": [
+                {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
+                for item in self._of_kind("bug")
+            ],
+            "questions": [
+                {**_common(item), "answer": answer_of(item), "status": status(item)}
+                for item in self._of_kind("question")
+            ],
+            "hypotheses": [
+                {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
+                for item in self._of_kind("hypothesis")
+            ],
+            "claims": [
+                {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
+                for item in self._of_kind("claim")
+            ],
+        }
+
+    def _of_kind(self, name: str) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind in KINDS[name]]
+
+
+@call
+def guarantees(*ids: str) -> Guarantees:
+    """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id."""
+    known = {name.lower(): entry for name, entry in entries().items()}
+    for name in ids:
+        if name.lower() not in known:
+            raise UsageError(
+                f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} "
+                "`fencepost.guarantees()` has all of them."
+            )
+    return Guarantees(tuple(known[name.lower()] for name in ids) if ids else tuple(known.values()))
 
 
 def _guarantee(entry: Entry) -> dict[str, Any]:

@@ -5,13 +5,12 @@ HYP-12 is about what must come in the end, which no number of faults breaks soon
 
 from __future__ import annotations
 
-from fencepost.api.asking.constants import parse_settings
 from fencepost.api.calls.faults import faults
 from fencepost.api.calls.grids import axes_of
 from fencepost.cli.views.display import Display
 from fencepost.invariants.figures.store import save
 from fencepost.invariants.protocols import protocol
-from fencepost.site.pages.finding_faults import PROPERTY, PROTOCOL, QUESTIONS, mark
+from fencepost.site.stale import LOSS, PROTOCOL, QUESTIONS, constants_in, faults_mark
 
 
 def main() -> None:
@@ -22,14 +21,14 @@ def main() -> None:
         with Display(quiet=False) as display:
             rows[entry] = faults(
                 found,
-                prop=PROPERTY,
-                constants=parse_settings(found.machine, "--set", question.constants.split()),
+                prop=LOSS,
+                constants=constants_in(question.constants),
                 kinds=question.kinds,
                 grid=axes_of(found.machine, (f"min_isr={question.min_isr}",)),
                 workers=1,
                 progress=display,
             ).to_dict()
-    save("finding-faults", {"mark": mark(), "findings": rows})
+    save("finding-faults", {"mark": faults_mark(), "findings": rows})
 
 
 if __name__ == "__main__":

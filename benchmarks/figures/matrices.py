@@ -15,14 +15,23 @@ import click
 from fencepost.api.calls.faults import faults
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.kept import Kept
+from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
 from fencepost.cli.views.display import Display
 from fencepost.explorers.evidence.rows import rows_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.figures.store import save
 from fencepost.invariants.protocols import protocol
-from fencepost.site.pages import tolerance
-from fencepost.site.pages.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
+from fencepost.site.stale import (
+    LOSS,
+    MOST_STATES,
+    SIZES,
+    constants_of,
+    crashes_mark,
+    crashes_measured,
+    grid_of,
+    stale_crashes,
+)
 
 if TYPE_CHECKING:
     from fencepost.explorers.evidence.ablation import Ablation, Outcome
@@ -136,19 +145,19 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
     with Display(quiet=False) as display:
         made = faults(
             found,
-            prop=tolerance.PROPERTY,
-            constants=tolerance.constants_of(replicas),
+            prop=LOSS,
+            constants=constants_of(replicas),
             kinds=("crashes",),
-            grid=axes_of(found.machine, tolerance.grid_of(replicas)),
+            grid=axes_of(found.machine, grid_of(replicas)),
             workers=workers,
             compact=True,
-            max_states=tolerance.MOST_STATES,
+            max_states=MOST_STATES,
             checkpoint=keep,
             resume=keep is not None and any(Path(keep).glob("*.json")),
             progress=display,
         ).to_dict()
-    mark = tolerance.mark_of(replicas)
-    save("faults", dict(sorted({**tolerance.measured(), replicas: {"mark": mark, **made}}.items())))
+    mark = crashes_mark(replicas)
+    save("faults", dict(sorted({**crashes_measured(), replicas: {"mark": mark, **made}}.items())))
 
 
 @click.command()
@@ -156,7 +165,7 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 @click.option("--keep", metavar="DIR", help="Keep finished rows and grid points there, and reuse those that are there.")
 @click.option(
     "--faults",
-    type=click.Choice(list(tolerance.SIZES)),
+    type=click.Choice(list(SIZES)),
     multiple=True,
     help="Measure the fault table of so many replicas.",
 )
@@ -167,7 +176,7 @@ def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proo
     if proofs:
         save("proofs", json.loads(Path(proofs).read_text()))
     elif not names and not faults:
-        names, faults = tuple(stale()), tuple(tolerance.stale())
+        names, faults = tuple(stale()), tuple(stale_crashes())
     for name in names:
         save(f"matrices/{name}", measure(name, keep, workers))
     for replicas in faults:

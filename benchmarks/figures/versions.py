@@ -20,7 +20,7 @@ from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.replication.mapping import AS_DRIVEN, built
 from fencepost.model.cluster.constants import Judging
 from fencepost.model.cluster.machine import MACHINE, VERSIONS
-from fencepost.site.pages.versions import DISK_STAYS, LOSS, losses_mark, mark
+from fencepost.site.stale import DISK_STAYS, LOSS, losses_mark, versions_mark
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case
@@ -169,7 +169,9 @@ def main() -> None:
         )
     rows += ({"entry": entry, "run": "", "property": "", "by": {}} for entry in ON_CLUSTERS)
     if not given.only:
-        save("versions", {"mark": mark(), "findings": rows, "losses": {"mark": losses_mark(), "rows": losses()}})
+        save(
+            "versions", {"mark": versions_mark(), "findings": rows, "losses": {"mark": losses_mark(), "rows": losses()}}
+        )
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def _read(given: dict[str, Any]) -> dict[str, str] | None:
 
 def _write(file: Path, data: Any) -> None:
     """Write the shortest history of the table's cell as a trace."""
-    from fencepost.site.pages.histories import history_of_faults
+    from fencepost.api.topics.matrices import history_of_faults
 
     crashes = data["crashes"]
     if crashes is None or not crashes["front"]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.files import make_sure_folder, write_text
+from fencepost.api.topics.catalogued import guarantees as find_entries
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.entries import print_entry, print_settled
-from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Entry
+from fencepost.model.language.errors import UsageError
 
 DOCS = "docs"
 
@@ -41,13 +38,11 @@ def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: 
             f"{' and '.join(given)} were given together, and each is an action of its own: write one of them."
         )
     if names:
-        for entry in [entry_of(name) for name in names]:
+        for entry in find_entries(*names):
             print_entry(results(), entry)
         return Exit.AS_EXPECTED
     if as_json:
-        from fencepost.api.topics.catalogued import catalogue_data
-
-        print_json(catalogue_data())
+        print_json(find_entries().to_dict())
         return Exit.AS_EXPECTED
     if write is not None:
         return _write(Path(write))
@@ -57,20 +52,8 @@ def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: 
     return Exit.AS_EXPECTED
 
 
-def entry_of(name: str) -> Entry:
-    """Return the entry of this id; raise UsageError if there is none."""
-    from fencepost.invariants.catalogue import entries
-
-    known = {item.lower(): entry for item, entry in entries().items()}
-    if name.lower() not in known:
-        raise UsageError(
-            f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost guarantees --json` has all of them."
-        )
-    return known[name.lower()]
-
-
 def _write(folder: Path) -> Exit:
-    from fencepost.site.pages.build import pages
+    from fencepost.site.pages import pages
 
     made = pages(folder)
     make_sure_folder(folder)
@@ -83,9 +66,9 @@ def _write(folder: Path) -> Exit:
 
 def _check(folder: Path) -> Exit:
     """Compare the pages with what would be written, and verdicts with the models; figures that are only stale are named."""
-    from fencepost.site.pages.build import left_over, pages
-    from fencepost.site.pages.stale import refuted, stale
-    from fencepost.site.pages.vacuity import UNBREAKABLE, vacuous
+    from fencepost.api.calls.vacuity import UNBREAKABLE, vacuous
+    from fencepost.site.pages import left_over, pages
+    from fencepost.site.stale import refuted, stale
 
     made = pages(folder)
     differing = [name for name, text in made.items() if _read(folder / name) != text]

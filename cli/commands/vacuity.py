@@ -1,7 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed. Nothing is searched for it.
-
-It is read off the runs of the catalogue and the measured matrices. With `--row` it shows one row of a matrix.
-"""
+"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed. Nothing is searched for it."""
 
 from __future__ import annotations
 
@@ -9,23 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.answers.results import FORMAT
 from fencepost.api.answers.suspicions import SUSPICIONS
-from fencepost.api.asking.model_files import make_sure_file
 from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.vacuity import TELLS, measured_row
+from fencepost.api.calls.vacuity import vacuity as find_suspicions
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Target, command_line
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.explorers.program.removal import guards
-from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.model.language.errors import UsageError, nearest
-from fencepost.site.pages.histories import history
-from fencepost.site.pages.matrices import best_of, measured, stale
-from fencepost.site.pages.vacuity import TELLS, report
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.site.pages.matrices import Found
+    from fencepost.api.calls.vacuity import MeasuredRow
     from rich.console import Console
 
 
@@ -37,18 +30,7 @@ if TYPE_CHECKING:
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
-@click.option("--set", "settings", multiple=True, hidden=True)
-@click.option("--version", hidden=True)
-@click.option("--with", "with_", multiple=True, hidden=True)
-@click.option("--without", multiple=True, hidden=True)
-def vacuity(
-    names: tuple[str, ...],
-    row: str | None,
-    trace: str | None,
-    as_json: bool,  # noqa: FBT001 (as click calls it)
-    quiet: bool,  # noqa: FBT001 (as click calls it)
-    **constants: Any,
-) -> Exit:
+def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:  # noqa: FBT001 (click)
     """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
 
     It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
@@ -59,75 +41,43 @@ def vacuity(
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
     3 a matrix is stale: the protocol has changed since.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    refuse_constants(names, constants)
-    for name in names:
-        if name.endswith(".py") or "/" in name:
-            make_sure_file(Path(name))
-            raise UsageError(
-                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports what is suspicious."
-            )
     if row is not None:
-        return show_row(names, row, trace, as_json=as_json)
+        return _show_row(measured_row(names, row), trace, as_json=as_json)
     if trace:
         raise UsageError(
             "--trace was given without --row, and only a row has a history: write --row GUARD --trace FILE."
         )
-    reports = [report(protocol(name)) for name in names or PROTOCOLS]
-    old = [name for name in stale() if name in (names or PROTOCOLS)]
+    found = find_suspicions(*names)
     if as_json:
-        print_json({"format": FORMAT, "stale": old, "protocols": reports})
+        print_json(found.to_dict())
     else:
-        for data in reports:
-            if quiet and data["protocol"] not in old and not any(data[kind] for kind in SUSPICIONS):
-                continue
-            _print(results(), data, old=data["protocol"] in old)
-    if any(data["guarantees"] for data in reports):
+        for data in found.protocols:
+            if not quiet or data["protocol"] in found.stale or any(data[kind] for kind in SUSPICIONS):
+                _print(results(), data, old=data["protocol"] in found.stale)
+    if not found.complete:
         return Exit.FAILED
-    return Exit.UNDETERMINED if old else Exit.AS_EXPECTED
+    return Exit.UNDETERMINED if found.stale else Exit.AS_EXPECTED
 
 
-def refuse_constants(names: tuple[str, ...], given: dict[str, Any]) -> None:
-    """Raise UsageError for constants, which other commands take: here everything was measured at some before."""
-    target = Target(
-        names[0] if names else "PROTOCOL", given["settings"], given["version"], given["with_"], given["without"]
-    )
-    if len(target.words) > 1:
-        raise UsageError(
-            f"vacuity was given {' '.join(target.words[1:])}, and it searches nothing: it reports what was measured, at the constants that it "
-            f"names. `{command_line('ablate', *target.words)}` reports the same at others; --row shows a row such as elr=off."
-        )
-
-
-def show_row(names: tuple[str, ...], row: str, trace: str | None, *, as_json: bool) -> Exit:
-    """Show one row of the matrices of one protocol at each set of constants, and its shortest history."""
-    if len(names) != 1 or names[0] not in measured():
-        raise UsageError(
-            f"--row was given with {' '.join(names) or 'no protocol'}, and a row is one of one measured protocol: "
-            f"write one of {', '.join(measured())}."
-        )
-    (name,) = names
-    data = measured()[name]
-    known = list(best_of(data))
-    if row not in known:
-        raise UsageError(
-            f"no row {row!r} was measured of {name}.{nearest(row, known)} `fencepost ablate {name}` makes any row."
-        )
-    found = [(item, base) for base in data["bases"] for item in base["rows"] if item["row"] == row]
-    shown = next((history(name, pair) for pair in found if "steps" in pair[0]), None)
+def _show_row(found: MeasuredRow, trace: str | None, *, as_json: bool) -> Exit:
+    """Show one row at each set of constants, and write its shortest history."""
     if trace:
-        if shown is None:
-            raise UsageError(f"{row!r} of {name} has no history, as nothing was violated: leave --trace out.")
-        write_text(Path(trace), shown.text)
+        history = found.history
+        if history is None:
+            raise UsageError(
+                f"{found.row!r} of {found.protocol} has no history, as nothing was violated: leave --trace out."
+            )
+        write_text(Path(trace), history.text)
     if as_json:
-        rows = [{"run": base["run"], "constants": base["constants"], **item} for item, base in found]
-        print_json({"format": FORMAT, "protocol": name, "row": row, "rows": rows})
+        print_json(found.to_dict())
     else:
-        print_row(results(), name, row, found)
+        _print_row(results(), found)
     return Exit.AS_EXPECTED
 
 
-def print_row(console: Console, name: str, row: str, found: list[Found]) -> None:
+def _print_row(console: Console, shown: MeasuredRow) -> None:
     """Print a row at each set of constants, and the steps of its history."""
+    name, row, found = shown.protocol, shown.row, shown.found
     console.print(heading(f"{name} {row}"))
     asks = next((item for item in guards(protocol(name).machine) if item.name == row), None)
     if asks:

@@ -1,7 +1,10 @@
-"""The whole site: pages gathered in a folder, rendered, joined by links, with the traces and the explorer beside them."""
+"""The builder of the site: pages gathered in a folder, rendered and joined by links, beside traces and the explorer."""
 
 from __future__ import annotations
 
+import importlib.util
+import logging
+import os
 import re
 import shutil
 import tempfile
@@ -10,19 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.files import make_sure_folder
+from fencepost.api.topics.matrices import best_of, history, measured
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.site import crosslinks, prose, protocols, runs, settings, traces
-from fencepost.site.evidence import with_evidence
-from fencepost.site.generator import generate, look_for_generator
-from fencepost.site.navigation import navigation
-from fencepost.site.pages.checks import example_of
-from fencepost.site.pages.guarantees import PAGES
-from fencepost.site.pages.histories import history
-from fencepost.site.pages.markdown import text_of
-from fencepost.site.pages.matrices import best_of, measured
-from fencepost.site.places import EXPLORER, around_explorer
-from fencepost.site.storytelling import card, with_stories
+from fencepost.site import links, protocols, settings, traces
+from fencepost.site.checks import example_of
+from fencepost.site.entries import PAGES
+from fencepost.site.evidence import card, with_evidence, with_stories
+from fencepost.site.markdown import text_of
+from fencepost.site.places import EXPLORER, around_explorer, slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,12 +35,13 @@ _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], None] = lambda _: None) -> None:
     """Build the site into a folder, which is emptied first; raise UsageError if something for it is missing."""
-    look_for_generator()
+    require_generator()
     if not (docs / "glossary.md").is_file():
         raise UsageError(
-            f"{docs} has no pages of Fencepost: run this in a clone of the repository, or write --docs DIR."
+            f"{docs} has no pages of Fencepost: run this in a clone of the repository, or name the folder of one with "
+            "`docs=`."
         )
-    _make_sure_ours(output)
+    _require_ours(output)
     from fencepost.counterexamples.browser.page import write
 
     with tempfile.TemporaryDirectory() as folder:
@@ -59,7 +59,7 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
 
 
-def _make_sure_ours(output: Path) -> None:
+def _require_ours(output: Path) -> None:
     """Raise UsageError for a folder with other things in it: the site takes the place of what is there."""
     if output.is_dir() and any(output.iterdir()) and not all((output / name).is_file() for name in OURS):
         raise UsageError(
@@ -73,7 +73,7 @@ def gather(folder: Path, docs: Path) -> None:
     for place, text in gathered(docs).items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text, encoding="utf-8")
-    for file in prose.assets(docs):
+    for file in links.assets(docs):
         to = folder / file.relative_to(docs)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to)
@@ -87,18 +87,20 @@ def gathered(docs: Path) -> dict[str, str]:
     """Return every page as Markdown, by its place."""
     found = {
         place: with_stories(text, place) if _is_about_entries(place) else text
-        for place, text in prose.pages(docs).items()
+        for place, text in links.pages(docs).items()
     }
     if "index.md" in found:
         title, about, rest = found["index.md"].split("\n\n", 2)
-        found["index.md"] = f"{title}\n\n{about}\n\n{prose.OPEN}\n\n{card()}\n\n{rest}"
+        found["index.md"] = f"{title}\n\n{about}\n\n{links.OPEN}\n\n{card()}\n\n{rest}"
     for name in PAGES:
         place = f"guarantees/{name}.md"
         found[place] = with_evidence(found[place], place)
     for name, data in measured().items():
         place = f"checks/{name}.md"
-        found[place] = _DIAGRAM.sub(lambda _, name=name, data=data: _picture(name, data), found[place])  # type: ignore[misc]
-    made = {**protocols.pages(), **runs.pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
+        diagram = _DIAGRAM.search(found[place])
+        if diagram:
+            found[place] = found[place].replace(diagram[0], _picture(name, data))
+    made = {**protocols.pages(), **protocols.run_pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
     return found | {place: text_of(lines) for place, lines in made.items()}
 
 
@@ -108,7 +110,7 @@ def _is_about_entries(place: str) -> bool:
 
 
 def _picture(name: str, data: dict[str, Any]) -> str:
-    """Return the example of a page on checks as a picture: a script that draws diagrams would have to be shipped too."""
+    """Return the example of a page on checks as a picture, which needs no script that draws diagrams."""
     from fencepost.counterexamples.render.html import figure
 
     found = example_of(best_of(data))
@@ -125,4 +127,129 @@ def join(output: Path) -> None:
             continue
         text = file.read_text("utf-8")
         protocol = file.stem if file.stem in PROTOCOLS else ""
-        file.write_text(crosslinks.linked(text, place, protocol), encoding="utf-8")
+        file.write_text(links.linked(text, place, protocol), encoding="utf-8")
+
+
+# -- MkDocs with Material: pages of Markdown in, a static site out, with nothing that asks for another address
+
+COLOURS = (
+    {
+        "media": "(prefers-color-scheme: light)",
+        "scheme": "default",
+        "icon": "material/weather-sunny",
+        "name": "Switch to dark mode",
+    },
+    {
+        "media": "(prefers-color-scheme: dark)",
+        "scheme": "slate",
+        "icon": "material/weather-night",
+        "name": "Switch to light mode",
+    },
+)
+FEATURES = [
+    "navigation.tabs",
+    "navigation.indexes",
+    "navigation.prune",
+    "navigation.top",
+    "search.suggest",
+    "search.highlight",
+    "content.code.copy",
+    "toc.follow",
+]
+
+
+def require_generator() -> None:
+    """Raise UsageError where the generator is not installed."""
+    if any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material")):
+        raise UsageError(
+            "the site needs MkDocs with Material, which is not installed: run `pip install 'fencepost[site]'`."
+        )
+
+
+def generate(pages: Path, output: Path, nav: list[Any]) -> None:
+    """Build the site from a folder of pages."""
+    os.environ.setdefault("NO_MKDOCS_2_WARNING", "1")  # Material prints an advertisement of its own successor
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    logging.getLogger("mkdocs").setLevel(logging.ERROR)  # links are examined where the whole site is there
+    file = pages.parent / "mkdocs.yml"
+    file.write_text("site_name: Fencepost\n", encoding="utf-8")  # what a file cannot say, such as a function, follows
+    build(
+        load_config(
+            str(file),
+            site_name="Fencepost",
+            site_description="A model checker for Kafka's replication protocol",
+            docs_dir=str(pages),
+            site_dir=str(output),
+            use_directory_urls=False,
+            nav=nav,
+            theme=_theme(),
+            extra_css=["site.css"],
+            plugins=["search"],
+            markdown_extensions=[
+                *("tables", "attr_list", "md_in_html", "sane_lists", "pymdownx.superfences", "pymdownx.highlight"),
+                {"toc": {"slugify": lambda text, _: slug(text), "permalink": True}},
+            ],
+            validation={"links": {"not_found": "ignore", "anchors": "ignore", "unrecognized_links": "ignore"}},
+        )
+    )
+
+
+def _theme() -> dict[str, Any]:
+    palette = [
+        {
+            "media": colour["media"],
+            "scheme": colour["scheme"],
+            "primary": "indigo",
+            "accent": "indigo",
+            "toggle": {"icon": colour["icon"], "name": colour["name"]},
+        }
+        for colour in COLOURS
+    ]
+    return {"name": "material", "font": False, "language": "en", "palette": palette, "features": FEATURES}
+
+
+# -- the menu
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Settings": ("losing-data.md", "settings.md", "checks/crashes.md"),
+    "Protocols": ("protocols/index.md", *(f"protocols/{name}.md" for name in PROTOCOLS), "replication.md", "quorum.md"),
+    "Guarantees": ("guarantees.md", "guarantees/", "coverage.md", "proofs.md"),
+    "Runs": ("runs/",),
+    "Findings": ("findings.md", "findings/", "bugs.md", "traces.md"),
+    "Checks": ("checks.md", "checks/"),
+    "Kafka": ("conformance.md", "clusters.md", "clients.md", "audit.md"),
+    "Use it": (
+        *(
+            "own-model.md",
+            "language.md",
+            "semantics.md",
+            "classics.md",
+            "walks.md",
+            "api.md",
+            "ci.md",
+            "json.md",
+            "spark.md",
+        ),
+        *("explore.md", "site.md"),
+        *("speed.md", "compiling.md", "ir.md", "trust.md", "architecture.md", "changelog.md"),
+    ),
+}
+"""Pages by group; a folder stands for those of its pages that are in no group by name."""
+
+
+def navigation(pages: Path) -> list[Any]:
+    """Return the menu for the pages of a folder."""
+    left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")} - {"index.md", "glossary.md"}
+    left -= {name for name in left if name.startswith("source/")}
+    named = {name for group in GROUPS.values() for name in group}
+    menu: list[Any] = ["index.md", {"Explore": EXPLORER}]
+    for title, wanted in GROUPS.items():
+        found = []
+        for name in wanted:
+            inside = sorted(item for item in left - named if item.startswith(name)) if name.endswith("/") else []
+            found += inside or ([name] if name in left else [])
+        left -= set(found)
+        menu.append({title: found})
+    return [*menu, "glossary.md", *({"More": sorted(left)} for _ in [0] if left)]

@@ -1,18 +1,34 @@
-"""Below each entry of the catalogue: its runs, its traces, the guards that keep it, and the claims that say the same."""
+"""Evidence and stories: what belongs to each entry of the catalogue below it, and the stories that are told of it."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from html import escape
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.topics.evidence import cases_of
+from fencepost.counterexamples.browser.links import link_of_story
+from fencepost.counterexamples.browser.stories import Story, stories
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries
-from fencepost.site.knowledge import asked_of, guards_by_property, same
-from fencepost.site.places import of_entry, of_guard, of_property, of_run, of_trace, rendered
+from fencepost.site.places import (
+    EXPLORER,
+    asked_of,
+    entries_by_trace,
+    guards_by_property,
+    of_entry,
+    of_guard,
+    of_property,
+    of_run,
+    of_trace,
+    relative,
+    rendered,
+    same,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,3 +110,61 @@ def _guards(entry: Entry) -> list[tuple[str, str]]:
     if entry.kind in ("bug", "hypothesis"):
         return []
     return [(asked[0], name) for asked in asked_of(entry) for name in guards_by_property().get(asked, ())]
+
+
+# -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
+
+FIRST = "kip-903"
+"""The story to begin with: a released bug that everybody who runs Kafka can follow."""
+
+
+@cache
+def all_stories() -> tuple[Story, ...]:
+    """Return every story."""
+    return tuple(stories())
+
+
+@cache
+def by_entry() -> dict[str, tuple[Story, ...]]:
+    """Return the stories of an entry: those called after it, and those whose trace is evidence for it."""
+    found: dict[str, dict[str, Story]] = {}
+    for story in all_stories():
+        about = [story.name.upper()] if story.name.upper() in entries() else []
+        for name in (*about, *entries_by_trace().get(f"{story.data['trace']}.trace", ())):
+            found.setdefault(name, {})[story.name] = story
+    return {name: tuple(items.values()) for name, items in found.items()}
+
+
+def card() -> str:
+    """Return what the first page offers."""
+    items = "".join(
+        f'<li><a href="{escape(_place(story))}">{escape(story.title)}</a></li>'
+        for story in sorted(all_stories(), key=lambda item: item.name != FIRST)
+    )
+    begin = (
+        "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and what the repair changes."
+    )
+    return f'<div class="start"><p>{begin}</p><ul>{items}</ul></div>'
+
+
+def with_stories(text: str, page: str) -> str:
+    """Return a page with the stories of its subject below its title, and those of an entry below its heading."""
+    stem = PurePosixPath(page).stem
+    lines: list[str] = []
+    is_first = True
+    for line in text.split("\n"):
+        lines.append(line)
+        heading = re.match(r"#{1,3} ([\w-]+)", line)
+        if not heading:
+            continue
+        offered = {story.name: story for story in by_entry().get(heading[1], ())}
+        if is_first:
+            offered |= {story.name: story for story in all_stories() if story.name == stem}
+        is_first = False
+        for story in offered.values():
+            lines += ["", f"[Story, step by step: {story.title}]({relative(_place(story), page)})", ""]
+    return "\n".join(lines)
+
+
+def _place(story: Story) -> str:
+    return EXPLORER + link_of_story(story.name)

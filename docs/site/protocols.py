@@ -1,4 +1,4 @@
-"""A page for each protocol: its actions, each with its sentence and its guards; its properties, constants and versions."""
+"""Pages of a protocol: its actions with their guards, its properties, constants and versions; and its runs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.listing import protocol_data
+from fencepost.api.topics.matrices import best_of, measured
+from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.site.knowledge import entries_by_property
-from fencepost.site.pages.checks import without_it
-from fencepost.site.pages.markdown import row, table
-from fencepost.site.pages.matrices import best_of, measured
+from fencepost.site.checks import without_it
+from fencepost.site.markdown import number, row, table
 from fencepost.site.places import (
     EXPLORER,
+    anchor_of_run,
+    entries_by_property,
+    entries_by_run,
     in_explorer,
     of_constant,
     of_entry,
     of_property,
     of_protocol,
+    of_trace,
     relative,
     slug,
 )
@@ -28,10 +32,11 @@ from fencepost.site.places import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fencepost.api.topics.matrices import Found
     from fencepost.explorers.program.removal import Guard
+    from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.machine import Machine
-    from fencepost.site.pages.matrices import Found
 
 
 def pages() -> dict[str, Iterator[str]]:
@@ -102,11 +107,11 @@ def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) ->
         return "", ""
     data, base = known
     steps: list[str] = data.get("steps", [])
-    told = without_it(known)
+    shown = without_it(known)
     if not steps:
-        return data["purpose"], told
+        return data["purpose"], shown
     there = relative(in_explorer(machine, base["constants"], steps, (guard.name,)), place)
-    return f"**{data['purpose']}**", f"{told} ([explore]({there}))"
+    return f"**{data['purpose']}**", f"{shown} ([explore]({there}))"
 
 
 def _properties(found: Protocol, data: dict[str, Any], place: str) -> Iterator[str]:
@@ -152,3 +157,52 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
             for item in data["versions"]
         )
         yield from (*table(("version", "what it follows", "it sets"), versions), "")
+
+
+# -- runs
+
+INTRODUCTION = (
+    "Each run is one search of all reachable states at the constants that are given here; those that are not named are "
+    "as declared. States, depths and the lengths of the shortest traces (in states) are pinned: "
+    "`fencepost check --profile ci` fails if one of them differs. Every other property that a run was asked about "
+    "holds."
+)
+
+
+def run_pages() -> dict[str, Iterator[str]]:
+    """Return the lines of each page by its place."""
+    return {f"runs/{name}.md": runs_page(name) for name in PROTOCOLS if runs_of(name)}
+
+
+def runs_page(name: str) -> Iterator[str]:
+    """Yield the lines of the page of a protocol's runs."""
+    place = f"runs/{name}.md"
+    yield from (f"# Runs of {name}", "", f"[The protocol]({relative(of_protocol(name), place)}). {INTRODUCTION}", "")
+    head = ("run", "set", "states", "depth", "violated", "evidence for")
+    yield from (*table(head, (_row(run, place) for run in runs_of(name)), numbers=(2, 3)), "")
+
+
+def _row(run: Run, place: str) -> list[str]:
+    machine = PROTOCOLS[run.protocol].machine
+    declared = machine.constants.declared()
+    given = {name: str(declared[name].show(value)).lower() for name, value in run.constants.items()}
+    values = machine.version(run.version).values if run.version else {}
+    shown = " ".join(f"`{name}={value}`" for name, value in given.items())
+    everything = {name: declared[name].show(value) for name, value in {**values, **run.constants}.items()}
+    there = relative(in_explorer(machine, everything, ()), place)
+    return [
+        f'<a id="{anchor_of_run(run)}"></a>[{run.short_name.replace("|", "/")}]({there})',
+        shown,
+        number(run.distinct),
+        number(run.depth),
+        ", ".join(_violation(run, prop, length, place) for prop, length in run.violated.items()) or "nothing",
+        ", ".join(f"[{name}]({relative(of_entry(name), place)})" for name in entries_by_run().get(run.name, ()))
+        or run.serves,
+    ]
+
+
+def _violation(run: Run, prop: str, length: int, place: str) -> str:
+    """Return a property that fails in a run, with the length of its shortest trace, and the trace if archived."""
+    file = run.traces[prop]
+    shown = f"[{prop}]({relative(of_property(run.protocol, prop), place)}) {length}"
+    return f"{shown} ([trace]({relative(of_trace(file), place)}))" if (ARCHIVE / file).is_file() else shown

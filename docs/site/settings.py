@@ -1,4 +1,4 @@
-"""The page on settings: every answer of `fencepost advise`, worked out here; a form shows the pieces of the one that is chosen."""
+"""The page on settings: every answer of `fencepost advise`; a form shows the pieces of the chosen one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ CHOICES = (
 """What may be chosen: by name, in Kafka's words, its values, and the one to begin with."""
 INTRODUCTION = (
     "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
-    "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I lose data?](losing-data.md)"
+    "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I "
+    "lose data?](losing-data.md)"
 )
 
 
@@ -102,7 +103,8 @@ def _form() -> Iterator[str]:
     yield '<form id="choose" hidden>'
     for name, label, values, chosen in CHOICES:
         options = "".join(f"<option{' selected' if value == chosen else ''}>{value}</option>" for value in values)
-        yield f'<div><label for="choose-{name}">{label}</label> <select id="choose-{name}" name="{name}">{options}</select></div>'
+        choice = f'<select id="choose-{name}" name="{name}">{options}</select>'
+        yield f'<div><label for="choose-{name}">{label}</label> {choice}</div>'
     yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
     since = "Eligible leader replicas are on in new clusters since Kafka 4.1; an upgraded cluster may differ"
     yield f"<p>{since}. {_text(ELR_SHOWN)}.</p>"
@@ -119,7 +121,11 @@ def _table() -> str:
     heads = "".join(
         f"<th>{name}</th>" for name in ("replicas", "min ISR", "ELR", "unclean elections", "by crashes alone")
     )
-    return f"<p>Choosing needs JavaScript; <code>fencepost advise</code> has every answer. What was measured, without any finding:</p><table><tr>{heads}</tr>{rows}</table>"
+    text = (
+        "Choosing needs JavaScript; <code>fencepost advise</code> has every answer. "
+        "What was measured, without any finding:"
+    )
+    return f"<p>{text}</p><table><tr>{heads}</tr>{rows}</table>"
 
 
 def _pieces(made: AdviceResult) -> Iterator[str]:

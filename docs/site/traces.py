@@ -1,4 +1,4 @@
-"""A page for each archived trace, as `fencepost show --format html` draws it, with the way back and into the explorer; and a list of them."""
+"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue; and their list."""
 
 from __future__ import annotations
 
@@ -11,9 +11,17 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.site.knowledge import entries_by_trace
-from fencepost.site.pages.markdown import table
-from fencepost.site.places import EXPLORER, of_entry, of_property, of_protocol, of_trace, relative, rendered
+from fencepost.site.markdown import table
+from fencepost.site.places import (
+    EXPLORER,
+    entries_by_trace,
+    of_entry,
+    of_property,
+    of_protocol,
+    of_trace,
+    relative,
+    rendered,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +48,10 @@ def listed() -> Iterator[str]:
     from fencepost.counterexamples.browser.links import link_of_trace
 
     yield from ("# Traces", "")
-    yield "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
+    yield (
+        "Every archived history, a shortest one for its question. "
+        "The length counts its states, the initial one included."
+    )
     yield ""
     rows = []
     for name in names():

@@ -10,7 +10,7 @@ from fencepost.api.calls.engines import source_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
-from fencepost.site.pages.cells import every_cell
+from fencepost.site.designs import every_cell
 
 from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
 

@@ -12,7 +12,7 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants import quorum, quorum_liveness
 from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
-from fencepost.site.pages.delays import SLOW, shares
+from fencepost.site.designs import SLOW, shares
 
 from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
 from tests.helpers.places import DOCS

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from fencepost.site.pages import build
+from fencepost.site import pages
 
 
 @cache
 def built() -> dict[str, str]:
     """Return the pages; do not change them."""
-    return build.whole_pages()
+    return pages.whole_pages()
 
 
 @pytest.fixture
 def built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let commands in this process write these pages, and compare with them."""
     made = built()
-    monkeypatch.setattr(build, "whole_pages", lambda: dict(made))
+    monkeypatch.setattr(pages, "whole_pages", lambda: dict(made))

@@ -8,11 +8,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.api.calls.vacuity import family_of
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
-from fencepost.site.pages.build import whole_pages
-from fencepost.site.pages.guarantees import page_of
-from fencepost.site.pages.vacuity import family_of
+from fencepost.site.entries import page_of
+from fencepost.site.pages import whole_pages
 
 from tests.docs.built_pages import built, built_once  # noqa: F401 (a fixture)
 from tests.helpers.commands import fencepost

@@ -44,7 +44,7 @@ SECTIONS = {
     "faults": ("api/faulting",),
     "advise": ("api/advising", "api/applying", "cli/commands/advise"),
     "ablate": ("api/matrix", "api/suspicions"),
-    "vacuity": ("cli/commands/vacuity", "docs/site/pages/vacuity"),
+    "vacuity": ("api/calls/vacuity",),
     "conform": (
         "kafka/conform/histories",
         "kafka/conform/guards",

@@ -7,14 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.api.topics.matrices import BASES, best_of, histories, history, history_of_faults, measured
 from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.site.pages import tolerance
-from fencepost.site.pages.histories import histories, history, history_of_faults
-from fencepost.site.pages.markdown import ROW
-from fencepost.site.pages.matrices import BASES, best_of, measured
-from fencepost.site.pages.tables import MARK, with_short_rows, with_tables
+from fencepost.site.markdown import ROW
+from fencepost.site.pages import MARK, with_short_rows, with_tables
+from fencepost.site.stale import SIZES, crashes_measured
 
 from tests.docs.built_pages import built
 from tests.helpers.commands import data_of, fencepost
@@ -160,9 +159,9 @@ def test_every_measured_history_replays_and_shows_its_violation(name: str) -> No
         assert (made.trace.prop.name, made.path.length, made.verdict) == (first, length, "violated")
 
 
-@pytest.mark.parametrize("replicas", list(tolerance.SIZES))
+@pytest.mark.parametrize("replicas", list(SIZES))
 def test_every_history_of_a_fault_table_replays(replicas: str) -> None:
-    data = tolerance.measured()[replicas]
+    data = crashes_measured()[replicas]
     found = [(point, item) for point in data["grid"] for item in point["front"]]
     assert found
     for point, item in found:

@@ -8,7 +8,7 @@ import pytest
 from fencepost.api.topics.evidence import of_kind
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.model.cluster.machine import MACHINE
-from fencepost.site.pages.tables import measured
+from fencepost.site.pages import measured
 
 from tests.helpers.places import DOCS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.invariants.catalogue import runs
-from fencepost.site.pages.spark import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
+from fencepost.site.figures import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
 
 
 def test_the_searches_that_were_measured_found_what_the_catalogue_pins() -> None:

@@ -11,15 +11,14 @@ import pytest
 from fencepost.api.topics.advice_words import change_of, groups, headline, released_of
 from fencepost.api.topics.advising import advise
 from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.matrices import best_of, measured
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.site import crosslinks, prose, protocols, runs, settings, storytelling, traces
-from fencepost.site.build import build
+from fencepost.site import evidence, links, protocols, settings, traces
+from fencepost.site.build import GROUPS, build
 from fencepost.site.evidence import details, with_evidence
-from fencepost.site.navigation import GROUPS
-from fencepost.site.pages.matrices import best_of, measured
 from fencepost.site.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
 
 from tests.helpers.commands import fencepost
@@ -70,7 +69,7 @@ def test_the_explorer_leads_back_to_the_first_page_the_protocol_and_each_propert
 
 
 def test_runs_have_the_pinned_counts_and_lengths() -> None:
-    text = "\n".join(runs.page("kip320-first-try"))
+    text = "\n".join(protocols.runs_page("kip320-first-try"))
     for run in runs_of("kip320-first-try"):
         row = next(line for line in text.splitlines() if f'<a id="{of_run(run).partition("#")[2]}"></a>' in line)
         assert f"| {run.distinct:,} | {run.depth} |" in row
@@ -175,7 +174,7 @@ def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
         "Text [a](../../counterexamples/archive/kip101-weak-isr.trace), [b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
         "A list:\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../../LICENSE\n"
     )
-    found = prose.pages(docs)
+    found = links.pages(docs)
     assert found["findings/one.md"] == (
         "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), [c](../source/model.py.md), [d](https://kafka.apache.org).\n"
         "A list:\n\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../source/LICENSE.md\n"
@@ -193,7 +192,7 @@ def test_words_that_name_something_become_links_where_they_are_not_links_yet() -
         '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, KAFKA-14617, <code>follower-fetch</code> and '
         "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
     )
-    found = crosslinks.linked(page, "findings.html", "kip320")
+    found = links.linked(page, "findings.html", "kip320")
     assert found.count('class="known"') == 4
     assert f'<a class="known" href="{rendered(of_entry("HYP-1"), "findings.md")}">HYP-1</a>,' in found
     assert 'href="https://issues.apache.org/jira/browse/KAFKA-14617">KAFKA-14617</a>' in found
@@ -210,11 +209,11 @@ def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_
 
 
 def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
-    names = [story.name for story in storytelling.told()]
-    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', storytelling.card())
+    names = [story.name for story in evidence.all_stories()]
+    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', evidence.card())
     assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
     places = ("guarantees/kip-903.md", "findings/hyp-10.md", "findings.md", "guarantees/bugs.md")
-    found = {place: storytelling.with_stories((DOCS / place).read_text(), place) for place in places}
+    found = {place: evidence.with_stories((DOCS / place).read_text(), place) for place in places}
     rest = found["guarantees/kip-903.md"].partition("\n")[2]
     assert rest.lstrip().startswith("[Story, step by step: ")
     assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
@@ -260,7 +259,7 @@ def test_an_entry_says_how_many_verdicts_its_runs_give_and_why() -> None:
 
 
 def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
-    found = prose.pages(DOCS)
+    found = links.pages(DOCS)
     inside = {
         place: re.findall(r"\[[\w/-]+\.md\]\(", text)
         for place, text in found.items()
@@ -289,7 +288,7 @@ def test_without_the_generator_one_sentence_says_what_to_install(
 
 
 def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
+    monkeypatch.setattr("fencepost.site.build.require_generator", lambda: None)
     (tmp_path / "thesis.tex").write_text("mine")
     done = fencepost("site", "--output", str(tmp_path), "--docs", str(DOCS))
     assert done.exit_code == 2
@@ -298,6 +297,6 @@ def test_a_folder_with_other_files_is_not_emptied(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_folder_without_pages_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fencepost.site.build.look_for_generator", lambda: None)
+    monkeypatch.setattr("fencepost.site.build.require_generator", lambda: None)
     with pytest.raises(ValueError, match="has no pages of Fencepost"):
         build(tmp_path / "site", tmp_path)

@@ -22,8 +22,8 @@ from fencepost.invariants.theorems import LEMMAS, THEOREMS, Theorem, theorem
 from fencepost.model.language import always
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.quorum.leader import is_behind
-from fencepost.site.pages import stale
-from fencepost.site.pages.proofs import measured_proofs
+from fencepost.site import stale
+from fencepost.site.figures import measured_proofs
 
 from tests.helpers.commands import data_of, fencepost
 

@@ -19,7 +19,7 @@ from fencepost.explorers.evidence.faults import fault_kinds
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
-from fencepost.site.pages.tolerance import in_short
+from fencepost.site.figures import crashes_in_short
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
@@ -52,7 +52,7 @@ def test_every_cell_of_the_table_is_given_as_it_was_measured(replicas: str) -> N
 
 
 def test_the_page_on_losing_data_says_the_same() -> None:
-    head, rows = in_short()
+    head, rows = crashes_in_short()
     text = (ROOT / "docs" / "losing-data.md").read_text()
     for row in rows:
         assert f"| {' | '.join(row)} |" in text

@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.calls import vacuity
+from fencepost.api.topics import matrices
 from fencepost.cli.status import Exit
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
-from fencepost.site.pages import (
-    finding_faults,
-    histories,
-    kips,
-    matrices,
-    stale,
-    tolerance,
-    vacuity,
-    versions,
-)
+from fencepost.site import checks, stale
 
 from tests.docs.built_pages import built_once  # noqa: F401 (a fixture)
 from tests.helpers.commands import data_of, fencepost
@@ -92,9 +85,9 @@ def test_a_guard_with_a_needed_part_is_not_idle() -> None:
 def measured_as_now(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {name: {"mark": matrices.mark_of(PROTOCOLS[name]), "bases": []} for name in matrices.BASES}
     monkeypatch.setattr(matrices, "measured", lambda: known)
-    counted = {replicas: {"mark": tolerance.mark_of(replicas)} for replicas in tolerance.SIZES}
-    monkeypatch.setattr(tolerance, "measured", lambda: counted)
-    assert (matrices.stale(), tolerance.stale()) == ([], [])
+    counted = {replicas: {"mark": stale.crashes_mark(replicas)} for replicas in stale.SIZES}
+    monkeypatch.setattr(stale, "crashes_measured", lambda: counted)
+    assert (matrices.stale(), stale.stale_crashes()) == ([], [])
 
 
 def with_another_effect(name: str) -> Any:
@@ -149,8 +142,8 @@ def test_layout_comments_and_sentences_make_nothing_stale() -> None:
 
 def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
     measured_as_now(monkeypatch)
-    monkeypatch.setattr(tolerance, "MOST_STATES", tolerance.MOST_STATES + 1)
-    assert tolerance.stale() == list(tolerance.SIZES)
+    monkeypatch.setattr(stale, "MOST_STATES", stale.MOST_STATES + 1)
+    assert stale.stale_crashes() == list(stale.SIZES)
 
 
 @pytest.mark.usefixtures("built_once")
@@ -158,9 +151,9 @@ def test_stale_figures_are_named_with_their_model_and_fail_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
-    monkeypatch.setattr(tolerance, "stale", lambda: ["3"])
-    monkeypatch.setattr(versions, "stale", lambda: False)
-    monkeypatch.setattr(finding_faults, "stale", lambda: False)
+    monkeypatch.setattr(stale, "stale_crashes", lambda: ["3"])
+    monkeypatch.setattr(stale, "versions_are_stale", lambda: False)
+    monkeypatch.setattr(stale, "faults_are_stale", lambda: False)
     assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
     found = fencepost("guarantees", "--check", str(tmp_path))
     assert found.exit_code == 0
@@ -176,7 +169,7 @@ def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.Mo
     assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     assert list(stale.refuted()) == []
-    row, base = next(histories.histories(matrices.measured()["kip320"]))
+    row, base = next(matrices.histories(matrices.measured()["kip320"]))
     known = {"kip320": {"mark": "", "bases": [{**base, "rows": [{**row, "steps": row["steps"][1:]}]}]}}
     monkeypatch.setattr(stale.matrices, "measured", lambda: known)
     (line,) = stale.refuted()
@@ -190,8 +183,8 @@ def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.Mo
 
 def test_every_check_of_a_kip_is_shown_necessary_or_has_a_reason() -> None:
     best = {name: matrices.best_of(data) for name, data in matrices.measured().items()}
-    assert kips.unexplained(best) == []
-    text = "\n".join(kips.page(best))
+    assert checks.unexplained(best) == []
+    text = "\n".join(checks.kips_page(best))
     assert all(f"## {kip}" in text for kip in ("KIP-320", "KIP-841", "KIP-903", "KIP-966"))
     assert "not measured" not in text
 
@@ -203,20 +196,20 @@ def test_every_check_of_a_kip_is_a_row_of_a_matrix() -> None:
         for base in data["bases"]
         for row in base["rows"]
     }
-    assert {(name, row) for items in kips.ADDED.values() for name, row, _ in items} <= rows
+    assert {(name, row) for items in checks.ADDED.values() for name, row, _ in items} <= rows
 
 
 def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differs() -> None:
-    run = kips.of_catalogue("replication", "elr=off")
+    run = checks.of_catalogue("replication", "elr=off")
     assert run is not None
     assert run.title == "3 brokers, B19"
-    assert kips.of_catalogue("replication", "leader_eligibility_check=off") is None
-    assert kips.of_catalogue("replication", "leader-handles-fetch 1") is None
+    assert checks.of_catalogue("replication", "leader_eligibility_check=off") is None
+    assert checks.of_catalogue("replication", "leader-handles-fetch 1") is None
 
 
 def test_a_check_that_is_needed_with_a_reason_why_not_is_found() -> None:
-    assert "replication last_known_leader=off" not in kips.unexplained({})
-    assert "replication leader-handles-fetch 1" in kips.unexplained({})
+    assert "replication last_known_leader=off" not in checks.unexplained({})
+    assert "replication leader-handles-fetch 1" in checks.unexplained({})
 
 
 # -- guarantees without evidence
@@ -312,7 +305,7 @@ def point(min_isr: int, least: int | None, unknown: tuple[int, ...] = ()) -> dic
 def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_ended(
     points: list[dict[str, Any]], says: str
 ) -> None:
-    assert says in tolerance.claim({"grid": points})
+    assert says in checks.claim({"grid": points})
 
 
 def test_what_no_matrix_was_measured_for_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:

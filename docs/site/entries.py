@@ -1,19 +1,28 @@
-"""The pages of guarantees, bugs, hypotheses, questions and claims: an index, and a page for each protocol or KIP."""
+"""The pages of entries: guarantees, bugs, hypotheses, questions and claims, an index, and the verdict of each."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.topics.evidence import GUARANTEES, answer_of, cases_of, classes_of, constants_of, trace_of_case
+from fencepost.api.calls.vacuity import family_of
+from fencepost.api.topics.evidence import (
+    GUARANTEES,
+    KINDS,
+    answer_of,
+    cases_of,
+    classes_of,
+    constants_of,
+    of_kind,
+    trace_of_case,
+)
 from fencepost.api.topics.standing import standing_of
-from fencepost.invariants.catalogue import entries, runs, sections, status
+from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
+from fencepost.invariants.claim_files import CLASSES
 from fencepost.invariants.reached import reached_by
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.site.pages.markdown import NOTICE, number, table
-from fencepost.site.pages.vacuity import family_of
+from fencepost.site.markdown import NOTICE, number, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -56,10 +65,14 @@ PAGES = {
 }
 """The pages: title, and words by which a heading of the entries is known to belong there."""
 INTRODUCTION = (
-    "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails if a verdict, a "
-    "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far as the "
-    "constants of its runs. Some are bounds, such as a number of crashes; where one cut off steps that were possible otherwise, the verdict is "
-    "marked: it holds below this bound, and nothing is said of what lies beyond. `fencepost guarantees ID` shows an entry with every run and all its constants."
+    "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails "
+    "if a verdict, a "
+    "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far "
+    "as the "
+    "constants of its runs. Some are bounds, such as a number of crashes; where one cut off steps that were possible "
+    "otherwise, the verdict is "
+    "marked: it holds below this bound, and nothing is said of what lies beyond. `fencepost guarantees ID` shows an "
+    "entry with every run and all its constants."
 )
 
 
@@ -80,7 +93,11 @@ def link_to(name: str, folder: str = "") -> str:
 
 def pages() -> dict[str, Iterator[str]]:
     """Return the lines of each page by its path."""
-    return {"guarantees.md": index(), **{f"guarantees/{name}.md": page(name) for name in PAGES}}
+    return {
+        "guarantees.md": index(),
+        **{f"guarantees/{name}.md": page(name) for name in PAGES},
+        "coverage.md": coverage(),
+    }
 
 
 def index() -> Iterator[str]:
@@ -118,7 +135,8 @@ def page(name: str) -> Iterator[str]:
         if count[item]
     )
     yield (
-        f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md). A length counts the states of the shortest trace; "
+        f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md). A length counts the states of the "
+        "shortest trace; "
         "`fencepost guarantees ID` shows every run with all its constants."
     )
     yield ""
@@ -156,12 +174,12 @@ def _proved(name: str, unbounded: Iterable[str]) -> str:
 def _claim(entry: Entry) -> Iterator[str]:
     """Yield a claim of a KIP as an item of a list."""
     if entry.same_as and not cases_of(entry):
-        evidence = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
+        shown = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
     else:
-        evidence = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
-    evidence = " ".join(part for part in (evidence, _classes(entry)) if part)
+        shown = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
+    shown = " ".join(part for part in (shown, _classes(entry)) if part)
     parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)].lower()}*:', entry.sentence)
-    yield "- " + " ".join(part for part in (*parts, answer_of(entry), evidence, f"({entry.source})") if part)
+    yield "- " + " ".join(part for part in (*parts, answer_of(entry), shown, f"({entry.source})") if part)
 
 
 def _classes(entry: Entry) -> str:
@@ -170,7 +188,7 @@ def _classes(entry: Entry) -> str:
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:
-    """Yield for each property and protocol where it holds and where it fails, by the widest run and the shortest trace."""
+    """Yield for each property and protocol where it holds and fails, by the widest run and the shortest trace."""
     for prop, name in dict.fromkeys((case.prop, case.run.protocol) for case in cases):
         mine = [case for case in cases if (case.prop, case.run.protocol) == (prop, name)]
         yield f"`{prop}` on {name}: " + "; ".join(_verdicts(mine))
@@ -222,7 +240,8 @@ def _trace(first: Case, cases: Sequence[Case]) -> str:
 def _against_tlc() -> Iterator[str]:
     yield from ("## Compared with TLC", "")
     yield (
-        "The published models (hachikuji/kafka-specification). Distinct states, depths and the lengths of shortest traces are those "
+        "The published models (hachikuji/kafka-specification). Distinct states, depths and the lengths of shortest "
+        "traces are those "
         "that TLC gives, breadth first, without symmetry or view; every run of Fencepost has to give the same ones."
     )
     yield ""
@@ -245,6 +264,44 @@ def _against_tlc() -> Iterator[str]:
     yield ""
 
 
-def slug(title: str) -> str:
-    """Return the anchor of a heading."""
-    return re.sub(r"[^a-z0-9 -]", "", title.lower()).replace(" ", "-")
+def coverage() -> Iterator[str]:
+    """Yield the lines of the page that has the verdict of every entry: decided, a known gap, or open."""
+    yield from ("# Coverage", "", NOTICE, "")
+    yield (
+        "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. "
+        "What is open has "
+        "no verdict yet, and what is not built is in no release. Each id leads to its sentence, its source and what "
+        "decides it: runs, or "
+        "the classes in Kafka's jars ([conformance](conformance.md#claims-that-no-state-machine-can-decide))."
+    )
+    yield ""
+    yield from table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts(), numbers=range(1, 6))
+    yield ""
+    yield f"Claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(_by_release())}."
+    yield ""
+    for title, ids in sections().items():
+        yield from (f"## {title}", "")
+        for word, label in STATUS.items():
+            mine = [name for name in ids if status(entries()[name]) == word]
+            if mine:
+                links = ", ".join(link_to(name, "guarantees/") for name in mine)
+                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {links}"
+        yield ""
+
+
+def _by_release() -> Iterator[str]:
+    """Yield for each release how many claims hold, differ and are not built."""
+    found = [item.classes for item in evidence().values() if item.classes]
+    for release in dict.fromkeys(release for by in found for release in by):
+        yield f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
+
+
+def _counts() -> Iterator[list[str]]:
+    total = [0] * 5
+    for kind in KINDS:
+        found = [status(entry) for entry in of_kind(kind)]
+        others = [found.count(word) for word in ("not-built", "known-gap", "open")]
+        row = [len(found), len(found) - sum(others), *others]
+        total = [before + more for before, more in zip(total, row, strict=True)]
+        yield [kind, *map(number, row)]
+    yield ["**all**", *(f"**{number(count)}**" for count in total)]

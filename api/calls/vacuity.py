@@ -5,21 +5,103 @@ The runs of the catalogue and the measured matrices say so; nothing is searched.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.results import FORMAT
 from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.model_files import make_sure_file
 from fencepost.api.topics.evidence import cases_of
+from fencepost.api.topics.matrices import best_of, history, measured, stale
 from fencepost.invariants.catalogue import entries, runs, status
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
-from fencepost.site.pages.matrices import measured
 
 if TYPE_CHECKING:
+    from fencepost.api.topics.matrices import Found
+    from fencepost.counterexamples.replay import Replay
     from fencepost.invariants.protocols import Protocol
 
 UNBREAKABLE: dict[str, str] = {}
-"""The guarantees that no variant breaks, each with the reason. Any other one without evidence fails the check of the pages."""
+"""The guarantees that no variant breaks, each with the reason. Any other one without evidence fails the check of the
+pages."""
+
+
+@dataclass(frozen=True)
+class VacuityResult:
+    """Suspicions about each protocol, under the keys that `report` gives; `stale` names those whose matrix is an older one."""
+
+    protocols: tuple[dict[str, Any], ...]
+    stale: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Say whether every guarantee that holds was seen to fail in some variant."""
+        return not any(data["guarantees"] for data in self.protocols)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as JSON."""
+        return {"format": FORMAT, "stale": list(self.stale), "protocols": list(self.protocols)}
+
+
+@call
+def vacuity(*names: str) -> VacuityResult:
+    """Return for each protocol (all if none is named) its properties that no variant violates, and its guards without effect.
+
+    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a file of a model,
+    of which nothing was measured.
+    """
+    for name in names:
+        if name.endswith(".py") or "/" in name:
+            make_sure_file(Path(name))
+            raise UsageError(
+                f"no matrix is kept for {name}: `fencepost ablate {name}` makes one, and reports what is suspicious."
+            )
+    asked = names or tuple(PROTOCOLS)
+    reports = tuple(report(protocol(name)) for name in asked)
+    return VacuityResult(reports, tuple(name for name in stale() if name in asked))
+
+
+@dataclass(frozen=True)
+class MeasuredRow:
+    """A row of the matrices of a protocol: without one guard, or with one setting, at each set of constants."""
+
+    protocol: str
+    row: str
+    found: tuple[Found, ...]
+
+    @property
+    def history(self) -> Replay | None:
+        """Return its shortest history; None if nothing was violated."""
+        return next((history(self.protocol, pair) for pair in self.found if "steps" in pair[0]), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as JSON."""
+        rows = [{"run": base["run"], "constants": base["constants"], **item} for item, base in self.found]
+        return {"format": FORMAT, "protocol": self.protocol, "row": self.row, "rows": rows}
+
+
+@call
+def measured_row(names: tuple[str, ...], row: str) -> MeasuredRow:
+    """Return a row by its name, such as `follower-fetch 1` or `elr=off`; raise UsageError if it was not measured."""
+    if len(names) != 1 or names[0] not in measured():
+        raise UsageError(
+            f"`row=` was given with {' '.join(names) or 'no protocol'}, and a row is one of one measured protocol: "
+            f"write one of {', '.join(measured())}."
+        )
+    (name,) = names
+    data = measured()[name]
+    known = list(best_of(data))
+    if row not in known:
+        raise UsageError(
+            f"no row {row!r} was measured of {name}.{nearest(row, known)} `fencepost ablate {name}` makes any row."
+        )
+    found = tuple((item, base) for base in data["bases"] for item in base["rows"] if item["row"] == row)
+    return MeasuredRow(name, row, found)
 
 
 def seen_to_fail() -> set[tuple[str, str]]:

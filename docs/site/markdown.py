@@ -1,13 +1,21 @@
-"""Markdown: tables, and the notice of a page that is built."""
+"""The writer of Markdown: tables, and the notice of a page that is built."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-NOTICE = "<!-- Built by `fencepost guarantees --write docs`. Do not edit: edit `invariants/`, or measure `figures/` again. -->"
+Row = list[str]
+Table = tuple[Row, Iterable[Row]]
+"""The head of a table, and its rows."""
+Figures = dict[str, Any]
+"""A row as it was measured."""
+Column = str | Callable[[Figures], str]
+"""A format of a row's figures, or a function that makes a cell of them."""
+NOTICE = (
+    "<!-- Built by `fencepost guarantees --write docs`. Do not edit: "
+    "edit `invariants/`, or measure `figures/` again. -->"
+)
 ROW = 300
 """Characters that a row of a table may have: wider ones cannot be read."""
 
@@ -33,3 +41,10 @@ def number(value: int | None) -> str:
 def text_of(lines: Iterable[str]) -> str:
     """Return lines as the text of a page."""
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def table_of(rows: Iterable[Figures], columns: dict[str, Column]) -> Table:
+    """Return a table of rows with these columns, by their titles."""
+    return list(columns), (
+        [made.format(**row) if isinstance(made, str) else made(row) for made in columns.values()] for row in rows
+    )

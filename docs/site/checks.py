@@ -1,0 +1,464 @@
+"""The pages on checks: the purpose of each guard and switch, the checks of each KIP, the crashes a record survives."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.matrix import MEANING
+from fencepost.api.calls.vacuity import TELLS, UNBREAKABLE, falsifiable, report, vacuous
+from fencepost.api.topics.fault_words import breaks_with, left_out, tolerated, words_of
+from fencepost.api.topics.matrices import ORDER, best_of, history, measured
+from fencepost.counterexamples.render import render
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.catalogue import runs, values_of
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.site.markdown import NOTICE, ROW, number, row, table
+from fencepost.site.stale import LOSS, SIZES, crashes_measured
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.api.topics.matrices import Found
+    from fencepost.explorers.program.removal import Guard
+    from fencepost.invariants.catalogue import Run
+    from fencepost.model.language.machine import Machine
+
+COUNTED = ("needed", "nothing-broke", "same-states", "bound")
+"""The purposes whose guards are counted for each base."""
+INTRODUCTION = (
+    "Every guard of a protocol was removed in turn, and every switch turned, and the protocol searched again. A guard "
+    "is *needed* if "
+    "a property that holds with it is violated without it. What a page says of the other guards reaches as far as the "
+    "constants at "
+    "which they were removed, and is the most that was found at any of them."
+)
+COMMANDS = (
+    "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full: what was found at each set of constants, and the "
+    "shortest "
+    "history without the guard, as a trace. `fencepost ablate PROTOCOL` makes such a matrix at any constants."
+)
+
+
+def pages() -> dict[str, Iterator[str]]:
+    """Return the lines of each page by its path."""
+    found = measured()
+    return {
+        "checks.md": index(),
+        **{f"checks/{name}.md": page(name, data) for name, data in found.items()},
+        "checks/kips.md": kips_page({name: best_of(data) for name, data in found.items()}),
+        "checks/crashes.md": crashes_page(),
+    }
+
+
+def index() -> Iterator[str]:
+    """Yield the lines of the index: how many guards are needed, by protocol."""
+    yield from ("# Why every check is there", "", NOTICE, "", INTRODUCTION, "", COMMANDS, "")
+    counts = {
+        name: Counter(found["purpose"] for found, _ in best_of(data).values()) for name, data in measured().items()
+    }
+    rows = (
+        [f"[{name}](checks/{name}.md)", *(number(count[item] or None) for item in ORDER)]
+        for name, count in counts.items()
+    )
+    yield from table(("protocol", *ORDER), rows, numbers=range(1, 1 + len(ORDER)))
+    yield from ("", "[The checks that each KIP added](checks/kips.md) and")
+    yield from ("[how many crashes an acknowledged record survives](checks/crashes.md) have pages of their own.", "")
+    yield from table(("purpose", "meaning"), ((f"**{name}**", text) for name, text in MEANING.items()))
+    others = [name for name in PROTOCOLS if name not in measured()]
+    yield from ("", f"No matrix was measured of {', '.join(others)}.", "", *_falsifiable())
+
+
+def _falsifiable() -> Iterator[str]:
+    known, without = falsifiable(), vacuous()
+    yield from ("## Guarantees that were seen to fail", "")
+    yield (
+        f"{len(known) - len(without)} of {len(known)} guarantees that hold were seen to fail in a variant of their "
+        "protocol, by a run "
+        "of the catalogue or without a guard, so none of these holds by its wording alone."
+    )
+    if without:
+        yield from ("", "Not seen to fail:", "")
+        yield from (f"- {name}: {UNBREAKABLE.get(name, 'nobody knows why')}" for name in without)
+
+
+def page(name: str, data: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the page of a protocol."""
+    machine, best = protocol(name).machine, best_of(data)
+    yield from (f"# Checks of {name}", "", NOTICE, "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
+    count = Counter(found["purpose"] for found, _ in best.values())
+    counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
+    yield (f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md).")
+    yield from ("", *_suspicious(name))
+    yield from ("## Guards", "", row(("guard", "what it asks for", "purpose", "without it")), row(("---",) * 4))
+    known = {item.name: item for item in guards(machine)}
+    for item in machine.actions:
+        yield row((f"**{item.label}**", f"*{item.sentence}*", "", ""))
+        yield from (
+            _guard(guard.name, guard.condition, guard.sentence, best[guard.name])
+            for guard in known.values()
+            if guard.action == item.label and guard.name in best
+        )
+    yield from ("", *_settings(machine, [found for found in best.values() if found[0]["kind"] == "setting"]))
+    yield from _bases(data)
+    yield from _example(name, best)
+
+
+def _guard(name: str, condition: str, sentence: str, found: Found) -> str:
+    """Return the row of a guard; its sentence and the constants are left out where the row would get too wide."""
+    number_ = name.rpartition(" ")[2]
+    purpose = f"**{found[0]['purpose']}**" if found[0]["broken"] else found[0]["purpose"]
+    for asks in (f"`{condition}`: {sentence}" if sentence else f"`{condition}`", f"`{condition}`"):
+        for how in (without_it(found), without_it(found, where=False)):
+            made = row((number_, asks, purpose, how))
+            if len(made) <= ROW:
+                return made
+    return made
+
+
+def without_it(found: Found, *, where: bool = True) -> str:
+    """Return what is violated first, after how many steps, and at which constants.
+
+    If nothing is violated, return why nothing was decided, or where steps left a domain.
+    """
+    data, base = found
+    if not data["broken"]:
+        left = re.search(r"\w+\.\w[^:]*(?=: )", data.get("departure", ""))
+        return data["why"] or (f"steps leave the domain of `{left[0]}` and go no further" if left else "")
+    first, length = next(iter(data["broken"].items()))
+    others = len(data["broken"]) - 1
+    more = f", {others} more" if others else ""
+    return f"{first} after {length - 1} steps{more}" + (f" ({base['run']})" if where else "")
+
+
+def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
+    if not found:
+        return
+    declared = machine.constants.declared()
+    yield from ("## Switches and choices", "")
+    rows = (
+        [f"`{item[0]['row']}`", declared[item[0]["constant"]].meaning, item[0]["purpose"], without_it(item)]
+        for item in found
+        if item[0]["constant"] in declared
+    )
+    yield from table(("set to", "constant", "purpose", "with it"), rows)
+    yield ""
+
+
+def _bases(data: dict[str, Any]) -> Iterator[str]:
+    yield from ("## Constants", "", "Guards were removed at the constants of these runs; the numbers count guards.", "")
+    rows = (
+        [base["run"], number(base["distinct"]), str(base["depth"]), *(str(_count(base, item)) for item in COUNTED)]
+        for base in data["bases"]
+    )
+    yield from table(("run", "distinct", "depth", *COUNTED), rows, numbers=range(1, 7))
+    yield ""
+
+
+def _count(base: dict[str, Any], purpose: str) -> int:
+    return sum(item["purpose"] == purpose and item["kind"] == "guard" for item in base["rows"])
+
+
+def _suspicious(name: str) -> Iterator[str]:
+    """Yield what is suspicious at all constants together."""
+    found = report(protocol(name))
+    if any(found[key] for key in TELLS):
+        yield from ("## What nothing depended on", "")
+        for key, text in TELLS.items():
+            if found[key]:
+                yield f"- {text}: {', '.join(f'`{item}`' for item in found[key])}"
+        yield ""
+
+
+def example_of(best: dict[str, Found]) -> Found | None:
+    """Return the guard without which a property is violated soonest, but not at once; None if there is none."""
+    shown = [
+        found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
+    ]
+    return min(shown, key=lambda item: len(item[0]["steps"]), default=None)
+
+
+def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
+    """Yield one history as a diagram."""
+    found = example_of(best)
+    if found is None:
+        return
+    prop = next(iter(found[0]["broken"]))
+    yield from (
+        f"## Without `{found[0]['row']}`",
+        "",
+        f"The shortest history to a violation of {prop} ({found[1]['run']}):",
+        "",
+    )
+    yield from ("```mermaid", *render("mermaid", history(name, found)).rstrip().splitlines(), "```", "")
+
+
+SHORTEST = 3
+"""Steps from which on a history is worth a picture."""
+
+# -- the checks of each KIP: whether they were shown necessary, or the reason why not at the bounds
+
+Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
+"""By protocol and row: the row where most was found, and the base at whose constants that was."""
+
+ADDED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "KIP-320": (
+        ("kip320", "follower-fetch 1", ""),
+        (
+            "kip320",
+            "become-follower-and-truncate 1",
+            "only a replica that leads in the epoch passes the check after it",
+        ),
+        ("kip320", "become-follower-and-truncate 3", ""),
+        ("kip320", "leader-expand-isr 3", ""),
+        ("kip320", "leader-expand-isr 4", ""),
+        ("kip320", "leader-expand-isr 5", ""),
+        ("kip320", "leader-increase-high-watermark 2a", ""),
+        (
+            "kip320",
+            "leader-shrink-isr 4",
+            "it spares members that are caught up; a smaller ISR than need be breaks no promise",
+        ),
+        ("replication", "fetch_leader_epoch_check=off", ""),
+        ("replication", "leader-handles-fetch 1", ""),
+        ("replication", "leader-reports-divergence 1", ""),
+        ("replication", "leader-tells-epoch-end 1", ""),
+        (
+            "replication",
+            "leader-handles-late-fetch 2",
+            (
+                "`normalize` has forgotten fetches of older epochs already, so it meets only those of a newer one than "
+                "the leader knows"
+            ),
+        ),
+    ),
+    "KIP-841": (
+        ("replication", "alter_partition_version=1", ""),
+        ("replication", "controller-applies-alter-partition 7", ""),
+        (
+            "replication",
+            "leader_eligibility_check=off",
+            "the controller refuses what the leader then asks for; the leader's own look only saves the request",
+        ),
+        (
+            "replication",
+            "controller-begins-shutdown 4",
+            "who is fenced or is leaving already is in no ISR and leads nothing, so there is nothing to take from it",
+        ),
+        (
+            "replication",
+            "controller-unfences-broker 4",
+            "who is leaving stays ineligible by that mark, unfenced or not",
+        ),
+        (
+            "replication",
+            "broker-stops 5",
+            "it spares clients errors while they learn of the new leader, and no record depends on it",
+        ),
+    ),
+    "KIP-903": (
+        ("replication", "alter_partition_version=2", ""),
+        ("replication", "controller-applies-alter-partition 7", ""),
+        ("replication", "fetch_carries_broker_epoch=off", ""),
+        ("replication", "leader_broker_epoch_check=off", ""),
+        (
+            "replication",
+            "controller-finds-replica-ineligible 3",
+            (
+                "without it requests may be refused that could be granted: a delay, and the leader is told that nothing "
+                "was applied"
+            ),
+        ),
+    ),
+    "KIP-966": (
+        ("replication", "elr=off", ""),
+        ("replication", "high_watermark_needs_min_isr=off", ""),
+        ("replication", "unclean_shutdown=never", ""),
+        ("replication", "last_known_leader=off", ""),
+        ("replication", "last_known_leader_check=off", ""),
+    ),
+}
+"""The guards and switches of each KIP, by protocol, and the reason where the matrices show no need: by hand, as one
+reads it off the model."""
+
+
+def kips_page(best: Best) -> Iterator[str]:
+    """Yield the lines of the page: the checks of each KIP with what was found of them."""
+    yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "", NOTICE, "")
+    yield (
+        "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue "
+        "that differs from "
+        "a run that holds in this switch alone. For every other check the table has what the matrices found, and the "
+        "reason why "
+        "nothing broke, read off the model."
+    )
+    yield ""
+    for kip, items in ADDED.items():
+        yield from (f"## {kip}", "")
+        rows = (
+            [name, f"`{row}`", _asks(name, row), *necessity(best, name, row, reason)] for name, row, reason in items
+        )
+        yield from table(("protocol", "without, or with", "it asks for", "found", "how"), rows)
+        yield ""
+
+
+def _asks(name: str, row: str) -> str:
+    """Return what a guard asks for, or what a constant means."""
+    machine = protocol(name).machine
+    if "=" in row:
+        return machine.constants.declared()[row.partition("=")[0]].meaning
+    guard = _guards(name)[row]
+    return guard.sentence or f"`{guard.condition}`"
+
+
+def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
+    """Return what was found of a check, and by what, or why not."""
+    found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
+    if found["broken"]:
+        prop, length = next(iter(found["broken"].items()))
+        return "**needed**", f"{prop} after {length - 1} steps ({base['run']})"
+    run = of_catalogue(name, row)
+    if run is not None:
+        prop, length = min(run.violated.items(), key=lambda item: item[1])
+        return "**needed**", f"{prop} after {length - 1} steps (run {run.title} of the catalogue)"
+    return found["purpose"], reason
+
+
+def of_catalogue(name: str, row: str) -> Run | None:
+    """Return the run with the shortest trace that differs in this setting alone from one where its violations hold."""
+    constant, mark, text = row.partition("=")
+    if not mark:
+        return None
+    value = int(protocol(name).machine.constants.declared()[constant].parse(text))
+    broken = [
+        run
+        for run, values in _values(name)
+        if run.violated
+        and values[constant] == value
+        and any(
+            values == {**others, constant: value}
+            and others[constant] != value
+            and not run.violated.keys() & twin.violated.keys()
+            for twin, others in _values(name)
+        )
+    ]
+    return min(broken, key=lambda run: min(run.violated.values()), default=None)
+
+
+@cache
+def _guards(name: str) -> dict[str, Guard]:
+    return {item.name: item for item in guards(protocol(name).machine)}
+
+
+@cache
+def _values(name: str) -> list[tuple[Run, dict[str, int]]]:
+    """Return the runs of a protocol with all their constants."""
+    machine = protocol(name).machine
+    return [
+        (run, {key: int(value) for key, value in machine.set_constants(values_of(run)).values.items()})
+        for run in runs()
+        if run.protocol == name
+    ]
+
+
+def unexplained(best: Best) -> list[str]:
+    """Return the checks that were not shown necessary and have no reason, and those that have one and need none."""
+    return [
+        f"{name} {row}"
+        for items in ADDED.values()
+        for name, row, reason in items
+        if (necessity(best, name, row, "")[0] == "**needed**") == bool(reason)
+    ]
+
+
+# -- how many crashes an acknowledged record survives
+
+
+def crashes_page() -> Iterator[str]:
+    """Yield the lines of the page: what settings tolerate, and what that says of KIP-966's claim."""
+    known = crashes_measured()
+    yield from ("# How many crashes an acknowledged record survives", "", NOTICE, "")
+    yield (
+        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean "
+        "shutdowns. So "
+        f"`{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other faults may "
+        "happen as often "
+        "as the constants allow. *Tolerates* counts crashes that break nothing."
+    )
+    yield ""
+    for replicas in SIZES:
+        yield from (f"## {replicas} replicas", "")
+        if replicas in known:
+            yield from _tolerances(known[replicas])
+        else:
+            yield from (
+                f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it.",
+                "",
+            )
+
+
+def _tolerances(data: dict[str, Any]) -> Iterator[str]:
+    first = data["grid"][0]
+    fixed = " ".join(
+        f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
+    )
+    head = (*first["setting"], "tolerates", "breaks with", "states searched", "how far")
+    rows = (
+        [
+            *(str(value).lower() for value in point["setting"].values()),
+            tolerated(point),
+            breaks_with(point),
+            f"{point['states']:,}",
+            reach(point),
+        ]
+        for point in data["grid"]
+    )
+    yield from table(head, rows, numbers=(len(first["setting"]) + 2,))
+    omission = sum(point["omission"] for point in data["grid"])
+    states = sum(point["states"] for point in data["grid"])
+    tried = f"Up to {words_of(first['most'])} were tried, by searches of {states:,} states"
+    yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
+    yield from ("Shortest histories:", "")
+    for settings, item in _shortest(data["grid"]):
+        yield f"- {words_of(item['faults'], first['kinds'])}, {item['length'] - 1} steps, with {'; '.join(settings)}:"
+        yield f"  {', '.join(f'`{step}`' for step in item['steps'])}"
+    yield ""
+
+
+def _shortest(grid: list[dict[str, Any]]) -> Iterator[tuple[list[str], dict[str, Any]]]:
+    """Yield each history once, with the settings whose shortest history it is."""
+    found: dict[str, tuple[list[str], dict[str, Any]]] = {}
+    for point in grid:
+        setting = " ".join(f"{name}={str(value).lower()}" for name, value in point["setting"].items())
+        for item in point["front"]:
+            found.setdefault(repr((item["faults"], item["steps"])), ([], item))[0].append(setting)
+    yield from found.values()
+
+
+def reach(point: dict[str, Any]) -> str:
+    """Return how far the searches of a point went: whether every search completed."""
+    undecided = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
+    return f"not decided: {undecided}" if undecided else "every search ended"
+
+
+def claim(data: dict[str, Any]) -> str:
+    """Return whether KIP-966's claim holds, as a sentence."""
+    asked = [point for point in data["grid"] if point["setting"]["elr"] and not point["setting"]["unclean_election"]]
+    open_ones = [
+        point
+        for point in asked
+        if any(sum(item["faults"].values()) < point["setting"]["min_isr"] for item in point["unknown"])
+    ]
+    failing = [point for point in asked if point["least"] is not None and point["least"] < point["setting"]["min_isr"]]
+    if failing:
+        where = "; ".join(f"with min ISR {point['setting']['min_isr']} by {breaks_with(point)}" for point in failing)
+        return f"**The claim does not hold in the model at these constants**: it fails {where}."
+    if open_ones:
+        where = ", ".join(str(point["setting"]["min_isr"]) for point in open_ones)
+        return (
+            f"**The claim is not decided in the model at these constants** for min ISR {where}: "
+            "a search ended without a decision."
+        )
+    return "**The claim holds in the model at these constants**, with ELR and without unclean elections."

@@ -1,0 +1,409 @@
+"""Tables of measured figures: speed and size, searches on Spark, proofs, and what each version of the model loses.
+
+Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.topics.crash_table import cells, lost_with, outcome
+from fencepost.api.topics.fault_words import breaks_with
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.site.markdown import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fencepost.site.markdown import Column, Figures, Row, Table
+
+
+def gigabytes(value: float) -> str:
+    """Return bytes in gigabytes."""
+    return f"{value / 1e9:.2f} GB"
+
+
+# -- speed and size
+
+
+def audit() -> Table:
+    """Return what the audit of synthetic logs took and found."""
+    columns: dict[str, Column] = {
+        "records": "{records:,}",
+        "master": "{master}",
+        "partitions": "{partitions:,}",
+        "changes of one": lambda row: f"{row['hot']:,}" if row["hot"] else "",
+        "seconds": "{seconds:.0f}",
+        "reading": "{reading_seconds:.0f}",
+        "memory": "{peak_gb:.1f} GB",
+        "planted": "{planted}",
+        "found": "{found}",
+        "wrongly blamed": "{false}",
+        "exposures, found": "{exposed}, {exposed_found}",
+        "digest": "{digest:.8}",
+        "load": "{load:.0f}",
+    }
+    return table_of(load("audit").get("rows", []), columns)
+
+
+def explorer() -> Table:
+    """Return how long the explorer's page takes, a row for each thing that a user waits for."""
+    return table_of(load("explore").get("rows", []), {name: f"{{{name}}}" for name in ("what", "measured", "wanted")})
+
+
+def searches() -> Table:
+    """Return every search whose speed was measured."""
+    columns: dict[str, Column] = {
+        "search": "{name}",
+        "distinct": "{distinct:,}",
+        "processor s": "{processor:.2f}",
+        "wall s": "{wall:.2f}",
+        "ns a state": lambda row: f"{row['processor'] / row['distinct'] * 1e9:,.0f}",
+        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+    }
+    return table_of(({"name": name, **row} for name, row in load("speed")["searches"].items()), columns)
+
+
+def wanted() -> Table:
+    """Return the ratios of speed beside what is wanted, and how long an answer takes as an operator asks for it."""
+    rows = [[row["what"], row["wanted"], row["measured"]] for row in load("speed")["ratios"]]
+    if warm := load("switches").get("warm"):
+        rows.append([f"`{warm['command']}`, compiled before, seconds in all", "at most 10", str(warm["seconds"])])
+    return ["what", "wanted", "measured"], rows
+
+
+def steps() -> Table:
+    """Return how far each step of the back end went, in nanoseconds of processor time a state."""
+    names = {"step": "step", "kip320": "kip320", "3 brokers": "three brokers", "kept": "kept"}
+    return table_of(load("speed")["steps"], {title: f"{{{name}}}" for title, name in names.items()})
+
+
+def switches_off() -> Table:
+    """Return what kafka-4.1 takes with the newer switches off, and with the model from before there were any."""
+    rows = load("switches").get("off", ())
+    columns: dict[str, Column] = {
+        "model of": "{commit}",
+        "distinct": "{distinct:,}",
+        "depth": "{depth}",
+        "states a processor second": "{rate:,}",
+        "rate against the older": lambda row: f"{row['rate'] / rows[-1]['rate']:.2f}",
+        "bytes a state": "{bytes_a_state}",
+    }
+    return table_of(rows, columns)
+
+
+def moving() -> Table:
+    """Return the largest search of replicas that move, in both modes."""
+    columns: dict[str, Column] = {
+        "what": "{what}",
+        "kept": "{kept}",
+        "ended": lambda row: "yes" if row["complete"] else "no",
+        "distinct": "{distinct:,}",
+        "depth": "{depth}",
+        "wall s": "{wall:.0f}",
+        "states/s": lambda row: f"{row['distinct'] / row['wall']:,.0f}",
+        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+        "store": lambda row: gigabytes(row["store_bytes"]),
+        "peak": lambda row: gigabytes(row["peak_bytes"]),
+    }
+    return table_of(load("switches").get("moving", ()), columns)
+
+
+# -- searches on Spark, and what follows for larger clusters
+
+EXECUTORS = (10, 100, 1000)
+STATES = (10**9, 10**10, 10**11, 10**12)
+LEVELS = 60
+"""Levels of the searches that are predicted."""
+BANDWIDTH = 125e6
+"""Bytes a second that an executor can send: a tenth of a link of 10 Gbit/s, which ten executors of a host share."""
+PARTITIONS_EACH = 2
+DRIVER_TASKS = 500.0
+"""Tasks a second that a driver hands out; a level has two for each partition."""
+MEASURED_CORES = 2
+"""Of the machine on which the levels were measured."""
+
+
+def measured_spark() -> dict[str, Any]:
+    """Return what was measured, by part of the benchmark."""
+    return load("spark")
+
+
+def spark_cost() -> Table:
+    """Return what was measured beside what is wanted."""
+    found = measured_spark()
+    search, sweep = found["search"], found["sweep"]
+    few, many = found["levels"]["partitions"].values()
+    times = search["spark"]["seconds"] / search["native_seconds"]
+    one, two = found["executors"]["one"]["seconds"], found["executors"]["two"]["seconds"]
+    return ["what", "wanted", "measured"], [
+        [
+            (
+                f"a search of {search['spark']['distinct']:,} states on `local[2]`, against the native engine with two "
+                "workers"
+            ),
+            "at most 4 times as long",
+            f"{times:.1f} times ({search['spark']['seconds']:.0f} s, {search['native_seconds']:.0f} s)",
+        ],
+        ["the start of that session", "reported", f"{search['spark']['session_seconds']:.1f} s"],
+        [
+            "a level, however small, in 4 partitions",
+            "below 1.5 s",
+            f"{few['median_seconds']:.2f} s, {few['most_seconds']:.2f} s at most",
+        ],
+        ["a level, however small, in 64 partitions", "reported", f"{many['median_seconds']:.2f} s"],
+        [
+            f"two executors of one core against one ({found['executors']['one']['distinct']:,} states)",
+            "reported",
+            f"{one / two:.2f} times as fast",
+        ],
+        [
+            "steps a second of a sweep on `local[2]`, against the walker on two threads",
+            "at least 70 %",
+            f"{sweep['sweep_steps'] / sweep['native_steps']:.0%} ({sweep['sweep_steps']:,}, {sweep['native_steps']:,})",
+        ],
+    ]
+
+
+def spark_levels() -> Table:
+    """Return the levels of the large search that Spark did: what moved is what was generated, not what was visited."""
+    visited, rows = 0, []
+    for item in measured_spark()["search"]["spark"]["levels"]:
+        visited += item["fresh"]
+        rows.append(
+            [
+                str(item["level"]),
+                f"{visited:,}",
+                f"{item['fresh']:,}",
+                f"{item['received']:,}",
+                f"{item['shuffle_written'] / 1e6:,.1f} MB",
+                f"{item['shuffle_written'] / max(1, item['received']):.1f}",
+                f"{item['seconds']:.1f}",
+            ]
+        )
+    head = ["level", "visited by Spark", "new", "moved", "shuffle written", "bytes each", "seconds"]
+    return head, rows
+
+
+def unit() -> dict[str, float]:
+    """Return the figures of the model of larger clusters.
+
+    `core`: seconds of one core for a state; `shuffle`, `kept`, `table`: bytes for a state in the shuffle, in the blocks
+    of the levels, and in the tables of the executors; `level`: seconds of a level, and `partition` seconds of a core
+    for each partition in it, however few states there are.
+    """
+    found = measured_spark()
+    one = found["executors"]["one"]
+    work = [item for item in one["levels"] if item["fresh"] > 0]
+    fresh = sum(item["fresh"] for item in work)
+    (fewer, few), (more, many) = (
+        (int(count), item["median_seconds"]) for count, item in found["levels"]["partitions"].items()
+    )
+    each = (many - few) / (more - fewer) * MEASURED_CORES
+    level = max(0.0, few - each * fewer / MEASURED_CORES)
+    idle = min(item["seconds"] for item in work)
+    return {
+        "core": sum(item["seconds"] - idle for item in work) / fresh,
+        "shuffle": sum(item["shuffle_written"] for item in work) / fresh,
+        "kept": sum(item["block_bytes"] for item in work) / fresh,
+        "table": one["row_bytes"] + 8,
+        "level": level,
+        "partition": each,
+    }
+
+
+def spark_figures() -> Table:
+    """Return the figures of the model."""
+    of = unit()
+    return ["figure", "value"], [
+        ["time of an executor of one core for a state", f"{of['core'] * 1e6:.1f} µs"],
+        ["bytes for a state in the shuffle", f"{of['shuffle']:.0f}"],
+        ["bytes for a state in the blocks that are kept", f"{of['kept']:.0f}"],
+        ["bytes for a state in an executor's tables", f"{of['table']:.0f}"],
+        ["fixed time of a level", f"{of['level']:.2f} s"],
+        ["time of a core for each of its partitions in each level", f"{of['partition']:.2f} s"],
+    ]
+
+
+def fixed(executors: int) -> float:
+    """Return the seconds of a level however few states it has, on executors of one core each."""
+    of = unit()
+    return of["level"] + of["partition"] * PARTITIONS_EACH + 2 * PARTITIONS_EACH * executors / DRIVER_TASKS
+
+
+def predicted(states: int, executors: int) -> float:
+    """Return the seconds that a search is predicted to take on executors of one core each."""
+    of = unit()
+    return LEVELS * fixed(executors) + states / executors * (of["core"] + of["shuffle"] / BANDWIDTH)
+
+
+def spark_scale() -> Table:
+    """Return what is predicted: time, and bytes of tables and of blocks for each executor."""
+    of = unit()
+    head = ["states", *(f"{count:,} executors" for count in EXECUTORS)]
+    return head, (
+        [
+            f"10^{len(str(states)) - 1}",
+            *(
+                f"{_time(predicted(states, count))}; {_bytes(states * of['table'] / count)} of tables, "
+                f"{_bytes(states * of['kept'] / count)} of blocks"
+                for count in EXECUTORS
+            ),
+        ]
+        for states in STATES
+    )
+
+
+def _time(seconds: float) -> str:
+    for unit_, size in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit_}"
+    return f"{seconds:.0f} s"
+
+
+def _bytes(value: float) -> str:
+    for name, size in (("TB", 1e12), ("GB", 1e9)):
+        if value >= size:
+            return f"{value / size:.1f} {name}"
+    return f"{value / 1e6:.0f} MB"
+
+
+# -- proofs: what `fencepost prove` prints as JSON
+
+MOST_NAMES = 4
+"""Names in a cell; `fencepost prove` prints all of them."""
+
+
+def measured_proofs() -> dict[str, Figures]:
+    """Return what was measured of each proof, by its name."""
+    return {item["name"]: item for item in load("proofs").get("proofs", ())}
+
+
+def proofs() -> Table:
+    """Return the table of proofs: which constants are unbounded, the size of the question, and what breaks the twin."""
+    head = ["proof", "verdict", "for any", "at", "steps", "branches", "questions", "solver s", "fails without"]
+    return head, (_proof(item.name) for item in THEOREMS)
+
+
+def _proof(name: str) -> Row:
+    found = measured_proofs().get(name)
+    if found is None:
+        return [name, "not measured", *[""] * 7]
+    return [
+        f"`{name}`",
+        found["verdict"],
+        _first_of(found["unbounded"]),
+        _sizes(found["bounded"]),
+        *(f"{found[count]:,}" for count in ("steps", "branches", "questions")),
+        f"{found['solver_seconds']:.1f}",
+        found["twin"]["rule"] + ("" if found["twin"]["fails_as_expected"] else " (does not fail)"),
+    ]
+
+
+def _first_of(text: str) -> str:
+    """Return the first names of a long list, and how many more there are."""
+    names = text.split(", ")
+    return text if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+
+
+def _sizes(text: str) -> str:
+    """Return the constants that are not zero: what is zero cannot happen."""
+    return " ".join(item for item in text.split() if not item.endswith("=0")) or "no bound"
+
+
+def statements() -> Iterable[str]:
+    """Yield the claim of each proof, its properties, and the entries of the catalogue that it is about."""
+    for item in THEOREMS:
+        goals = ", ".join(f"`{name}`" for name in item.goals)
+        entries = f" Entries: {', '.join(item.entries)}." if item.entries else ""
+        yield f"`{item.name}` on {item.protocol}: {item.says} Goals: {goals}.{entries}"
+
+
+def lemmas(name: str) -> Table:
+    """Return the lemmas of one proof in words."""
+    theorem = next(item for item in THEOREMS if item.name == name)
+    rows = ([f"`{item.name}`", item.sentence] for item in theorem.properties if item.name in theorem.lemmas)
+    return ["lemma", "in words"], rows
+
+
+def loops() -> Table:
+    """Return the functions whose loops have no end in a proof, so that what they write may be anything."""
+    found = ((item.name, measured_proofs().get(item.name, {}).get("havoc_loops", [])) for item in THEOREMS)
+    rows = ([f"`{name}`", ", ".join(f"`{item}`" for item in names)] for name, names in found if names)
+    return ["proof", "loops of"], rows
+
+
+def cuts(name: str) -> Table:
+    """Return the bounds that steps of one proof may leave: such steps end with an error and decide nothing."""
+    found = measured_proofs().get(name, {"cuts": {}})
+    return ["action", "bound"], ([f"`{action}`", "; ".join(bounds)] for action, bounds in found["cuts"].items())
+
+
+# -- versions of the model
+
+
+def losses() -> Table:
+    """Return the losses of each release where crashes leave the disk as it is; releases that are alike share a row."""
+    alike: dict[tuple[str, ...], Row] = {}
+    rows = load("versions")["losses"]["rows"]
+    for name in dict.fromkeys(row["version"] for row in rows):
+        shown = tuple(lost_with(row) for row in rows if row["version"] == name)
+        alike.setdefault(shown, []).append(name.removeprefix("kafka-"))
+    return ["release", "min ISR 1", "min ISR 2"], ([", ".join(names), *shown] for shown, names in alike.items())
+
+
+def by_version() -> Table:
+    """Return a table with a column for each version; findings of which all versions do the same share a row."""
+    rows = load("versions").get("findings", [])
+    columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
+    alike: dict[tuple[str, ...], Row] = {}
+    for row in rows:
+        alike.setdefault(tuple(_verdict(row["by"].get(name)) for name in columns), []).append(row["entry"])
+    return ["finding", *(name.removeprefix("kafka-") for name in columns)], (
+        [", ".join(names), *shown] for shown, names in alike.items()
+    )
+
+
+def _verdict(cell: Figures | None) -> str:
+    """Return a verdict, with the states of the shortest trace; a dash for what the model of a version cannot say."""
+    if cell is None or cell["verdict"] == "not expressible":
+        return "-"
+    return f"violated, {cell['length']}" if cell["verdict"] == "violated" else str(cell["verdict"])
+
+
+def finding_faults(which: str = "") -> Table:
+    """Return the fewest faults that lose a record by each finding, a row for each min ISR; or by those called so."""
+    found: dict[str, Figures] = load("finding-faults").get("findings", {})
+    points = (
+        {"name": name, "fewest": breaks_with(point) or "nothing that was tried", **point}
+        for name, data in found.items()
+        if name.startswith(which)
+        for point in data["grid"]
+    )
+    columns: dict[str, Column] = {
+        "finding": "{name}",
+        "brokers": "{constants[brokers]}",
+        "min ISR": "{setting[min_isr]}",
+        "fewest that lose an acknowledged record": "{fewest}",
+        "states searched": "{states:,}",
+    }
+    return table_of(points, columns)
+
+
+def crashes_in_short(replicas: int = 3) -> Table:
+    """Return the outcome of crashes, a row for each min ISR, in the words of `fencepost advise`."""
+
+    def shown(min_isr: int, **asked: bool) -> str:
+        """Return the outcome of a setting; both where ELR makes a difference that was not asked for."""
+        points = [item for item in cells(replicas) if item["setting"].items() >= {"min_isr": min_isr, **asked}.items()]
+        return "; or ".join(dict.fromkeys(map(outcome, points))) or "not searched"
+
+    return ["min ISR", "without ELR", "with ELR", "unclean elections"], (
+        [
+            str(min_isr),
+            *(shown(min_isr, elr=elr, unclean_election=False) for elr in (False, True)),
+            shown(min_isr, unclean_election=True),
+        ]
+        for min_isr in range(1, replicas + 1)
+    )

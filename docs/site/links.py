@@ -1,0 +1,188 @@
+"""Links of the site: those of the pages in docs/ stay inside it, and words that name something become links to it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape, unescape
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.removal import guards
+from fencepost.invariants.catalogue import entries
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.site.places import (
+    of_action,
+    of_constant,
+    of_entry,
+    of_guard,
+    of_property,
+    of_protocol,
+    of_trace,
+    relative,
+    rendered,
+)
+from fencepost.site.traces import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+"""The pages of the repository that do not stand in docs/, and where they are on the site."""
+OPEN = (
+    "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } "
+    "[Choose settings](settings.md){ .md-button }"
+)
+"""What the first page begins with."""
+READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
+"""Files that a page links to and that are shown as text."""
+_LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
+_LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
+"""A line right before a list: MkDocs wants a blank line between them, and GitHub does not."""
+_FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+)\.md\](?=\()")
+"""A link whose text is a file of the repository, which a reader of the site does not see."""
+_FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
+
+
+def pages(docs: Path) -> dict[str, str]:
+    """Return the text of every page by its place on the site, the source files that they link to among them."""
+    root = docs.parent
+    files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
+    files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
+    shown: dict[str, Path] = {}
+    found = {page: _text(page, file, docs, shown) for page, file in files.items()}
+    for folder in [file for file in shown.values() if file.is_dir()]:
+        shown |= {_source_place(file, root): file for file in sorted(folder.glob("*.py"))}
+    return found | {place: source(file, root) for place, file in shown.items()}
+
+
+def assets(docs: Path) -> Iterator[Path]:
+    """Yield the files of docs/ that pages show as they are: pictures and pages of histories."""
+    yield from (file for file in sorted(docs.rglob("*")) if file.suffix in (".png", ".svg", ".html"))
+
+
+def source(file: Path, root: Path) -> str:
+    """Return a page that shows a file, or lists the programs in a folder."""
+    name = file.relative_to(root).as_posix()
+    if file.is_dir():
+        listed = "\n".join(f"- [{item.name}]({file.name}/{item.name}.md)" for item in sorted(file.glob("*.py")))
+        return f"# `{name}`\n\n{listed}\n"
+    language = {".py": "python", ".toml": "toml", ".diff": "diff", ".ipynb": "json", ".json": "json"}.get(
+        file.suffix, "text"
+    )
+    text = file.read_text("utf-8").rstrip()
+    return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{text}\n`````\n"
+
+
+def _text(page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
+    """Return a page with links that stay on the site; code in fences is left alone."""
+
+    def target(found: re.Match[str]) -> str:
+        before, path, anchor = found[1], found[2], found[3] or ""
+        if not path or re.match(r"[a-z]+:", path):
+            return found[0]
+        place = _place((file.parent / path).resolve(), docs, shown)
+        return f"{before}{relative(place, page)}{anchor}" if place else found[0]
+
+    def changed(text: str) -> str:
+        return _LINK.sub(target, _FILE.sub(r"[\1]", _LIST.sub(r"\1\n\n", text)))
+
+    parts = _FENCED.split(file.read_text("utf-8"))
+    return "".join(part if part.startswith("```") else changed(part) for part in parts)
+
+
+def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
+    """Return where a file of the repository is on the site; empty if it is nowhere."""
+    root = docs.parent
+    name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
+    if name in FRONT:
+        return FRONT[name]
+    if name.startswith("counterexamples/archive/"):
+        return of_trace(name)
+    if file.suffix in READ or file.is_dir() or (file.is_file() and not file.suffix):
+        place = _source_place(file, root)
+        shown[place] = file
+        return place
+    return file.relative_to(docs).as_posix() if file.is_relative_to(docs) else ""
+
+
+def _source_place(file: Path, root: Path) -> str:
+    return f"source/{file.relative_to(root).as_posix()}.md"
+
+
+# -- words that name something: entries of the catalogue, actions, guards, properties, constants, traces
+
+_TAG = re.compile(r"(<[^>]*>)")
+_ISSUE = re.compile(r"\bKAFKA-\d+")
+"""Issues of Kafka itself, whose addresses follow from their names; those of KIPs do not."""
+_ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
+CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
+"""Elements in which words stay as they are."""
+
+
+def linked(html: str, page: str, protocol: str = "") -> str:
+    """Return a page with links in its article; a name that several protocols have is taken from `protocol`."""
+    return _ARTICLE.sub(lambda found: found[1] + "".join(_pieces(found[2], page, protocol)) + found[3], html, count=1)
+
+
+def _pieces(html: str, page: str, protocol: str) -> Iterator[str]:
+    closed: list[str] = []
+    in_code = False
+    for piece in _TAG.split(html):
+        tag = re.match(r"<(/?)([a-z0-9]+)", piece)
+        if tag:
+            in_code = tag[2] == "code" and not tag[1] if tag[2] == "code" else in_code
+            if tag[1] and tag[2] in closed:
+                closed.remove(tag[2])
+            elif not tag[1] and tag[2] in CLOSED and not piece.endswith("/>"):
+                closed.append(tag[2])
+            yield piece
+        elif closed or not piece.strip():
+            yield piece
+        elif in_code:
+            place = _named(unescape(piece), protocol)
+            yield _anchor(place, page, piece) if place else piece
+        else:
+            yield _entries().sub(lambda found: _anchor(of_entry(found[0]), page, found[0]), _ISSUE.sub(_issue, piece))
+
+
+def _issue(found: re.Match[str]) -> str:
+    return f'<a class="known" href="https://issues.apache.org/jira/browse/{found[0]}">{found[0]}</a>'
+
+
+def _anchor(place: str, page: str, text: str) -> str:
+    return f'<a class="known" href="{escape(rendered(place, page))}">{text}</a>'
+
+
+@cache
+def _entries() -> re.Pattern[str]:
+    """Return what the ids of entries look like in a text."""
+    ids = "|".join(sorted(map(re.escape, entries()), key=len, reverse=True))
+    return re.compile(rf"(?<![\w-])(?:{ids})(?![\w-])")
+
+
+def _named(text: str, protocol: str) -> str:
+    """Return the place of what a word in code names; empty if it names nothing, or one of several things."""
+    places = _names().get(text, {})
+    if protocol in places:
+        return places[protocol]
+    return next(iter(places.values())) if len(places) == 1 else ""
+
+
+@cache
+def _names() -> dict[str, dict[str, str]]:
+    """Return the places of each name, by the protocol that it belongs to."""
+    found: dict[str, dict[str, str]] = {}
+    for name, known in PROTOCOLS.items():
+        found.setdefault(name, {})[name] = of_protocol(name)
+        _add(found, name, ((item.label, of_action(name, item.label)) for item in known.machine.actions))
+        _add(found, name, ((item.name, of_property(name, item.name)) for item in known.every_property))
+        _add(found, name, ((item.name, of_guard(name, item.name)) for item in guards(known.machine)))
+        _add(found, name, ((item, of_constant(name, item)) for item in known.machine.constants.declared()))
+    _add(found, "", ((name, of_trace(name)) for name in names()))
+    return found
+
+
+def _add(found: dict[str, dict[str, str]], protocol: str, places: Iterable[tuple[str, str]]) -> None:
+    for name, place in places:
+        found.setdefault(name, {}).setdefault(protocol, place)

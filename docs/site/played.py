@@ -1,0 +1,255 @@
+"""Tables of what real Kafka does with histories of the model: the classes of releases, clients, and clusters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import TYPE_CHECKING
+
+from fencepost.invariants.figures.store import load
+from fencepost.site.markdown import table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.site.markdown import Column, Figures, Row, Table
+
+
+def as_stored(rows: Iterable[Figures], head: str) -> Table:
+    """Return a table of rows that are stored in the order of these titles, which are given with a bar between them."""
+    titles = head.split("|")
+    return titles, (list(row.values())[: len(titles)] for row in rows)
+
+
+# -- releases of Kafka
+
+FINDINGS = ("hyp-", "q3", "b16", "b07", "b26")
+"""How the names of traces of open questions begin; all others are of known bugs, of planted ones, and examples."""
+TRACES_OF_A_ROW = 5
+ARCHIVE = "../counterexamples/archive/replication-"
+
+
+def covers() -> Table:
+    """Return how much of whole state graphs was executed."""
+    head = "release|with|transitions executed|steps|set aside|differences|compared steps a second"
+    return as_stored(load("conformance")["covers"], head)
+
+
+def walks() -> Table:
+    """Return how many steps of random walks were executed."""
+    head = "release|steps|histories|different pairs of a state and a step|set aside|differences"
+    return as_stored(load("conformance")["walks"], head)
+
+
+def moves() -> Table:
+    """Return how many steps were executed of walks in which operators move replicas."""
+    head = "release|brokers|steps|histories|different pairs|reassignments|cancellations|set aside|differences"
+    return as_stored(load("conformance")["moves"], head)
+
+
+def changes() -> Table:
+    """Return on how many images Kafka's builder was asked for how many changes."""
+    head = "release|states|images|changes|of them to the replicas that are there|differences"
+    return as_stored(load("conformance")["changes"], head)
+
+
+def quorum() -> Table:
+    """Return how much of whole state graphs of the metadata quorum was executed."""
+    head = "release|with|transitions executed|steps|set aside|differences"
+    return as_stored(load("conformance").get("quorum", []), head)
+
+
+def noticed() -> Table:
+    """Return which checks that were taken out of the models were noticed, and the outcome of refusals."""
+    head = "release|protocol|noticed|of them with others|refusals tried|taken otherwise"
+    return as_stored(load("conformance").get("seen", []), head)
+
+
+def verdicts_on_findings() -> Table:
+    """Return the verdict of each release on the traces of findings."""
+    found = _settled(of_findings=True)
+    releases = list(next(iter(found.values()), {}))
+    rows = ([f"[{name}]({ARCHIVE}{name}.trace)", *(by[one][0] for one in releases)] for name, by in found.items())
+    return ["trace", *releases], rows
+
+
+def reasons(*, of_findings: bool) -> Table:
+    """Return a row for each thing that the classes of releases do with traces of findings, or with the others."""
+    alike: dict[tuple[str, str, str], Row] = {}
+    for name, by in _settled(of_findings=of_findings).items():
+        for row in _reasons_of(by):
+            alike.setdefault(row, []).append(name)
+    return ["releases", "verdict", "what the classes do", "traces"], (
+        [*row, ", ".join(names[at : at + TRACES_OF_A_ROW])]
+        for row, names in alike.items()
+        for at in range(0, len(names), TRACES_OF_A_ROW)
+    )
+
+
+def _reasons_of(by: dict[str, tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Yield each verdict and reason once, after the releases that it is of."""
+    alike: dict[tuple[str, str], Row] = {}
+    for release, found in by.items():
+        alike.setdefault(found, []).append(release)
+    for (verdict, why), which in alike.items():
+        yield "all" if len(which) == len(by) else _span(which, list(by)), verdict, why
+
+
+def _settled(*, of_findings: bool) -> dict[str, dict[str, tuple[str, str]]]:
+    """Return by trace and release the verdict and why."""
+    found: dict[str, dict[str, tuple[str, str]]] = {}
+    for row in load("releases").get("settled", []):
+        name = row["trace"].removeprefix("replication-")
+        if name.startswith(FINDINGS) == of_findings:
+            found.setdefault(name, {})[row["kafka"]] = row["verdict"], row["why"]
+    return found
+
+
+def _span(which: Row, releases: Row) -> str:
+    """Return releases in words: `4.0.2 to 4.4.0` if they are consecutive."""
+    first = releases.index(which[0])
+    together = releases[first : first + len(which)] == which
+    return f"{which[0]} to {which[-1]}" if together and len(which) > 1 else ", ".join(which)
+
+
+# -- real clients
+
+SHOWN = 3
+"""Names of histories in a cell."""
+
+
+def _played(table: str) -> list[Figures]:
+    found: list[Figures] = load("clients").get(table, [])
+    return found
+
+
+def client_rules() -> Table:
+    """Return in how many of the histories in which it could each client broke each rule."""
+    found = {(row["rule"], row["client"]): row for row in _played("rules")}
+    clients = dict.fromkeys(client for _, client in found)
+    names = dict.fromkeys(rule for rule, _ in found)
+    rows = ([f"`{name}`", *(_broken(found[name, client]) for client in clients)] for name in names)
+    return ["rule", *clients], rows
+
+
+def _broken(row: Figures) -> str:
+    """Return broken of tried; if it was broken, how many of those that were played again showed it each time."""
+    if not row["histories"]:
+        return ""
+    shown = f"{row['broken']:,} of {row['histories']:,}"
+    return f"**{shown}**; {row['steady']}/{row['played_again']}" if row["broken"] else shown
+
+
+def client_runs() -> Table:
+    """Return how many histories were played with each client."""
+    flaky = Counter(row["client"] for row in _played("flaky"))
+    columns: dict[str, Column] = {
+        "client": "{client}",
+        "histories": "{histories:,}",
+        "judged": "{counted:,}",
+        "begun again": lambda row: _counts(row["begun_again"]),
+        "not played": lambda row: _counts(row["not_played"]),
+        "a second": "{rate:.0f}",
+        "load": "{load:.0f}",
+        "in time": lambda row: f"{100 * row['in_time'] / max(1, row['waited_for']):.0f}%",
+        "played twice": "{again:,}",
+        "of them judged otherwise": "{changed:,}",
+        "flaky": lambda row: f"{flaky[row['client']]:,}",
+    }
+    return table_of(_played("runs"), columns)
+
+
+def _counts(found: dict[str, int]) -> str:
+    return ", ".join(f"{times:,}: {why}" for why, times in found.items()) or "0"
+
+
+def client_stories() -> Table:
+    """Return how often each story showed its defect: the rules, the clients that broke one, and the others."""
+    groups: dict[str, list[Figures]] = {}
+    for row in _played("stories"):
+        groups.setdefault(row["story"], []).append(row)
+    return ["story", "rules", "broken", "kept in as many plays"], (
+        [
+            f"`{name}`",
+            ", ".join(_rule(rule) for rule in sorted({rule for row in rows for rule in row["rules"]})),
+            ", ".join(f"{row['client']}: {row['broken']:,} of {row['plays']:,}" for row in rows if row["broken"]),
+            ", ".join(row["client"] for row in rows if not row["broken"]),
+        ]
+        for name, rows in sorted(groups.items())
+    )
+
+
+def _rule(name: str) -> str:
+    """Return a rule as it is shown; the death of the process is not a rule."""
+    return name if " " in name else f"`{name}`"
+
+
+def client_mutants() -> Table:
+    """Return which mutants of our own client were caught."""
+    columns: dict[str, Column] = {
+        "mutant": "{mutant}",
+        "rule": lambda row: f"`{row['rule']}`" if row["rule"] else "",
+        "histories": "{histories:,}",
+        "broken": "{broken:,}",
+        "also broken": lambda row: ", ".join(f"`{name}`" for name in row["others"]),
+    }
+    return table_of(_played("mutants"), columns)
+
+
+def client_deviations() -> Table:
+    """Return the histories in which rules were broken each time, or now and then; the most frequent ones first."""
+    groups: dict[tuple[str, str], dict[str, Row]] = {}
+    for table in ("steady", "flaky"):
+        for row in sorted(_played(table), key=lambda row: -row["again"]):
+            found = groups.setdefault((row["client"], row["rule"]), {"steady": [], "flaky": []})
+            found[table].append(row["history"])
+    return ["client", "rule", "each time", "now and then"], (
+        [client, f"`{rule}`", _some(found["steady"]), _some(found["flaky"])]
+        for (client, rule), found in sorted(groups.items(), key=lambda item: item[0][0])
+    )
+
+
+def _some(names: Row) -> str:
+    """Return a number with the first few names."""
+    return f"{len(names):,}: {', '.join(names[:SHOWN])}" if names else ""
+
+
+# -- clusters
+
+HARMS = ("lost", "out", "leaderless")
+
+
+def clusters(*, as_they_are: bool) -> Table:
+    """Return the outcome of the stories that were played on clusters: as they are, or as controls and repairs."""
+    groups: dict[tuple[str, str, str], list[Figures]] = {}
+    for run in load("clusters").get("runs", []):
+        if (run["mode"] == "played") == as_they_are:
+            groups.setdefault((run["finding"], run["mode"], run["kafka"]), []).append(run)
+    mode: dict[str, Column] = {"as": lambda row: row["mode"].replace("repaired-", "only repaired: ")}
+    columns: dict[str, Column] = {
+        "finding": "{finding}",
+        **({} if as_they_are else mode),
+        "Kafka": "{kafka}",
+        "expected": "{expected}",
+        "runs": lambda row: str(len(row["runs"])),
+        "did harm": lambda row: str(sum(_ended(row, harm) for harm in HARMS)),
+        "kept all": lambda row: str(_ended(row, "kept")),
+        "undetermined": lambda row: str(_ended(row, "undetermined")),
+        "acknowledged": lambda row: _from_to(row, "acknowledged"),
+        "of them lost": lambda row: _from_to(row, "lost"),
+        "seconds": lambda row: f"{median(run['seconds'] for run in row['runs']):.0f}",
+    }
+    return table_of(({**own[0], "runs": own} for own in groups.values()), columns)
+
+
+def _ended(row: Figures, verdict: str) -> int:
+    return sum(run["verdict"] == verdict for run in row["runs"])
+
+
+def _from_to(row: Figures, name: str) -> str:
+    """Return the least and the greatest of some numbers of the runs that were decided."""
+    numbers = [run[name] for run in row["runs"] if run["verdict"] != "undetermined"]
+    if not numbers:
+        return ""
+    least, greatest = min(numbers), max(numbers)
+    return f"{least:,}" if least == greatest else f"{least:,} to {greatest:,}"

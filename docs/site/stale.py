@@ -1,0 +1,284 @@
+"""Which figures are stale: the questions whose answers were measured, and whether their model has changed since.
+
+Programs in `benchmarks/figures/` take the questions from here, and store the mark of each beside its answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.api.asking.constants import read_values
+from fencepost.api.kept import digest
+from fencepost.api.topics import matrices
+from fencepost.invariants.catalogue import evidence, values_of
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.model.language.errors import FencepostError
+from fencepost.site.figures import measured_proofs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fencepost.model.language import Constants
+
+PROTOCOL = "replication"
+LOSS = "leader-has-acknowledged"
+"""The property that fails when an acknowledged record is lost."""
+
+# -- how many crashes a record survives
+
+CLAIM = (
+    "max_records=1 shrinks=0 loss=any equal_partition_epoch_overwrites=off "
+    "reset_followers_on_reelection=on fenced_before_registration=on fenced_epoch_check=on"
+)
+"""The constants at which KIP-966's claim is tested: any crash may lose everything, the known holes are repaired."""
+SIZES = {
+    "2": "brokers=2 initial_isr=2 fences=2 crashes=2 max_leader_epoch=4",
+    "3": "brokers=3 initial_isr=3 fences=3 crashes=3 max_leader_epoch=8",
+}
+"""More constants, by the number of replicas. As many fences as replicas: a crashed broker registers once it is
+fenced."""
+GRID = ("elr=off,on", "unclean_election=off,on")
+MOST_STATES = 20_000_000
+"""A search may take so many states; kept as fingerprints they take less than 4 GiB."""
+
+
+def grid_of(replicas: str) -> tuple[str, ...]:
+    """Return the grid: every min ISR, with ELR and without, with unclean elections and without."""
+    return (f"min_isr={','.join(str(number) for number in range(1, int(replicas) + 1))}", *GRID)
+
+
+def constants_of(replicas: str) -> Constants:
+    """Return the constants that all points of a grid share."""
+    return constants_in(f"{CLAIM} {SIZES[replicas]}")
+
+
+def constants_in(text: str) -> Constants:
+    """Return the constants of replication that a text of `name=value` words sets."""
+    machine = protocol(PROTOCOL).machine
+    return machine.set_constants(read_values(machine, dict(word.split("=") for word in text.split())))
+
+
+def crashes_mark(replicas: str) -> str:
+    """Return a digest of all that the table of crashes depends on."""
+    values = [(name, int(value)) for name, value in constants_of(replicas).values.items()]
+    return digest([*_model_of_loss(), repr(values), repr((grid_of(replicas), MOST_STATES))])
+
+
+def crashes_measured() -> dict[str, Any]:
+    """Return the tables that were measured, by the number of replicas."""
+    return load("faults")
+
+
+def stale_crashes() -> list[str]:
+    """Return the numbers of replicas whose table was measured with another model, not those never measured."""
+    known = crashes_measured()
+    return [name for name in SIZES if name in known and known[name].get("mark") != crashes_mark(name)]
+
+
+# -- the fewest faults that lose a record by a finding
+
+
+class Question(NamedTuple):
+    """The constants at which a finding is looked for, with all others repaired, and the faults that are counted."""
+
+    constants: str
+    kinds: tuple[str, ...]
+    min_isr: str = "1,2"
+
+
+_REPAIRED = {
+    "max_records": "1",
+    "max_leader_epoch": "8",
+    "elr": "on",
+    "equal_partition_epoch_overwrites": "off",
+    "reset_followers_on_reelection": "on",
+    "fenced_epoch_check": "on",
+    "fenced_before_registration": "on",
+}
+
+
+def _alone(given: str) -> str:
+    """Return constants with everything repaired that they do not set."""
+    values = {**_REPAIRED, **dict(pair.split("=") for pair in given.split())}
+    return " ".join(f"{name}={value}" for name, value in values.items())
+
+
+_MOVES = ("fences", "shrinks", "reassignments", "cancels")
+_MOVING = "loss=none crashes=0 shrinks=1 fences=2 reassignments=2 cancels=1"
+_FROM_THREE = f"least_replicas=2 spare=1 {_MOVING}"
+QUESTIONS = {
+    "HYP-1": Question(
+        _alone(
+            "brokers=3 initial_leader=1 loss=none crashes=0 shrinks=0 fences=2 elections=1 "
+            "reset_followers_on_reelection=off"
+        ),
+        ("fences", "elections"),
+    ),
+    "HYP-3": Question(
+        _alone(
+            "brokers=2 initial_isr=2 loss=none crashes=0 shrinks=1 fences=2 lags=1 waits_for_joining=on "
+            "equal_partition_epoch_overwrites=on"
+        ),
+        ("fences", "shrinks", "lags"),
+    ),
+    "HYP-8": Question(
+        _alone("brokers=2 initial_isr=1 loss=none crashes=0 shrinks=0 fences=2 resends=1"),
+        ("fences", "resends"),
+    ),
+    "HYP-10": Question(_alone(f"brokers=2 movable=2 clean_stops=1 {_MOVING}"), (*_MOVES, "clean_stops")),
+    "HYP-10, kafka-4.1": Question(_alone(f"brokers=3 initial_leader=1 movable=1 {_FROM_THREE}"), _MOVES, "1,2,3"),
+    "HYP-10, kafka-4.3": Question(
+        _alone(f"brokers=3 movable=2 {_FROM_THREE} completion=added-unless-fewer"), _MOVES, "1,2,3"
+    ),
+    "HYP-11": Question(
+        _alone("brokers=2 loss=none crashes=0 shrinks=1 fences=2 raises=1 lowers=1"),
+        ("shrinks", "fences", "raises", "lowers"),
+    ),
+    "HYP-14": Question(
+        _alone("brokers=2 crashes=1 shrinks=0 fences=2 elr_disables=1"), ("crashes", "fences", "elr_disables")
+    ),
+    "HYP-15": Question(
+        _alone(
+            "brokers=2 initial_isr=1 crashes=2 clean_stops=1 shrinks=0 fences=1 early_starts=1 last_known_leader=off"
+        ),
+        ("crashes", "clean_stops", "fences", "early_starts"),
+    ),
+}
+
+
+def faults_mark() -> str:
+    """Return a digest of all that the faults of findings depend on."""
+    return digest([*_model_of_loss(), repr(QUESTIONS)])
+
+
+def faults_are_stale() -> bool:
+    """Say whether the faults of findings were measured with another model, or other questions, than there are now."""
+    return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
+
+
+# -- findings by version
+
+DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
+"""Constants at which the losses of releases are measured: the disk survives a crash, and the process starts again."""
+
+
+def versions_mark() -> str:
+    """Return a digest of the model with its versions, and of the runs of findings."""
+    found = protocol(PROTOCOL)
+    runs = sorted(
+        {
+            (case.run.name, repr(values_of(case.run)), case.prop)
+            for item in evidence().values()
+            for case in item.cases
+            if case.run.protocol == PROTOCOL
+        }
+    )
+    return digest([*matrices.texts_of(found.machine, found.properties), _versions(), repr(runs)])
+
+
+def losses_mark() -> str:
+    """Return a digest of all that the losses of releases depend on."""
+    return digest([*_model_of_loss(), _versions(), repr(DISK_STAYS)])
+
+
+def versions_are_stale() -> bool:
+    """Say whether the verdicts on versions were measured with another model, or other runs, than there are now."""
+    found = load("versions")
+    return bool(found) and (found["mark"], found["losses"]["mark"]) != (versions_mark(), losses_mark())
+
+
+def _versions() -> str:
+    return repr([(item.name, sorted(item.values.items())) for item in protocol(PROTOCOL).machine.versions])
+
+
+def _model_of_loss() -> list[str]:
+    """Return the texts of the machine with the one property about lost records."""
+    found = protocol(PROTOCOL)
+    return matrices.texts_of(found.machine, found.select((LOSS,)))
+
+
+# -- all figures
+
+
+def stale() -> Iterator[str]:
+    """Yield a line for each file of figures whose model has changed since: which one, and how to measure it again."""
+    for name in matrices.stale():
+        was = matrices.measured().get(name, {}).get("mark", "none")
+        now = matrices.mark_of(protocol(name))
+        yield (
+            f"stale: invariants/figures/matrices/{name}.json: measured with model {was}, which is {now} now; "
+            f"`python -m benchmarks.figures.matrices {name}` measures it again."
+        )
+    yield from stale_proofs()
+    if versions_are_stale():
+        yield (
+            "stale: invariants/figures/versions.json: measured with another model, or other runs; "
+            "`python -m benchmarks.figures.versions` measures it again."
+        )
+    if faults_are_stale():
+        yield (
+            "stale: invariants/figures/finding-faults.json: measured with another model; "
+            "`python -m benchmarks.figures.finding_faults` measures it again."
+        )
+    for replicas in stale_crashes():
+        was, now = crashes_measured()[replicas]["mark"], crashes_mark(replicas)
+        yield (
+            f"stale: invariants/figures/faults.json: {replicas} replicas were measured with model {was}, which is "
+            f"{now} "
+            f"now; `python -m benchmarks.figures.matrices --faults {replicas}` measures them again."
+        )
+
+
+def stale_proofs() -> Iterator[str]:
+    """Yield a line for the proofs whose question has changed since they were measured; comparing them takes z3."""
+    try:
+        from fencepost.explorers.symbolic.cache import digest
+    except ModuleNotFoundError:
+        yield (
+            "not compared: invariants/figures/proofs.json: z3 is not installed; "
+            '`pip install "fencepost[prove]"` installs it.'
+        )
+        return
+    from fencepost.api.calls.theorems import settings_of
+
+    known = measured_proofs()
+    old = []
+    for item in THEOREMS:
+        machine = item.found.machine
+        settings = settings_of(item, timeout=60.0, workers=1)
+        now = digest(machine, machine.set_constants(item.constants), item.properties, settings, engine="")
+        if known.get(item.name, {}).get("digest") != now:
+            old.append(item.name)
+    if old:
+        yield (
+            f"stale: invariants/figures/proofs.json: {', '.join(old)} were proved of another model or question; "
+            "`fencepost prove --no-cache --workers 1 --json > FILE` and "
+            "`python -m benchmarks.figures.matrices --proofs FILE` prove them again."
+        )
+
+
+def refuted() -> Iterator[str]:
+    """Yield a line for each verdict of stale figures whose history is impossible, or violates nothing."""
+    known = matrices.measured()
+    for name in matrices.stale():
+        for row, base in matrices.histories(known.get(name, {"bases": []})):
+            try:
+                matrices.history(name, (row, base))
+            except FencepostError as error:
+                yield (
+                    f"refuted: invariants/figures/matrices/{name}.json: {row['row']} is said to be needed, "
+                    f"and its history fails: {error}"
+                )
+    for replicas in stale_crashes():
+        data = crashes_measured()[replicas]
+        for point in data["grid"]:
+            for item in point["front"]:
+                try:
+                    matrices.history_of_faults(data, point, item)
+                except FencepostError as error:
+                    yield (
+                        f"refuted: invariants/figures/faults.json: {replicas} replicas, {point['setting']}: "
+                        f"its history fails: {error}"
+                    )
