@@ -148,9 +148,7 @@ def is_free_again(s: State, c: C) -> bool:
     return is_free(s)
 
 
-gets_free = leads_to(
-    "gets-free", "A lease runs out.", when=is_held, then=is_free_again, fair=(weak(tick), weak(receive))
-)
+gets_free = leads_to("gets-free", "A lease ends.", when=is_held, then=is_free_again, fair=(weak(tick), weak(receive)))
 
 MACHINE = Machine("lease", "A lease", State, C, initial, (grant, receive, write, tick))
 PROPERTIES = (one_writes, writes_are_kept, all_is_written, gets_free)

@@ -8,8 +8,6 @@ from fencepost.invariants.claim_files import read_claims, settle
 from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.places import ROOT
-
 RUNS = """
 protocol = "replication"
 
@@ -231,18 +229,3 @@ def test_a_mistake_in_a_file_of_claims_is_named_with_its_entry(runs: Runs, old: 
     assert old in CLAIMS
     with pytest.raises(UsageError, match=message):
         settled(CLAIMS.replace(old, new, 1), runs)
-
-
-INVARIANTS = ROOT / "invariants"
-
-
-def lines_of(*patterns: str) -> list[str]:
-    """Return the lines of files of what must hold."""
-    return [line for pattern in patterns for file in INVARIANTS.glob(pattern) for line in file.read_text().splitlines()]
-
-
-def test_what_must_hold_stays_short_enough_to_be_read() -> None:
-    every = lines_of("*.py", "*/*.toml")
-    assert len(every) <= 10_180
-    assert len(lines_of("runs/*.toml")) <= 2_240
-    assert [line for line in every if len(line) > 140] == []
