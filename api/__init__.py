@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from fencepost.api.calls.audit import AuditResult, audit
     from fencepost.api.calls.catalogue import CatalogueResult, catalogue
     from fencepost.api.calls.check import check
+    from fencepost.api.calls.conform import (
+        ConformResult,
+        ReproduceResult,
+        conform,
+        conform_changes,
+        conform_clients,
+        conform_guards,
+        list_findings,
+        reproduce,
+    )
     from fencepost.api.calls.diff import DiffResult, diff
     from fencepost.api.calls.faults import FaultsResult, faults
     from fencepost.api.calls.in_hand import Held, InHand, in_hand
@@ -47,12 +57,14 @@ if TYPE_CHECKING:
     )
 
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
+_KAFKA = "ConformResult ReproduceResult conform conform_changes conform_clients conform_guards list_findings reproduce"
 _HOMES = {
     "fencepost.api.calls.ablate": "AblateResult ablate",
     "fencepost.api.topics.advising": "AdviceResult advise",
     "fencepost.api.calls.audit": "AuditResult audit",
     "fencepost.api.calls.catalogue": "CatalogueResult catalogue",
     "fencepost.api.calls.check": "check",
+    "fencepost.api.calls.conform": _KAFKA,
     "fencepost.api.answers.counterexample": "Counterexample State Step",
     "fencepost.api.calls.diff": "DiffResult diff",
     "fencepost.api.calls.faults": "FaultsResult faults",
@@ -82,6 +94,7 @@ __all__ = [
     "Cause",
     "CheckResult",
     "Cluster",
+    "ConformResult",
     "Counterexample",
     "DiffResult",
     "DomainError",
@@ -98,6 +111,7 @@ __all__ = [
     "Protocols",
     "ProveResult",
     "ReplayResult",
+    "ReproduceResult",
     "ShrinkResult",
     "SimulateResult",
     "State",
@@ -113,14 +127,20 @@ __all__ = [
     "audit",
     "catalogue",
     "check",
+    "conform",
+    "conform_changes",
+    "conform_clients",
+    "conform_guards",
     "diff",
     "faults",
     "guarantees",
     "in_hand",
+    "list_findings",
     "list_protocols",
     "prove",
     "replay",
     "replay_text",
+    "reproduce",
     "shrink",
     "simulate",
     "sweep",

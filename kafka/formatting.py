@@ -1,4 +1,4 @@
-"""Brokers, times and durations as a reader of a report wants them."""
+"""Brokers, times, durations and counts as a reader of a report wants them."""
 
 from __future__ import annotations
 
@@ -37,6 +37,11 @@ def clock(milliseconds: int) -> str:
     return when(milliseconds)[11:]
 
 
-def many(number: int, one: str) -> str:
+def many(number: int, one: str, plural: str = "") -> str:
     """Return a number with its noun."""
-    return f"{number:,} {one}{'' if number == 1 else 's'}"
+    return f"{number:,} {one if number == 1 else plural or one + 's'}"
+
+
+def count_histories(number: int) -> str:
+    """Return a number of histories."""
+    return many(number, "history", "histories")

@@ -5,21 +5,17 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
-from fencepost.api.files import make_sure_folder
+from fencepost.api.asking.watching import Watch
 from fencepost.cli.commands.options import Time, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
-from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.kafka.clusters.reproduce import Report
-    from fencepost.kafka.clusters.story import Line
 
 COLOURS = {
     "kept": "bold green",
@@ -62,69 +58,42 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or
     no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.kafka.clusters.kit import kit
-    from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, SECONDS, Asked, choose_repairs, scenario_named
-    from fencepost.kafka.clusters.reproduce import reproduce as play
+    from fencepost.api.calls.conform import list_findings
+    from fencepost.api.calls.conform import reproduce as play
 
     if name is None:
+        found = list_findings()
         if given["json"]:
-            print_json(
-                {
-                    "findings": [
-                        {"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS
-                    ]
-                }
-            )
+            print_json({"findings": found})
         else:
-            print_rows(results(), [(found.name, found.title) for found in SCENARIOS])
+            print_rows(results(), [(item["name"], item["title"]) for item in found])
         return Exit.AS_EXPECTED
-    if given["control"] and (given["repaired"] or given["repair"]):
-        raise UsageError(
-            "--control and --repaired exclude each other: a control has nothing to repair. Write one of them."
-        )
-    if given["repaired"] and given["repair"]:
-        raise UsageError("--repaired is all repairs, and --repair some of them: write one of them.")
-    keep = Path(given["output"]) if given["output"] else None
-    if keep is not None:
-        make_sure_folder(keep)
-    budget = given["budget"] or SECONDS
-    scenario = scenario_named(name)
-    found = kit(kafka, Path(jars) if jars else None)
-    repairs = choose_repairs(scenario, found, given["repair"]) if given["repaired"] or given["repair"] else ()
-    asked = Asked(given["control"], repairs, given["port"] or PORT, budget, keep)
-    if found.warning and not given["quiet"]:
-        sys.stderr.write(f"fencepost: {found.warning}\n")
+    told = _Story(quiet=given["quiet"], to_stderr=given["json"])
+    names = ("control", "repaired", "repair", "budget", "port", "output")
     with _ended_by_signals():
-        report = play(scenario, asked, found, _hear(to_stderr=given["json"], quiet=given["quiet"]))
-    expected = given["expect"] or report.expected
+        made = play(name, kafka=kafka, jars=jars, progress=told, **{item: given[item] for item in names})
+    expected = given["expect"] or made.expected
     if given["json"]:
-        print_json({**report.data(), "expected": expected})
+        print_json({**made.to_dict(), "expected": expected})
     else:
-        _print(report, expected)
-    if report.verdict == "undetermined":
+        results().print(styled(f"{made.title}: {made.verdict}", COLOURS[made.verdict]))
+        if made.verdict != expected:
+            results().print(f"  expected: {expected}")
+    if made.verdict == "undetermined":
         return Exit.UNDETERMINED
-    return Exit.AS_EXPECTED if report.verdict == expected else Exit.FAILED
+    return Exit.AS_EXPECTED if made.verdict == expected else Exit.FAILED
 
 
-def _hear(*, to_stderr: bool, quiet: bool) -> Any:
-    def hear(line: Line) -> None:
-        if not quiet:
-            print(line.shown(), file=sys.stderr if to_stderr else sys.stdout, flush=True)
+class _Story(Watch):
+    """Prints each line of a story as it happens."""
 
-    return hear
+    def __init__(self, *, quiet: bool, to_stderr: bool) -> None:
+        self.quiet, self.to_stderr = quiet, to_stderr
 
-
-def _print(report: Report, expected: str) -> None:
-    data = report.data()
-    repairs = report.asked.repairs
-    some = bool(repairs) and len(repairs) < len(report.scenario.repairs(report.kit.number))
-    named = f" (repaired: {', '.join(repairs)})" if some else " (repaired)"
-    with_ = " (control)" if report.asked.control else named if repairs else ""
-    results().print(
-        styled(f"{data['finding']} on Kafka {data['kafka']}{with_}: {data['verdict']}", COLOURS[data["verdict"]])
-    )
-    if data["verdict"] != expected:
-        results().print(f"  expected: {expected}")
+    def note(self, text: str) -> None:
+        """Print a line."""
+        if not self.quiet:
+            print(text, file=sys.stderr if self.to_stderr else sys.stdout, flush=True)
 
 
 @contextmanager

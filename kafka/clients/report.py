@@ -29,6 +29,7 @@ from fencepost.kafka.clients.rules import NAMES, BrokenRule, Judge
 from fencepost.kafka.clients.sessions import ClientProcess, OwnClient
 from fencepost.kafka.clients.stories import story
 from fencepost.kafka.clients.wire import kio
+from fencepost.kafka.formatting import count_histories, many
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -327,6 +328,34 @@ class ClientReport:
     def verdict(self) -> str:
         """Conforms, differs or undetermined."""
         return self.outcome.verdict if self.outcome is not None else "undetermined"
+
+    @property
+    def title(self) -> str:
+        """The client as it was asked for, with its version once it is known."""
+        return self.outcome.client.title if self.outcome is not None else self.asked
+
+    def summary(self) -> Iterator[str]:
+        """Yield a table, rule by rule: histories that broke a rule of those in which it could be broken."""
+        outcome = self.outcome
+        if outcome is None:
+            yield self.missing
+            return
+        rate = outcome.histories / outcome.seconds if outcome.seconds else 0
+        yield f"{count_histories(outcome.histories)}, {outcome.counted:,} of them judged, {rate:.0f} a second"
+        if outcome.deaths:
+            yield f"the process of the client died {many(outcome.deaths, 'time')}"
+        for reasons, verb in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
+            for why, times in sorted(reasons.items()):
+                yield f"{count_histories(times)} {verb}: {why}"
+        for name in NAMES:
+            if outcome.exercised_in[name]:
+                broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
+                yield f"  {name:<30} {broken}{outcome.exercised_in[name]:,}"
+        for rule, found in outcome.failures.items():
+            shown = max(found, key=lambda item: item.is_steady)
+            yield f"{rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})"
+            if rule in self.traces:
+                yield f"  {self.traces[rule]}"
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON."""

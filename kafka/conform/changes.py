@@ -18,6 +18,7 @@ from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.kafka.conform.binding import FORMAT, PROTOCOL
 from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.formatting import seconds
 from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
 from fencepost.model.cluster.reassignment import operator_cancels_reassignment, operator_reassigns_replicas
 from fencepost.model.cluster.state import has_elr, newest, replicas
@@ -42,8 +43,10 @@ ELR_TURNED_OFF = "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 f
 MOST_STATES = 2_000_000
 BATCH = 500
 """Changes that the driver is asked about at once."""
-SHOWN = 20
+KEPT = 20
 """Differences that are kept."""
+PRINTED = 8
+"""Differences that the summary has."""
 
 
 class ChangeKind(IntEnum):
@@ -122,9 +125,28 @@ class ChangesReport:
     seconds: float = 0.0
 
     @property
+    def title(self) -> str:
+        """The protocol and the release."""
+        return f"{PROTOCOL} on Kafka {self.release.version}"
+
+    @property
     def verdict(self) -> str:
         """The verdict: conforms if nothing differs."""
         return "differs" if any(item.different for item in self.compared) else "conforms"
+
+    def summary(self) -> Iterator[str]:
+        """Yield how many changes were compared under which constants, and the first that differ."""
+        for item in self.compared:
+            yield (
+                f"{item.changes:,} changes of {item.images:,} images in {item.states:,} states compared: "
+                f"{item.different:,} differ"
+            )
+            if item.idle:
+                yield f"{item.idle:,} of them name the replicas that are there: the model leaves them out"
+            for one in item.departures[:PRINTED]:
+                yield f"  {one.change.what.name.lower()} of {one.image}, {one.change}"
+                yield f"    {one.model} in the model, {one.kafka} in Kafka"
+        yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
@@ -307,7 +329,7 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
                 found.idle += 1
             elif not _agree(change, expected, kafka):
                 found.different += 1
-                if len(found.departures) < SHOWN:
+                if len(found.departures) < KEPT:
                     found.departures.append(ChangeDifference(image, change, expected, kafka))
     return found
 

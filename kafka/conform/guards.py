@@ -23,9 +23,10 @@ from fencepost.kafka.driver.ablation import Whose
 from fencepost.kafka.driver.chances import Ground, Variant
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.trying import Trial, try_step
+from fencepost.kafka.formatting import seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.kafka.conform.binding import Binding
     from fencepost.kafka.driver.ablation import Ablation
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 
 MOST_STATES = 150_000
+SHOWN = 8
+"""Steps that Kafka must not take which the summary has; the data has them all."""
 MOST_TRIES = 4
 """Differences of one variant that are tried under one set of constants."""
 
@@ -283,6 +286,11 @@ class GuardsReport:
     seconds: float = 0.0
 
     @property
+    def title(self) -> str:
+        """The protocol and the release."""
+        return f"{self.bound.protocol} on Kafka {self.release.version}"
+
+    @property
     def noticed(self) -> int:
         """Checks and rules whose absence was noticed."""
         return sum(row.is_noticed for row in self.rows)
@@ -297,6 +305,23 @@ class GuardsReport:
         """The verdict: conforms if all that shows was noticed and Kafka did nothing that the model forbids."""
         forbids = self.refusals is not None and bool(self.refusals.forbidden)
         return "conforms" if all(row.is_well for row in self.rows) and not forbids else "differs"
+
+    def summary(self) -> Iterator[str]:
+        """Yield the checks and rules that are not noticed, and what Kafka answered to refusals."""
+        if self.rows:
+            yield f"{self.noticed} of {self.drivable} checks and rules are noticed when they are gone"
+        for row in self.rows:
+            if not row.is_well or row.why:
+                yield f"  {row.variant.name}: {row.sight}{': ' if row.why else ''}{row.why}"
+            if row.shown is not None and not row.is_well:
+                yield f"    {row.shown.answer}, after {' / '.join(row.shown.steps)}"
+        if self.refusals is not None:
+            yield f"{self.refusals.tries:,} steps that the model refuses were tried"
+            for (action, answer), times in sorted(self.refusals.answers.items()):
+                yield f"  {action}: {answer} ({times:,})"
+            for item in self.refusals.forbidden[:SHOWN]:
+                yield f"  Kafka does what the model refuses: {item.answer}, after {' / '.join(item.steps)}"
+        yield f"in {seconds(round(1000 * self.seconds))}"
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""

@@ -20,6 +20,7 @@ from fencepost.kafka.driver.execute import Tally
 from fencepost.kafka.driver.lines import Coverage
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
+from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""
+SHOWN = 8
+"""Rows of a difference that the summary has; its trace has them all."""
 DEPTH = 40
 """Steps of a walk at most, if nothing else is said."""
 
@@ -309,11 +312,41 @@ class HistoriesReport:
     """By kind of difference the file that replays it."""
 
     @property
+    def title(self) -> str:
+        """The protocol and the release."""
+        return f"{self.bound.protocol} on Kafka {self.release.version}"
+
+    @property
     def verdict(self) -> str:
-        """The verdict: conforms, differs, or undetermined where the run was ended before its end."""
+        """The verdict: conforms, differs, or undetermined if the run was ended before its end."""
         if self.outcome.times:
             return "differs"
         return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
+
+    def summary(self) -> Iterator[str]:
+        """Yield what was executed, and each kind of difference with the first of its rows."""
+        outcome, tally = self.outcome, self.outcome.tally
+        if self.transitions:
+            states = many(self.states, "state")
+            yield f"{len(outcome.taken):,} of {self.transitions:,} transitions between {states} executed"
+        yield (
+            f"{tally.steps:,} steps in {count_histories(tally.histories)}, {tally.compared:,} states compared in "
+            f"{seconds(round(1000 * outcome.seconds))}: {outcome.rate:,.0f} steps a second"
+        )
+        if not self.transitions:
+            yield f"{len(outcome.taken):,} different pairs of a state and a step"
+        for item in outcome.lines:
+            yield f"{item.name}: {item.executed:,} of {item.lines:,} lines executed"
+        if self.finding:
+            yield self.finding
+        for why, count in sorted(tally.aside.items()):
+            yield f"{count_histories(count)} set aside: {why}"
+        for kind, found in outcome.differences.items():
+            yield f"after {found.action} ({count_histories(outcome.times[kind])})"
+            for name, model, kafka in found.rows[:SHOWN]:
+                yield f"  {name}: {model} in the model, {kafka} in Kafka"
+            if kind in self.traces:
+                yield f"  {self.traces[kind]}"
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""

@@ -229,7 +229,7 @@ def test_sigterm_and_ctrl_c_end_the_command_with_its_cluster(monkeypatch: pytest
     ("words", "said"),
     [
         (["hyp-2"], "there is no scenario 'hyp-2'. Did you mean"),
-        (["hyp-1", "--control", "--repaired"], "--control and --repaired exclude each other"),
+        (["hyp-1", "--control", "--repaired"], "`--control` and `--repaired` exclude each other"),
         (["hyp-1"], "no release of Kafka was given"),
         (["hyp-1", "--kafka", "4.1.9"], "Kafka 4.1.9 is not a release that the driver knows. Did you mean '4.1.2'?"),
     ],

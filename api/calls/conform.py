@@ -1,0 +1,283 @@
+"""Kafka compared with the model: histories on its own classes, its checks, single changes, real clients, and whole clusters."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fencepost.api.answers.results import Answer, table
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.constants import join_values, make_constants, read_values
+from fencepost.api.asking.watching import watched
+from fencepost.api.files import make_sure_folder
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from fencepost.api.asking.watching import Event, Watch
+    from fencepost.kafka.clusters.reproduce import Report
+    from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.driver.releases import Release
+
+WORST_FIRST = ("differs", "undetermined", "conforms")
+
+
+class Comparison(Protocol):
+    """One comparison of Kafka with the model, whatever is compared."""
+
+    @property
+    def title(self) -> str:
+        """What was compared with which release or client."""
+
+    @property
+    def verdict(self) -> str:
+        """Conforms, differs or undetermined."""
+
+    def summary(self) -> Iterator[str]:
+        """Yield what a person reads below the verdict, line by line; details are indented by two blanks."""
+
+    def data(self) -> dict[str, Any]:
+        """Return the comparison as JSON."""
+
+
+@dataclass(frozen=True)
+class ConformResult(Answer[dict[str, Any]]):
+    """Kafka compared with the model: the worst verdict, and each comparison with its own."""
+
+    verdict: str
+    runs: tuple[Comparison, ...]
+
+    @classmethod
+    def of(cls, *runs: Comparison) -> ConformResult:
+        """Return the result of some comparisons; the JSON of several has them under `runs`."""
+        shown = [run.data() for run in runs]
+        verdicts = {run.verdict for run in runs}
+        data = shown[0] if len(shown) == 1 else {"format": shown[0]["format"], "runs": shown}
+        return cls(data, next(item for item in WORST_FIRST if item in verdicts), runs)
+
+    def _repr_html_(self) -> str:
+        rows = [(run.title, run.verdict, " / ".join(map(str.strip, run.summary()))) for run in self.runs]
+        return table(f"conform: {self.verdict}", ("compared", "verdict", "what"), rows)
+
+
+@call
+def conform(
+    what: str,
+    *,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    constants: Mapping[str, Any] | None = None,
+    version: str = "",
+    traces: Iterable[str | Path] = (),
+    walks: int | None = None,
+    depth: int | None = None,
+    seed: int = 1,
+    lines: bool = False,
+    budget: float | None = None,
+    workers: int = 0,
+    output: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+    **settings: Any,
+) -> ConformResult:
+    """Execute histories of a protocol on the classes of Apache Kafka, and compare the whole state after every step.
+
+    `kafka` is a release such as "4.1.2", whose jars Maven brings, `jars` a folder of jars. By default walks are executed that
+    together take every transition of a small state graph; constants that are given replace those of the small configuration.
+    With `walks`, so many random walks of up to `depth` steps are executed instead, with `traces` the histories of these files. `lines`
+    counts the lines of Kafka's classes that are executed. `budget` is in seconds; `workers` are processes that run Kafka's
+    classes. Each difference is written to the folder `output`, as a trace that replays.
+    """
+    from fencepost.kafka.conform.histories import (
+        DEPTH,
+        HistoriesPlan,
+        conform_histories,
+        conform_trace,
+        write_differences,
+    )
+
+    folder = _folder(output)
+    bound, release = _prepare(what, kafka, jars, watched(progress))
+    files = _paths(traces)
+    if files:
+        reports = [conform_trace(bound, release, file) for file in files]
+    else:
+        usual = {**bound.rules(release.model), **({} if walks else bound.small)}
+        given = read_values(bound.machine, join_values(constants, settings))
+        chosen = make_constants(bound.machine, version or release.model, {**usual, **given})
+        plan = HistoriesPlan(chosen, walks or 0, depth or DEPTH, seed, budget, workers or os.cpu_count() or 1, lines)
+        reports = [conform_histories(bound, release, plan, watched(progress).note)]
+    if folder is not None:
+        for report in reports:
+            write_differences(report, folder)
+    return ConformResult.of(*reports)
+
+
+@call
+def conform_guards(
+    what: str,
+    *,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    version: str = "",
+    ablate: bool = True,
+    refusals: int | None = None,
+    seed: int = 1,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> ConformResult:
+    """Remove each of Kafka's checks from a protocol, change each of its rules, and see whether the comparison notices.
+
+    With `refusals`, so many steps that the model refuses are tried on Kafka too; with `ablate=False`, only these.
+    """
+    from fencepost.kafka.conform.guards import conform_guards as compare
+
+    watch = watched(progress)
+    bound, release = _prepare(what, kafka, jars, watch)
+    return ConformResult.of(
+        compare(bound, release, version or release.model, refusals or 0, seed, watch.note, ablate=ablate)
+    )
+
+
+@call
+def conform_changes(
+    what: str = "replication",
+    *,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    version: str = "",
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> ConformResult:
+    """Compare each change that a controller could make to a partition with Kafka's PartitionChangeBuilder alone."""
+    from fencepost.kafka.conform.binding import PROTOCOL
+    from fencepost.kafka.conform.changes import conform_changes as compare
+
+    if what != PROTOCOL:
+        raise UsageError(
+            f"changes of a partition are compared for `{PROTOCOL}` alone, and {what!r} was given: they are those of Kafka's "
+            "PartitionChangeBuilder."
+        )
+    watch = watched(progress)
+    bound, release = _prepare(what, kafka, jars, watch)
+    base = make_constants(bound.machine, version or release.model, {})
+    return ConformResult.of(compare(release, bound.machine, base, watch.note))
+
+
+@call
+def conform_clients(
+    clients: Iterable[str],
+    *,
+    walks: int | None = None,
+    depth: int | None = None,
+    seed: int = 1,
+    traces: Iterable[str | Path] = (),
+    stories: Iterable[str] = (),
+    budget: float | None = None,
+    output: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> ConformResult:
+    """Play histories of leader discovery to real clients, such as "librdkafka==2.6.1", and judge them by the rules of KIP-951 and KIP-320.
+
+    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default walks that take every
+    transition of a small state graph. `budget` is in seconds, for each client. One failure of each rule is written to the folder `output`.
+    """
+    from fencepost.kafka.clients.history import DEPTH
+    from fencepost.kafka.clients.report import ClientPlan
+    from fencepost.kafka.clients.report import conform_clients as play
+
+    plan = ClientPlan(walks or 0, depth or DEPTH, seed, _paths(traces), tuple(stories), budget, _folder(output))
+    return ConformResult.of(*play(tuple(clients), plan, watched(progress).note))
+
+
+@dataclass(frozen=True)
+class ReproduceResult(Answer[dict[str, Any]]):
+    """Outcome of a finding on a cluster, and what was expected of this release; `lost` are the keys of lost records."""
+
+    title: str
+    verdict: str
+    expected: str
+    lost: tuple[str, ...]
+
+    @classmethod
+    def of(cls, report: Report) -> ReproduceResult:
+        """Return the result of a run."""
+        repairs = report.asked.repairs
+        some = bool(repairs) and len(repairs) < len(report.scenario.repairs(report.kit.number))
+        repaired = f" (repaired: {', '.join(repairs)})" if some else " (repaired)"
+        mode = " (control)" if report.asked.control else repaired if repairs else ""
+        title = f"{report.scenario.name} on Kafka {report.kit.version}{mode}"
+        return cls(report.data(), title, report.verdict, report.expected, tuple(report.lost))
+
+    def _repr_html_(self) -> str:
+        rows = [(item["seconds"], item["kind"], item["text"]) for item in self.data["steps"]]
+        return table(f"{self.title}: {self.verdict}", ("seconds", "kind", "what"), rows)
+
+
+@call
+def reproduce(
+    finding: str,
+    *,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    control: bool = False,
+    repaired: bool = False,
+    repair: Iterable[str] = (),
+    budget: float | None = None,
+    port: int | None = None,
+    output: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> ReproduceResult:
+    """Play a finding on a cluster of Apache Kafka on this machine, step by step, and compare what was acknowledged with what can be read.
+
+    `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair` names some of them. `port` is the first port of the cluster, `budget`
+    the seconds after which the run ends. Logs and settings of all nodes are copied to the folder `output`.
+    """
+    from fencepost.kafka.clusters.kit import kit
+    from fencepost.kafka.clusters.reproduce import PORT, SECONDS, Asked, choose_repairs, scenario_named
+    from fencepost.kafka.clusters.reproduce import reproduce as play
+
+    if control and (repaired or repair):
+        raise UsageError(
+            "`control=True` and `repaired=True` exclude each other: a control has nothing to repair. Write one of them."
+        )
+    if repaired and repair:
+        raise UsageError("`repaired=True` is all repairs, and `repair=` some of them: write one of them.")
+    folder, watch = _folder(output), watched(progress)
+    scenario = scenario_named(finding)
+    release = kit(kafka, Path(jars) if jars else None)
+    if release.warning:
+        watch.note(release.warning)
+    repairs = choose_repairs(scenario, release, tuple(repair)) if repaired or repair else ()
+    asked = Asked(control, repairs, port or PORT, budget or SECONDS, folder)
+    return ReproduceResult.of(play(scenario, asked, release, lambda line: watch.note(line.shown())))
+
+
+def list_findings() -> list[dict[str, str]]:
+    """Return the findings that can be reproduced: name, title, and what a control leaves out."""
+    from fencepost.kafka.clusters.reproduce import SCENARIOS
+
+    return [{"name": found.name, "title": found.title, "control": found.control} for found in SCENARIOS]
+
+
+def _folder(output: str | Path | None) -> Path | None:
+    folder = Path(output) if output else None
+    if folder is not None:
+        make_sure_folder(folder)
+    return folder
+
+
+def _paths(files: Iterable[str | Path]) -> tuple[Path, ...]:
+    return tuple(Path(file) for file in ([files] if isinstance(files, str | Path) else files))
+
+
+def _prepare(what: str, kafka: str | None, jars: str | Path | None, watch: Watch) -> tuple[Binding, Release]:
+    """Return how a protocol is bound to Kafka, and the release with the driver compiled against it."""
+    from fencepost.kafka.conform.binding import binding
+    from fencepost.kafka.driver.releases import release
+
+    bound = binding(what)
+    found = release(kafka, Path(jars) if jars else None, bound.harness)
+    if found.warning:
+        watch.note(found.warning)
+    return bound, found
