@@ -251,7 +251,7 @@ def test_bad_input_is_refused_with_one_message(words: list[str], said: str) -> N
         ),
         (
             ["hyp-17-two-disks", "--repair", "hyp-16", "--repaired"],
-            "--repaired is all repairs, and --repair some of them",
+            "`--repaired` is all repairs, and `--repair` some of them",
         ),
     ],
 )
