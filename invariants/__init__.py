@@ -1,1 +1,1 @@
-"""What must hold, where that is written, and the runs that give a verdict on it."""
+"""Properties of the protocols, the claims that they are about, and the runs that decide them."""

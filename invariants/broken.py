@@ -52,7 +52,8 @@ def leader_increase_high_watermark(s: State, c: C, leader: int) -> None:
 
 
 def _without(rule: str, **actions: object) -> Machine:
-    return kip320.MACHINE.replacing(name="kip320-broken", sentence=f"KIP-320 without a rule: {rule}", **actions)  # type: ignore[arg-type]
+    sentence = f"KIP-320 without a rule: {rule}"
+    return kip320.MACHINE.replacing(name="kip320-broken", sentence=sentence, **actions)  # type: ignore[arg-type]
 
 
 ANY_LEADER_LEADS = _without("a leader is named by the decision", become_leader=become_leader)

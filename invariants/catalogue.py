@@ -1,9 +1,9 @@
 """The catalogue: what is promised, where that is written, and the runs that give a verdict on it.
 
-A run explores one protocol under given constants and is judged against pinned figures: distinct states, depth, and
-for each property that must fail the length of its shortest trace. Guarantees, bugs, hypotheses, questions and claims are
-entries; each names the runs that settle it. Both are data, in `runs/` and `claims/`; their schemas are at the heads of the
-modules `run_files` and `claim_files`.
+A run explores one protocol under given constants and is judged against pinned figures: distinct states, depth, and for
+each property that must fail the length of its shortest trace. Guarantees, bugs, hypotheses, questions and claims are
+entries; each names the runs that settle it. Both are data, in `runs/` and `claims/`; their schemas are at the heads of
+the modules `run_files` and `claim_files`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What Fencepost gives a verdict on, read from `invariants/claims/`: TOML, and this is all of its schema.
+"""Entries of the catalogue, read from `invariants/claims/`: TOML, and this is all of its schema.
 
     [texts]                              # what several entries say, put where they write {rule}
     rule = "A rule that the model follows: nothing is left to judge."
 
-    [[section]]                          # a heading of docs/coverage.md; its `kind`, `protocol` and `source` are those of its entries
+    [[section]]                          # a heading of docs/coverage.md; its entries have its `kind` and so on
     title = "KIP-903: stale broker epochs"
     kind = "step"
     protocol = "replication"
@@ -24,22 +24,25 @@ What an entry says; all but the sentence may be missing:
     sentence   what is promised, suspected or asked
     source     the KIP and its section, the Kafka issue, pull request or specification
     reference  (bugs) where it was reported or repaired
-    switch     (bugs, hypotheses) the constants that bring it back: "," joins those needed together, ";" separates alternatives
+    switch     (bugs, hypotheses) the constants that bring it back: "," joins those needed together, ";" separates
+               alternatives
     depends    constants, and ids of other entries, that it refers to
     same_as    (claims) the entries that decide it: the claim is that entry, or a part of it
     verdict    broken: the protocol does not keep it; confirmed or refuted: of a hypothesis
     answer     what was found, in words
     gap        why it is not decided, or only in part
     avoid      (hypotheses) what an operator does until it is repaired
-    by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the entry's own id
-    runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions; what follows
-               the colon is what these are asked about instead
+    by         the properties that its runs are asked about, as the protocol's file of runs calls them; without it the
+               entry's own id
+    runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions;
+               what follows the colon is what these are asked about instead
     classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     as         the entry whose runs, verdict and answer it has
-    about      a table of any of these, for what is short: about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
+    about      a table of any of these, for what is short:
+               about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
 
-A bug or a hypothesis has runs that it does not name: those whose titles name it, as "2 brokers, B09" does, and the twins of all
-its runs: those with the same constants but for the switch. `alone = true` leaves both out.
+A bug or a hypothesis has runs that it does not name: those whose titles name it, as "2 brokers, B09" does, and the
+twins of all its runs: those with the same constants but for the switch. `alone = true` leaves both out.
 
 The verdict of each run, the lengths of traces and the counts of states are read from the runs.
 """
@@ -96,7 +99,9 @@ class Claim:
 
 
 def read_claims(name: str, text: str) -> Iterator[Claim]:
-    """Yield the entries of a file in its order; raise UsageError, which names the entry, for anything that makes no sense."""
+    """Yield the entries of a file in its order; raise UsageError,
+    which names the entry, for anything that makes no sense.
+    """
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -137,7 +142,9 @@ def _put(texts: Mapping[str, str], text: str) -> str:
 
 
 def settle(claims: Mapping[str, Claim], runs: Runs) -> dict[str, Evidence]:
-    """Return the evidence by entry; raise UsageError where an entry names something unknown, or a run decides nothing."""
+    """Return the evidence by entry; raise UsageError where an entry names something unknown,
+    or a run decides nothing.
+    """
     found = {}
     for item, claim in claims.items():
         try:
@@ -175,7 +182,9 @@ def _by_release(text: str) -> dict[str, str]:
 
 
 def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
-    """Yield what runs say of the properties that they are asked about; a bug or a hypothesis has more runs than it names."""
+    """Yield what runs say of the properties that they are asked about;
+    a bug or a hypothesis has more runs than it names.
+    """
     named = claim.said.get("runs", {})
     only(named, runs.by_protocol, "protocol")
     by = claim.said.get("by", claim.entry.id)
@@ -200,7 +209,9 @@ def _cases(claim: Claim, runs: Runs) -> Iterator[Case]:
 
 
 def _titled(entry: Entry, protocol: str, ids: str, runs: Runs) -> dict[str, str]:
-    """Return the runs whose titles name an entry, with what each is asked about, where the protocol knows something of that."""
+    """Return the runs whose titles name an entry, with what each is asked about,
+    where the protocol knows something of that.
+    """
     known = ", ".join(item for item in words(ids) if runs.knows(protocol, item))
     titled = [run for run in runs.by_protocol[protocol].values() if entry.id in words(run.title)]
     return {run.short_name: known for run in titled if known and judged_by(run) & set(runs.names(protocol, known))}
@@ -226,6 +237,7 @@ def _asked(protocol: str, title: str, ids: str, runs: Runs) -> Iterator[Case]:
     judged = judged_by(run)
     if not set(asked) & judged:
         raise UsageError(
-            f"run {run.name!r} judges nothing of {', '.join(words(ids))}: write after {title!r} and a colon what it judges."
+            f"run {run.name!r} judges nothing of {', '.join(words(ids))}: write after {title!r} and a colon what it "
+            "judges."
         )
     yield from (Case(run, name) for name in asked if name in judged)

@@ -1,13 +1,14 @@
-"""What holds across a fail-over of the active controller: for its log, for what brokers apply, for the records of the partition.
+"""Properties across a fail-over of the active controller: of its log, of broker metadata, of the partition's records.
 
-The ids are those of the catalogue: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, KR-S4.
+The ids are those of the catalogue: G-S12, G-S1, G-S1b, G-S5, G-S8, G-L5, B15, KR-S4. G-L5, about a leader whose request
+was refused, is checked on request, as it takes the whole graph of states.
 """
 
-from fencepost.model.controllers.brokers import leads, maximal_isr
+from fencepost.model.controllers.brokers import broker_applies_metadata, leads, maximal_isr
 from fencepost.model.controllers.constants import C
-from fencepost.model.controllers.quorum import is_active
-from fencepost.model.controllers.state import Change, Image, Member, Reply, State, Status
-from fencepost.model.language import NONE, Array, always, bits, sometimes, step
+from fencepost.model.controllers.quorum import is_active, voter_fetches
+from fencepost.model.controllers.state import Broker, Change, Image, Member, Reply, State, Status
+from fencepost.model.language import NONE, Array, always, bits, leads_to, sometimes, step, weak
 from fencepost.model.language.actions import properties_in
 
 
@@ -145,7 +146,9 @@ def success_is_committed(s: State, c: C) -> bool:
 
 @always
 def refusals_tell_of_news(s: State, c: C) -> bool:
-    """G-L5: a leader that is told to wait for metadata waits for something: a later leader or partition epoch is committed."""
+    """G-L5: a leader that is told to wait for metadata waits for something:
+    a later leader or partition epoch is committed.
+    """
     return all(
         b.request.status != Status.ANSWERED
         or b.request.reply != Reply.REFUSED
@@ -168,7 +171,8 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
     """What a controller decides after another one was elected is never committed in its epoch.
 
-    It can be later: if the same controller is elected again before anyone has cut its log, it brings along what it wrote.
+    It can be later: if the same controller is elected again before anyone has cut its log, it brings along what it
+    wrote.
     """
     return all(not s.ghost_log[offset].ghost_is_late for offset in range(s.ghost_end))
 
@@ -226,7 +230,9 @@ def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def deposed_controller_calls_a_member_ineligible(s: State, c: C) -> bool:
-    """A leader is told that a member is ineligible which, as it knows and the committed metadata says, is not fenced any more."""
+    """A leader is told that a member is ineligible which,
+    as it knows and the committed metadata says, is not fenced any more.
+    """
     return any(
         b.request.status == Status.ANSWERED
         and b.request.reply == Reply.INELIGIBLE
@@ -256,3 +262,30 @@ def new_leader_has_what_was_acknowledged(s: State, c: C) -> bool:
 ON_REQUEST = (late_decision_is_brought_along,)
 """A witness that takes three epochs: an election, another one, and the first controller again."""
 PROPERTIES = tuple(item for item in properties_in(globals()) if item not in ON_REQUEST)
+
+
+def is_refused(s: State, c: C, leader: int) -> bool:
+    """Say whether a leader was told that its epochs are old, and waits for metadata."""
+    request = s.broker[leader].request
+    return request.status == Status.ANSWERED and request.reply == Reply.REFUSED
+
+
+def is_not_refused(s: State, c: C, leader: int) -> bool:
+    """Say whether a leader waits for no metadata, or has got some."""
+    return not is_refused(s, c, leader)
+
+
+refused_leaders_hear_of_it = leads_to(
+    "refused-leaders-hear-of-it",
+    "G-L5, B15: a leader whose AlterPartition is refused for its epochs gets newer metadata in the end, if voters and "
+    "brokers fetch.",
+    when=is_refused,
+    then=is_not_refused,
+    fair=(
+        weak(voter_fetches, each=("follower", "leader")),
+        weak(broker_applies_metadata, each="broker"),
+    ),
+    leader=Broker,
+)
+
+LIVENESS = (refused_leaders_hear_of_it,)

@@ -1,4 +1,4 @@
-"""What KIP-392 promises consumers that fetch from followers, and witnesses that the model can do what the promises are about.
+"""The promises of KIP-392 to consumers that fetch from followers, and witnesses of what they are about.
 
 The ids are those of the catalogue: K392-S1 to K392-S7, K392-Q2, G-S9, G-S9b.
 """
@@ -34,8 +34,8 @@ from fencepost.model.language.actions import properties_in
 def is_on(s: State, r: Replica) -> bool:
     """Say whether the consumer's position is on a replica's log, as far as the logs still tell.
 
-    The record before the position has to be the one that was before it on the log that gave the position, by a read or a reset. Where
-    retention has dropped it, the first record that is left tells: epochs never go down along a log.
+    The record before the position has to be the one that was before it on the log that gave the position, by a read or
+    a reset. Where retention has dropped it, the first record that is left tells: epochs never go down along a log.
     """
     position, epoch = s.consumer.position, s.consumer.ghost_before
     if position > r.end:
@@ -57,7 +57,9 @@ def jumps_over_records(before: State, after: State) -> bool:
 
 
 def gives_up_position(before: State, after: State) -> bool:
-    """Say whether the consumer begins to follow its reset policy, raises an error, or is put back by what it was told of epochs."""
+    """Say whether the consumer begins to follow its reset policy,
+    raises an error, or is put back by what it was told of epochs.
+    """
     doing = before.consumer.doing
     if doing not in (Doing.FETCHING, Doing.VALIDATING, Doing.CHECKING):
         return False
@@ -92,8 +94,8 @@ def nothing_is_skipped(before: State, after: State, c: C) -> bool:
 
 @step()
 def spurious_errors_are_recognized(before: State, after: State, c: C) -> bool:
-    """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset, no exception and
-    no way back if the epoch is known: neither at once, nor after the check with the leader.
+    """K392-S3: an error for an offset that the newest leader has, and not beyond what is committed, leads to no reset,
+    no exception and no way back if the epoch is known: neither at once, nor after the check with the leader.
     """
     consumer, l = before.consumer, newest_leader(before)
     is_error = consumer.doing == Doing.CHECKING or consumer.position > before.replica[target(before)].end
@@ -124,7 +126,9 @@ def cases_are_exclusive(s: State, c: C) -> bool:
 
 @always
 def unavailable_offsets_exist(s: State, c: C) -> bool:
-    """K392-S4: OFFSET_NOT_AVAILABLE is given only at offsets up to which records exist, and never where all of them can be read."""
+    """K392-S4: OFFSET_NOT_AVAILABLE is given only at offsets up to which records exist,
+    and never where all of them can be read.
+    """
     return all(
         reply_to(c, s.replica[replica], believes_to_lead(s, replica), offset) != Reply.OFFSET_NOT_AVAILABLE
         or (
@@ -165,7 +169,9 @@ def latest_offsets_only_grow(before: State, after: State, c: C) -> bool:
 
 @step()
 def resets_have_a_cause(before: State, after: State, c: C) -> bool:
-    """K392-Q2: a position is given up only if the newest leader's retention has passed it, or it is not on that leader's log."""
+    """K392-Q2: a position is given up only if the newest leader's retention has passed it,
+    or it is not on that leader's log.
+    """
     return not gives_up_position(before, after) or lacks_position(before, newest_leader(before))
 
 
@@ -180,7 +186,9 @@ def leaders_cause_resets(before: State, after: State, c: C) -> bool:
 
 @always
 def empty_answers_expose_nothing(s: State, c: C) -> bool:
-    """Q43: an answer without records and without error is given to the consumer only at an offset up to which all is committed."""
+    """Q43: an answer without records and without error is given to the consumer only at an
+    offset up to which all is committed.
+    """
     consumer = s.consumer
     return (
         consumer.doing != Doing.FETCHING

@@ -1,4 +1,4 @@
-"""What becomes of a consumer in each of KIP-392's four cases, and what single sentences of the KIP say: judged on request."""
+"""The outcome for a consumer in each of KIP-392's four cases, and single sentences of the KIP: checked on request."""
 
 from fencepost.invariants.follower_reads import jumps_over_records, leaders_know_first
 from fencepost.model.consumers.answers import Reply, case_of
@@ -117,7 +117,9 @@ def case_continues(before: State, after: State, c: C) -> bool:
 
 @sometimes
 def case_resets(before: State, after: State, c: C) -> bool:
-    """After an error in the watched case the consumer is reset, to where it was or beyond records that the leader does not have."""
+    """After an error in the watched case the consumer is reset,
+    to where it was or beyond records that the leader does not have.
+    """
     return (
         moves(before, after)
         and after.consumer.position >= before.consumer.position

@@ -1,8 +1,4 @@
-"""What a consumer of KIP-392 comes to in the end: on request, since it takes the whole graph of states. K392-L1, L2 and Q3.
-
-Fair is what a consumer and the brokers do without being told. Nobody promises that a follower replicates, where the property is about
-one that does not; nor that the consumer or the leader chooses another replica, or the same.
-"""
+"""Liveness of a consumer of KIP-392 (K392-L1, L2, Q3): on request, since it takes the whole graph of states."""
 
 from fencepost.model.consumers.answers import Reply
 from fencepost.model.consumers.constants import C
@@ -85,7 +81,9 @@ def fetches_without_error(s: State, c: C) -> bool:
 
 
 def lacks_data(s: State, c: C, offset: int) -> bool:
-    """Say whether the consumer waits at `offset` on a replica outside the ISR, while the newest leader has a committed record there."""
+    """Say whether the consumer waits at `offset` on a replica outside the ISR,
+    while the newest leader has a committed record there.
+    """
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -109,7 +107,9 @@ def has_moved_on(s: State, c: C, offset: int) -> bool:
 
 
 def meets_error(s: State, c: C, offset: int) -> bool:
-    """Say whether a preferred replica answers the consumer's fetch at `offset` by an error, or does not answer at all."""
+    """Say whether a preferred replica answers the consumer's fetch at `offset` by an error,
+    or does not answer at all.
+    """
     consumer = s.consumer
     return (
         consumer.doing == Doing.FETCHING
@@ -139,7 +139,9 @@ def is_not_behind(s: State, c: C) -> bool:
 
 
 def has_not_heard(s: State, c: C, follower: int) -> bool:
-    """Say whether a member of the ISR has committed records above its high watermark, and the leader knows that it has them."""
+    """Say whether a member of the ISR has committed records above its high watermark,
+    and the leader knows that it has them.
+    """
     f = s.replica[follower]
     return (
         f.is_up
@@ -175,7 +177,8 @@ consumers_get_data = leads_to(
 
 consumers_get_data_soon = leads_to(
     "consumers-get-data-soon",
-    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its preference "
+    "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its "
+    "preference "
     "to expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
@@ -186,7 +189,8 @@ consumers_get_data_soon = leads_to(
 
 errors_are_acted_on = leads_to(
     "errors-are-acted-on",
-    "K392-L2: a consumer does not stay on a replica that answers by errors, without waiting for any timer or for the replica.",
+    "K392-L2: a consumer does not stay on a replica that answers by errors, without waiting for any timer or for the "
+    "replica.",
     when=meets_error,
     then=has_left,
     fair=CONSUMER,
@@ -223,7 +227,8 @@ waits_until_known = at_most(
 
 waits_until_heard = at_most(
     "waits-until-heard",
-    "K392-Q3: a member of the ISR hears without a maximum wait that records of its log are committed, so an election soon after finds no "
+    "K392-Q3: a member of the ISR hears without a maximum wait that records of its log are committed, so an election "
+    "soon after finds no "
     "high watermark behind.",
     when=has_not_heard,
     then=has_heard,

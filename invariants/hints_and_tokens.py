@@ -1,12 +1,32 @@
-"""What a session with consistency tokens promises of the leader hints of KIP-951, and the other way round: question Q53.
+"""The promises of a session with consistency tokens about the leader hints of KIP-951, and conversely: question Q53.
 
-An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so that older means lower.
+An offset of the metadata log stands for a leader in an epoch of one incarnation of the topic, so that older means
+lower. That a client finds the leader is checked on request, since it takes the whole graph of states. Fair is what does
+not fail for ever: brokers get metadata and answer, and the client asks each of them again and again.
 """
 
-from fencepost.model.clients.joint.client import client_applies_metadata, client_receives_response, is_hint_accepted
+from fencepost.model.clients.joint.brokers import (
+    broker_answers_refresh,
+    broker_answers_refresh_from_one_image,
+    broker_answers_request,
+    broker_handles_request,
+    broker_learns,
+    broker_passes_refresh,
+    broker_reads_metadata,
+    broker_refuses_refresh,
+    replica_follows,
+)
+from fencepost.model.clients.joint.client import (
+    client_applies_metadata,
+    client_drops_metadata,
+    client_receives_response,
+    client_refreshes,
+    client_sends_request,
+    is_hint_accepted,
+)
 from fencepost.model.clients.joint.constants import C
 from fencepost.model.clients.joint.state import Stage, State
-from fencepost.model.language import sometimes, step
+from fencepost.model.language import leads_to, sometimes, step, strong, weak
 from fencepost.model.language.actions import properties_in
 
 
@@ -18,7 +38,9 @@ def metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def late_metadata_is_as_new_as_hints(before: State, after: State, c: C) -> bool:
-    """Q53, in the order of delivery: metadata shows no older leader than any hint that the client has accepted before it."""
+    """Q53, in the order of delivery: metadata shows no older leader than any hint that the
+    client has accepted before it.
+    """
     return before.refresh.body >= before.ghost_hinted
 
 
@@ -30,7 +52,9 @@ def accepted_hints_are_as_new_as_metadata(before: State, after: State, c: C) -> 
 
 @step()
 def leader_never_goes_back(before: State, after: State, c: C) -> bool:
-    """The leader that a client uses is never replaced by one of an earlier decision of the controller, nor of a deleted topic."""
+    """The leader that a client uses is never replaced by one of an earlier decision of the controller,
+    nor of a deleted topic.
+    """
     return after.known.ghost_offset >= before.known.ghost_offset
 
 
@@ -54,3 +78,42 @@ def metadata_is_older_than_the_leader(s: State, c: C) -> bool:
 
 
 PROPERTIES = properties_in(globals())
+
+
+FAIR = (
+    weak(broker_learns, each="broker"),
+    weak(replica_follows, each="broker"),
+    weak(client_sends_request),
+    weak(broker_handles_request, broker_answers_request),
+    weak(client_receives_response),
+    strong(client_refreshes, each="broker"),
+    weak(
+        broker_passes_refresh,
+        broker_refuses_refresh,
+        broker_reads_metadata,
+        broker_answers_refresh,
+        broker_answers_refresh_from_one_image,
+    ),
+    weak(client_applies_metadata, client_drops_metadata),
+)
+
+
+def is_misled(s: State, c: C) -> bool:
+    """Say whether the client uses another leader than the controller's."""
+    return s.known.leader != s.log[s.newest].leader
+
+
+def is_right(s: State, c: C) -> bool:
+    """Say whether the client uses the controller's leader."""
+    return not is_misled(s, c)
+
+
+leader_is_found = leads_to(
+    "leader-is-found",
+    "K951-L1, with tokens: a client that is wrong about the leader finds it in the end.",
+    when=is_misled,
+    then=is_right,
+    fair=FAIR,
+)
+
+LIVENESS = (leader_is_found,)

@@ -1,12 +1,27 @@
-"""What KIP-951 promises of leader discovery, and witnesses that the model can do what the promises are about.
+"""The promises of KIP-951 about leader discovery, witnesses of what they are about, liveness, and lemmas.
 
-The ids are those of the catalogue: K951-S1 to K951-S6.
+The ids are those of the catalogue: K951-S1 to K951-S6; on request, since they take the whole graph of states, K951-L1,
+S4, Q1. Fair is what does not fail for ever: brokers get metadata, answer, and are asked; batches are sent.
 """
 
+from fencepost.model.clients.discovery.brokers import (
+    broker_answers_after_reassignment,
+    broker_answers_refresh,
+    broker_answers_request,
+    broker_learns,
+    replicas_follow,
+)
 from fencepost.model.clients.discovery.client import (
+    backoff_ends,
     client_applies_metadata,
+    client_bootstraps_again,
+    client_cannot_connect,
+    client_fails_to_validate,
+    client_has_more,
     client_receives_response,
+    client_refreshes,
     client_sends_request,
+    client_validates_position,
     hinted_epoch,
     hinted_leader,
     hinted_topic,
@@ -14,8 +29,9 @@ from fencepost.model.clients.discovery.client import (
     may_send,
 )
 from fencepost.model.clients.discovery.constants import C
-from fencepost.model.clients.discovery.state import Outcome, Stage, State, Work, newest
-from fencepost.model.language import NONE, always, bits, sometimes, step
+from fencepost.model.clients.discovery.controller import broker_starts
+from fencepost.model.clients.discovery.state import Outcome, Partition, Stage, State, Work, newest
+from fencepost.model.language import NONE, always, at_most, bits, leads_to, sometimes, step, strong, weak
 from fencepost.model.language.actions import properties_in
 
 
@@ -30,7 +46,9 @@ def was_chosen(s: State, partition: int, topic: int, leader: int, epoch: int) ->
 
 
 def is_older_than_known(s: State, partition: int) -> bool:
-    """Say whether the metadata response that has arrived has an older leader epoch of the same topic than the client knows."""
+    """Say whether the metadata response that has arrived has an older leader epoch of the
+    same topic than the client knows.
+    """
     known, told = s.known[partition], s.image[s.refresh.image].partition[partition]
     return (
         bits.contains(s.refresh.partitions, partition)
@@ -79,7 +97,9 @@ def hints_bring_newer_endpoints(before: State, after: State, c: C) -> bool:
 
 @step(on=client_applies_metadata)
 def metadata_brings_newer_endpoints(before: State, after: State, c: C) -> bool:
-    """K951-S3, for metadata: no endpoint of a metadata response replaces one from a later registration of the same broker."""
+    """K951-S3, for metadata: no endpoint of a metadata response replaces one from a later
+    registration of the same broker.
+    """
     return all(
         after.endpoint[broker] >= before.endpoint[broker]
         for broker in range(c.brokers)
@@ -112,7 +132,9 @@ def hints_are_true(s: State, c: C) -> bool:
 
 @always
 def known_epochs_exist(s: State, c: C) -> bool:
-    """HYP-6, as it shows in a state: a client that knows the topic's present id knows no leader epoch beyond the controller's."""
+    """HYP-6, as it shows in a state: a client that knows the topic's present id knows no
+    leader epoch beyond the controller's.
+    """
     return all(
         s.known[partition].topic != newest(s).partition[partition].topic
         or s.known[partition].epoch <= newest(s).partition[partition].epoch
@@ -193,3 +215,164 @@ def new_topic_is_known(s: State, c: C) -> bool:
 
 
 PROPERTIES = properties_in(globals())
+
+
+FAIR = (
+    weak(broker_starts, each="broker"),
+    weak(broker_learns, each="broker"),
+    weak(replicas_follow, each="broker"),
+    strong(client_sends_request, client_cannot_connect, each="broker"),
+    weak(broker_answers_request, broker_answers_after_reassignment),
+    weak(client_receives_response),
+    weak(backoff_ends, each="partition"),
+    weak(client_has_more, each="partition"),
+    strong(client_refreshes, each="broker"),
+    strong(client_bootstraps_again, each="broker"),
+    weak(broker_answers_refresh),
+    weak(client_applies_metadata),
+    strong(client_validates_position, client_fails_to_validate, each="partition"),
+)
+"""A client asks each broker for metadata if it asks again and again: it chooses at random, or in turn."""
+
+
+def is_misled(s: State, c: C, partition: int) -> bool:
+    """Say whether the client uses another leader than the controller's, or with an epoch that the leader refuses."""
+    known, told = s.known[partition], newest(s).partition[partition]
+    return known.leader != told.leader or (c.consumer and known.epoch not in (NONE, told.epoch))
+
+
+def is_right(s: State, c: C, partition: int) -> bool:
+    """Say whether the client uses the controller's leader, at the endpoint where that is."""
+    leader = s.known[partition].leader
+    return not is_misled(s, c, partition) and s.endpoint[leader] == newest(s).endpoint[leader]
+
+
+def is_wrong(s: State, c: C, partition: int) -> bool:
+    """Say whether the client does not."""
+    return not is_right(s, c, partition)
+
+
+clients_find_the_leader = leads_to(
+    "clients-find-the-leader",
+    "K951-L1: a client that is wrong about a partition's leader, or about where that is, finds it in the end.",
+    when=is_wrong,
+    then=is_right,
+    fair=FAIR,
+    partition=Partition,
+)
+
+
+def has_failed(s: State, c: C) -> bool:
+    """Say whether a first error for partition 0 has just reached the client."""
+    request = s.request
+    return (
+        request.stage == Stage.ANSWERED
+        and bits.contains(request.partitions, 0)
+        and request.outcome[0] != Outcome.SUCCESS
+    )
+
+
+def is_told(s: State, c: C) -> bool:
+    """Say whether a first error for partition 0 has just reached the client, with the controller's leader in it."""
+    told = newest(s).partition[0]
+    is_true = hinted_leader(s, 0) == told.leader and hinted_epoch(s, 0) == told.epoch
+    return has_failed(s, c) and bits.contains(s.request.hinted, 0) and is_true
+
+
+def has_succeeded(s: State, c: C) -> bool:
+    """Say whether the batch of partition 0 is done."""
+    return s.known[0].work == Work.DONE
+
+
+def cost_of_retry(before: State, after: State, c: C) -> int:
+    """Return 1 for a step in which partition 0's batch is sent again without a backoff."""
+    known = before.known[0]
+    is_sent = known.work == Work.READY and after.known[0].work == Work.SENT
+    return 1 if is_sent and known.attempt != NONE and not known.ghost_waited else 0
+
+
+def cost_of_refresh(before: State, after: State, c: C) -> int:
+    """Return 1 for a step in which metadata arrives while partition 0's batch waits for its backoff."""
+    is_there = before.refresh.stage == Stage.ANSWERED and after.refresh.stage == Stage.NONE
+    return 1 if is_there and before.known[0].work == Work.BACKOFF else 0
+
+
+ROUND_TRIPS = {
+    broker_answers_request: 1,
+    broker_answers_after_reassignment: 1,
+    client_validates_position: 1,
+    client_fails_to_validate: 1,
+}
+"""What takes a round trip: requests, and a consumer's OffsetsForLeaderEpoch."""
+
+immediate_retries = at_most(
+    "immediate-retries",
+    "K951-S4: from an error to success a batch is sent again without backoff at most once for each leader epoch.",
+    when=has_failed,
+    then=has_succeeded,
+    costs=cost_of_retry,
+    bound=C.elections,
+    unit="retries",
+    fair=FAIR,
+)
+
+round_trips = at_most(
+    "round-trips-to-success",
+    "K951-Q1: from an error to success a batch takes so many more requests.",
+    when=has_failed,
+    then=has_succeeded,
+    costs=ROUND_TRIPS,
+    unit="round trips",
+    fair=FAIR,
+)
+
+told_round_trips = at_most(
+    "round-trips-once-told",
+    "K951-Q1: once an error has named the new leader, success takes two round trips at most.",
+    when=is_told,
+    then=has_succeeded,
+    costs=ROUND_TRIPS,
+    bound=2,
+    unit="round trips",
+    fair=FAIR,
+)
+
+backoffs = at_most(
+    "backoffs-to-success",
+    "K951-Q1: from an error to success a batch waits for so many backoffs.",
+    when=has_failed,
+    then=has_succeeded,
+    costs={backoff_ends: 1},
+    unit="backoffs",
+    fair=FAIR,
+)
+
+refreshes = at_most(
+    "refreshes-to-success",
+    "K951-Q1: from an error to success a batch waits for so many metadata refreshes.",
+    when=has_failed,
+    then=has_succeeded,
+    costs=cost_of_refresh,
+    unit="refreshes",
+    fair=FAIR,
+)
+
+LIVENESS = (clients_find_the_leader, immediate_retries, told_round_trips, round_trips, backoffs, refreshes)
+
+
+# -- lemmas: the rule of leader epochs is inductive with them
+
+
+@always
+def without_epoch_none_was_used(s: State, c: C) -> bool:
+    """A client that knows no leader epoch of a topic has never used one."""
+    return c.old_brokers > 0 or all(known.epoch != NONE or known.ghost_epoch == 0 for known in s.known)
+
+
+@always
+def metadata_has_leader_epochs(s: State, c: C) -> bool:
+    """Where all brokers know leader epochs, no metadata response lacks them."""
+    return c.old_brokers > 0 or s.refresh.stage != Stage.ANSWERED or not s.refresh.is_old
+
+
+LEMMAS = (without_epoch_none_was_used, metadata_has_leader_epochs)

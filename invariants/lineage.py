@@ -1,4 +1,4 @@
-"""What the published models promise, and witnesses that they can do what they are about.
+"""The promises of the published models, and witnesses that they can do what the promises are about.
 
 The first two and the last are from hachikuji/kafka-specification: WeakIsr, StrongIsr and LeaderInIsr.
 """

@@ -1,4 +1,4 @@
-"""Lemmas on the published models: what makes their promises inductive, one fact of the protocol each."""
+"""Lemmas that make the promises of the published models inductive, one fact of the protocol each."""
 
 from fencepost.model.language import NONE, always, bits
 from fencepost.model.language.actions import properties_in
@@ -81,7 +81,9 @@ def decisions_name_a_member(s: State, c: C) -> bool:
 
 @always
 def believers_know_an_isr_with_the_leader(s: State, c: C) -> bool:
-    """A replica that has heard of a decision believes in a leader, and that leader is in the ISR that the replica knows."""
+    """A replica that has heard of a decision believes in a leader,
+    and that leader is in the ISR that the replica knows.
+    """
     return all(
         r.end == 0 if r.leader_epoch < 0 else r.leader != NONE and bits.contains(r.isr, r.leader) for r in s.replica
     )
@@ -164,7 +166,9 @@ def leader_has_committed_its_own(s: State, c: C) -> bool:
 
 
 def is_frozen(s: State, isr: int, epoch: int) -> bool:
-    """Say whether a member has gone beyond this epoch: with it in the ISR nothing more can be committed in the epoch."""
+    """Say whether a member has gone beyond this epoch:
+    with it in the ISR nothing more can be committed in the epoch.
+    """
     return any(
         bits.contains(isr, member) and s.replica[member].leader_epoch > epoch for member in range(len(s.replica))
     )
@@ -217,7 +221,9 @@ def isr_has_committed(s: State, c: C) -> bool:
 
 
 def is_ahead_of_a_member(s: State, epoch: int) -> bool:
-    """Say whether a member of the quorum's ISR is in an earlier epoch, so that it may still follow this epoch's leader."""
+    """Say whether a member of the quorum's ISR is in an earlier epoch,
+    so that it may still follow this epoch's leader.
+    """
     return any(
         bits.contains(s.quorum.isr, member) and s.replica[member].leader_epoch < epoch
         for member in range(len(s.replica))

@@ -6,26 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
-    configuration,
     controller_failover,
-    controller_failover_live,
     follower_reads,
     follower_reads_cases,
     follower_reads_live,
     hints_and_tokens,
-    hints_and_tokens_live,
     leader_discovery,
-    leader_discovery_live,
     lineage,
     metadata_reads,
-    metadata_reads_live,
     quorum,
     quorum_liveness,
-    reassignment,
     recovery,
     replication,
     replication_liveness,
-    starting,
+    replication_witnesses,
     visible,
     watermark_propagation,
 )
@@ -67,11 +61,15 @@ class Protocol:
         return (*self.properties, *self.on_request)
 
     def compiled_with(self, asked: tuple[Property, ...]) -> tuple[Property, ...]:
-        """Return what is compiled where these are asked: the usual properties too, so that asking for one of them compiles nothing."""
+        """Return what is compiled where these are asked:
+        the usual properties too, so that asking for one of them compiles nothing.
+        """
         return (*self.properties, *(item for item in asked if item not in self.properties))
 
     def select(self, names: tuple[str, ...]) -> tuple[Property, ...]:
-        """Return the properties of these names, if none is named all but those on request; raise UsageError for an unknown one."""
+        """Return the properties of these names, if none is named all but those on request;
+        raise UsageError for an unknown one.
+        """
         if not names:
             return self.properties
         known = {item.name: item for item in self.every_property}
@@ -98,16 +96,14 @@ _PROPERTIES = {
 """The properties of each machine; those not named are the published models, which share theirs."""
 _ON_REQUEST = {
     "replication": (
-        *configuration.PROPERTIES,
-        *reassignment.PROPERTIES,
-        *starting.PROPERTIES,
+        *replication_witnesses.PROPERTIES,
         *replication_liveness.PROPERTIES,
     ),
-    "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover_live.PROPERTIES),
+    "controller-failover": (*controller_failover.ON_REQUEST, *controller_failover.LIVENESS),
     "quorum": quorum_liveness.PROPERTIES,
-    "metadata-reads": metadata_reads_live.PROPERTIES,
-    "leader-discovery": leader_discovery_live.PROPERTIES,
-    "hints-and-tokens": hints_and_tokens_live.PROPERTIES,
+    "metadata-reads": metadata_reads.LIVENESS,
+    "leader-discovery": leader_discovery.LIVENESS,
+    "hints-and-tokens": hints_and_tokens.LIVENESS,
     "watermark-propagation": watermark_propagation.ON_REQUEST,
     "follower-reads": (*follower_reads_cases.ON_REQUEST, *follower_reads_live.PROPERTIES),
 }

@@ -1,4 +1,7 @@
-"""What the replication of the metadata log promises (KR: Raft as KRaft does it; K1166: KIP-1166), and witnesses of what that is about."""
+"""The promises of the replicated metadata log, and witnesses of what they are about.
+
+Ids that begin with KR are of Raft as KRaft does it, those with K1166 of KIP-1166.
+"""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -51,7 +54,9 @@ def reaching(s: State, c: C, leader: int) -> int:
 
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
-    """KR-S1: no two nodes lead in the same epoch. In different epochs they may, until the older one hears of the newer."""
+    """KR-S1: no two nodes lead in the same epoch. In different epochs they may,
+    until the older one hears of the newer.
+    """
     return not any(
         leads(s, one) and leads(s, other) and s.node[one].epoch == s.node[other].epoch
         for one in range(c.nodes)
@@ -73,7 +78,9 @@ def leaders_high_watermark_never_falls(before: State, after: State, c: C) -> boo
 
 @always
 def majority_holds_committed(s: State, c: C) -> bool:
-    """KR-S3: a majority of the voters, by the committed part of a leader's log, have logs that reach its high watermark."""
+    """KR-S3: a majority of the voters, by the committed part of a leader's log,
+    have logs that reach its high watermark.
+    """
     return all(
         reaching(s, c, node) > bits.size(voters_below(s, c, s.node[node], s.node[node].high_watermark)) // 2
         for node in range(c.nodes)
@@ -119,7 +126,9 @@ def records_are_unique(s: State, c: C) -> bool:
 
 @always
 def nobody_fails(s: State, c: C) -> bool:
-    """No node is told to truncate below its high watermark, upon which it would stop. Does not apply when disks are lost."""
+    """No node is told to truncate below its high watermark,
+    upon which it would stop. Does not apply when disks are lost.
+    """
     return not any(n.failed for n in s.node)
 
 
@@ -131,7 +140,9 @@ def is_alone(s: State, c: C, leader: int) -> bool:
 
 @step()
 def majority_keeps_its_leader(before: State, after: State, c: C) -> bool:
-    """KR-S7: nobody enters a later epoch while a majority follows the leader of the latest one. Only with `check_quorum`."""
+    """KR-S7: nobody enters a later epoch while a majority follows the leader of the latest one.
+    Only with `check_quorum`.
+    """
     kept = c.check_quorum and any(is_latest(before, node) and not is_alone(before, c, node) for node in range(c.nodes))
     return not kept or all(n.epoch <= highest_epoch(before, c, bits.everyone(c.nodes)) for n in after.node)
 
@@ -144,7 +155,9 @@ def resigning_leader_is_alone(before: State, after: State, c: C, leader: int) ->
 
 @always
 def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
-    """K1166-S1: a fetch with the field HighWatermark is parked only while the leader's high watermark does not exceed it."""
+    """K1166-S1: a fetch with the field HighWatermark is parked only while the leader's high
+    watermark does not exceed it.
+    """
     return all(
         s.node[node].fetch.phase != Phase.PARKED
         or s.node[max(s.node[node].leader, 0)].high_watermark <= reported_high_watermark(s, c, node)
@@ -154,7 +167,9 @@ def parked_replicas_know_the_high_watermark(s: State, c: C) -> bool:
 
 @step(on=leader_handles_fetch)
 def fetches_without_field_wait(before: State, after: State, c: C, leader: int, follower: int) -> bool:
-    """K1166-S2: a replica's fetch without the field is parked if it is empty, and no new high watermark completes it."""
+    """K1166-S2: a replica's fetch without the field is parked if it is empty,
+    and no new high watermark completes it.
+    """
     is_empty = (
         reported_high_watermark(before, c, follower) == absent(before)
         and not is_consumer(c, follower)
@@ -198,7 +213,8 @@ def divergence_is_told_at_once(s: State, c: C) -> bool:
 
 @always
 def answers_without_records_are_few(s: State, c: C) -> bool:
-    """K1166-Q3: per replica and epoch, one answer without records, and one more per new high watermark and per lost answer.
+    """K1166-Q3: per replica and epoch, one answer without records,
+    and one more per new high watermark and per lost answer.
 
     Only where `counts_answers` is on; answers at a timeout do not count.
     """

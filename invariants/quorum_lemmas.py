@@ -1,7 +1,7 @@
-"""The parking rule of KIP-1166 for every number: what the leader makes of the field HighWatermark, in any state whatever.
+"""The parking rule of KIP-1166 for every number: the leader's reading of the field HighWatermark in any state.
 
-Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to 2**63 - 2;
-a field that is missing reads as more than all of them, and as 2**63 - 1 where logs are as long as that.
+Nothing here needs a state to be reachable. Offsets and high watermarks are any numbers that a log can have, up to
+2**63 - 2; a field that is missing reads as more than all of them, and as 2**63 - 1 where logs are as long as that.
 """
 
 from fencepost.model.language import NONE, always
@@ -23,7 +23,9 @@ def has_offsets_of_a_log(s: State) -> bool:
 
 @always
 def without_field_nothing_is_new(s: State, c: C) -> bool:
-    """A fetch without the field, or to a leader before version 18, is parked exactly as before the KIP: it is never behind."""
+    """A fetch without the field, or to a leader before version 18,
+    is parked exactly as before the KIP: it is never behind.
+    """
     return not has_offsets_of_a_log(s) or not any(
         is_behind(s, c, leader, follower)
         for leader in range(c.nodes)
@@ -82,7 +84,9 @@ def both_statements_of_the_rule_agree(s: State, c: C) -> bool:
 
 @always
 def old_versions_get_no_early_answer(s: State, c: C) -> bool:
-    """A replica's fetch without the field, whose log does not depart, is answered at once only if there are records for it."""
+    """A replica's fetch without the field, whose log does not depart,
+    is answered at once only if there are records for it.
+    """
     return not has_offsets_of_a_log(s) or all(
         (has_records(s, c, leader, follower) or is_behind(s, c, leader, follower))
         == (s.node[follower].end < s.node[leader].end)
@@ -94,7 +98,9 @@ def old_versions_get_no_early_answer(s: State, c: C) -> bool:
 
 @always
 def ends_of_64_bits_are_told_apart(s: State, c: C) -> bool:
-    """A leader at the last offset, 2**63 - 2, parks who reports just that, or has no field, which reads as 2**63 - 1, and nobody else."""
+    """A leader at the last offset, 2**63 - 2, parks who reports just that,
+    or has no field, which reads as 2**63 - 1, and nobody else.
+    """
     return absent(s) != 2 * HALF + 1 or all(
         is_behind(s, c, leader, follower)
         == (sends_field(s, c, follower) and reported_high_watermark(s, c, follower) < 2 * HALF)

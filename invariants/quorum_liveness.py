@@ -1,7 +1,7 @@
-"""What must happen in the end to a replica of the metadata log, and how long that may take.
+"""Liveness of a replica of the metadata log, and the delay until it knows of a commit.
 
-All of it is about what comes after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with timeouts;
-what KIP-1166 is for without them; the delay, in ticks, on machines with a clock; what today's answers say.
+All of it is about what comes after the last fault: no election, no restart, no lost answer. K1166-L1 and L2 with
+timeouts; what KIP-1166 is for without them; the delay, in ticks, on machines with a clock; what today's answers say.
 """
 
 from fencepost.invariants.quorum import is_alone
@@ -177,7 +177,8 @@ leaders_without_majority_resign = leads_to(
 
 replicas_learn_the_high_watermark = leads_to(
     "replicas-learn-the-high-watermark",
-    "K1166-L1: when nothing is appended any more, every connected replica reaches its leader's high watermark in the end.",
+    "K1166-L1: when nothing is appended any more, every connected replica reaches its leader's high watermark in the "
+    "end.",
     when=is_behind,
     then=is_not_behind,
     fair=(*_MESSAGES, _TIMEOUTS),
@@ -187,7 +188,8 @@ replicas_learn_the_high_watermark = leads_to(
 
 replicas_learn_the_high_watermark_without_timeouts = leads_to(
     "replicas-learn-the-high-watermark-without-timeouts",
-    "What KIP-1166 is for: every connected replica reaches its leader's high watermark in the end, without any append or timeout.",
+    "What KIP-1166 is for: every connected replica reaches its leader's high watermark in the end, without any append "
+    "or timeout.",
     when=is_behind,
     then=is_not_behind,
     fair=_MESSAGES,
@@ -197,7 +199,8 @@ replicas_learn_the_high_watermark_without_timeouts = leads_to(
 
 leaders_catch_up_with_replicas = leads_to(
     "leaders-catch-up-with-replicas",
-    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait for ever: the leader reaches it, if its voters fetch.",
+    "K1166-L2: a replica that is ahead of its leader's high watermark does not wait for ever: the leader reaches it, "
+    "if its voters fetch.",
     when=is_ahead,
     then=is_not_ahead,
     fair=(*_MESSAGES, _LEARNS),

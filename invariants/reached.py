@@ -1,7 +1,8 @@
 """Which bounds each run of the catalogue reached: what holds there, holds below them.
 
-`invariants/figures/reached.json` has a row for each run: the constants whose bounds cut off a step that was otherwise possible, in the order
-of the constants. A budget of 0 is among them where it leaves something out. `fencepost check --profile ci --pin` writes it.
+`invariants/figures/reached.json` has a row for each run: the constants whose bounds cut off a step that was otherwise
+possible, in the order of the constants. A budget of 0 is among them where it leaves something out. `fencepost check
+--profile ci --pin` writes it.
 """
 
 from __future__ import annotations

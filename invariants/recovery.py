@@ -1,4 +1,4 @@
-"""What an unclean recovery keeps: of all that was committed, of what the brokers that answered have, of what any broker has."""
+"""Committed records that an unclean recovery keeps: of all, of those on brokers that answered, or on any broker."""
 
 from fencepost.model.language import NONE, always, bits, sometimes, step
 from fencepost.model.language.actions import properties_in
@@ -31,7 +31,9 @@ def nobody_who_answered_had_more(before: State, after: State, c: C, broker: int)
 
 @step(on=controller_recovers)
 def nobody_had_more(before: State, after: State, c: C, broker: int) -> bool:
-    """UR-S3: no broker at all, also of those that are down or fenced, has a committed record that the elected one lacks."""
+    """UR-S3: no broker at all, also of those that are down or fenced,
+    has a committed record that the elected one lacks.
+    """
     return all(bits.is_subset(lacks(before, before.replica[broker]), lacks(before, r)) for r in before.replica)
 
 

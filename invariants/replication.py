@@ -1,4 +1,4 @@
-"""What Kafka's replication promises, and witnesses that the model can do what the promises are about.
+"""The promises of Kafka's replication, and witnesses that the model can do what they are about.
 
 The ids are those of the catalogue: G-S1 to G-S13 for the protocol as a whole, KIP903-S1 to S4 for broker epochs.
 """
@@ -46,7 +46,9 @@ def has_committed(s: State, r: Replica) -> bool:
 
 
 def shows_committed(s: State, r: Replica) -> bool:
-    """Say whether all that the replica holds below its high watermark was committed, and is what was committed there."""
+    """Say whether all that the replica holds below its high watermark was committed,
+    and is what was committed there.
+    """
     return r.high_watermark <= s.ghost_committed_end and agrees_below(s, r, r.high_watermark)
 
 
@@ -88,7 +90,9 @@ def candidates_have_committed(s: State, c: C) -> bool:
 
 @always
 def leader_has_acknowledged(s: State, c: C) -> bool:
-    """G-S2: the controller's leader, once it knows that it leads, has every record that was acknowledged to a producer."""
+    """G-S2: the controller's leader, once it knows that it leads,
+    has every record that was acknowledged to a producer.
+    """
     return not has_current_leader(s) or all(
         has_record(s.replica[newest(s).leader], record)
         for record in range(1, c.max_records + 1)
@@ -118,7 +122,9 @@ def logs_match_below_high_watermark(s: State, c: C) -> bool:
 
 @always
 def logs_match(s: State, c: C) -> bool:
-    """G-S3b: two replicas that hold a record of the same leader epoch at the same offset hold the same records up to it."""
+    """G-S3b: two replicas that hold a record of the same leader epoch at the same offset
+    hold the same records up to it.
+    """
     return all(
         agree_up_to(one, other, offset + 1)
         for one in s.replica
@@ -132,7 +138,8 @@ def logs_match(s: State, c: C) -> bool:
 def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool:
     """Part of G-S4: a leader's high watermark does not fall while one incarnation of it leads in one leader epoch.
 
-    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin below where it was.
+    Followers' may, a new leader's may be below its predecessor's, and a leader that restarts may begin below where it
+    was.
     """
     return all(
         after.replica[broker].high_watermark >= before.replica[broker].high_watermark
@@ -145,7 +152,9 @@ def leader_high_watermark_never_falls(before: State, after: State, c: C) -> bool
 
 @always
 def one_leader_per_epoch(s: State, c: C) -> bool:
-    """Part of G-S5: no two brokers lead in the same leader epoch. In different epochs they may, while metadata is on its way."""
+    """Part of G-S5: no two brokers lead in the same leader epoch.
+    In different epochs they may, while metadata is on its way.
+    """
     return all(
         not leads(s, one) or not leads(s, other) or local(s, one).leader_epoch != local(s, other).leader_epoch
         for one in range(c.brokers)
@@ -200,7 +209,8 @@ def eligible_leaders_have_replicas(s: State, c: C) -> bool:
 
 @always
 def isr_members_are_current(s: State, c: C) -> bool:
-    """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it, or stayed through a registration.
+    """G-S7: no member of the ISR has joined by a request that named an earlier incarnation of it,
+    or stayed through a registration.
 
     What an incarnation has fetched under its own epoch is judged by KIP903-S2. Does not apply to the last member, which
     without ELR stays in the ISR when it is fenced and registers again.
@@ -225,8 +235,8 @@ def maximal_isr_covers_isr(s: State, c: C) -> bool:
 
 @always
 def maximal_isr_covers_requests(s: State, c: C) -> bool:
-    """KIP903-S3, as it shows in a state: the current leader counts the members of every request of its own that the controller
-    may still apply.
+    """KIP903-S3, as it shows in a state: the current leader counts the members of every
+    request of its own that the controller may still apply.
 
     So a leader that went back to the committed ISR was right: its request has not been and will not be applied.
     """
@@ -240,7 +250,9 @@ def maximal_isr_covers_requests(s: State, c: C) -> bool:
 
 @always
 def leaders_show_committed(s: State, c: C) -> bool:
-    """G-S9: what a leader shows below its high watermark is what was committed there first, so nobody reads two versions."""
+    """G-S9: what a leader shows below its high watermark is what was committed there first,
+    so nobody reads two versions.
+    """
     return all(shows_committed(s, s.replica[broker]) for broker in range(c.brokers) if leads(s, broker))
 
 
@@ -299,7 +311,9 @@ def joining_replica_covers_epoch_start(before: State, after: State, c: C, m: Alt
 
 @step(on=controller_applies_alter_partition)
 def members_without_epoch_are_current(before: State, after: State, c: C, m: AlterPartition) -> bool:
-    """KIP903-S4: a member that stays in the ISR without a broker epoch in the request has not restarted since it joined."""
+    """KIP903-S4: a member that stays in the ISR without a broker epoch in the request has
+    not restarted since it joined.
+    """
     stayed = m.isr & newest(before).isr & before.ghost_stale
     return all(m.member_epoch[broker] != NONE or not bits.contains(stayed, broker) for broker in range(c.brokers))
 

@@ -1,10 +1,11 @@
-"""What the replication protocol promises to do in the end, if messages arrive and brokers come back.
+"""Liveness of the replication protocol: the promises that it keeps eventually,
+if messages arrive and brokers come back.
 
-What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller answers
-every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown ends. Faults,
-timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections. That a leader ignores an answer for
-which it does not wait any more is done by `normalize` alone: without it such an answer stays in flight for ever, and the leader,
-which has one request in flight at a time, sends no other.
+What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller
+answers every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown
+ends. Faults, timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections. That a leader
+ignores an answer for which it does not wait any more is done by `normalize` alone: without it such an answer stays in
+flight for ever, and the leader, which has one request in flight at a time, sends no other.
 """
 
 from fencepost.invariants.replication import has_record
@@ -109,7 +110,8 @@ writes_are_answered = leads_to(
 )
 writes_wait_for_nobody_who_left = leads_to(
     "writes-wait-for-nobody-who-left",
-    "G-L3 without restarts, fencing, ISR shrinks and lag times: a write is answered although another broker has shut down.",
+    "G-L3 without restarts, fencing, ISR shrinks and lag times: a write is answered although another broker has shut "
+    "down.",
     when=waits,
     then=waits_no_more,
     fair=PROGRESS,
@@ -209,7 +211,8 @@ def is_up_to_date(s: State, c: C, broker: int) -> bool:
 
 metadata_converges = leads_to(
     "metadata-converges",
-    "G-L7: a running broker has applied everything in the end, or it has gone down, without being allowed to shut down.",
+    "G-L7: a running broker has applied everything in the end, or it has gone down, without being allowed to shut "
+    "down.",
     when=is_behind,
     then=is_up_to_date,
     fair=FAIR,
@@ -230,7 +233,8 @@ def knows_who_leads(s: State, c: C, broker: int) -> bool:
 
 deposed_leader_steps_down = leads_to(
     "deposed-leader-steps-down",
-    "B18: a leader that was deposed stops leading in the end, without being allowed to shut down, so that clients are sent on.",
+    "B18: a leader that was deposed stops leading in the end, without being allowed to shut down, so that clients are "
+    "sent on.",
     when=leads_no_more,
     then=knows_who_leads,
     fair=FAIR,
@@ -284,7 +288,9 @@ follower_rejoins = leads_to(
 
 
 def is_caught_up_again(s: State, c: C, broker: int) -> bool:
-    """A restarted broker is left out, although it has what its leader has committed, and the leader knows of its new epoch."""
+    """A restarted broker is left out, although it has what its leader has committed,
+    and the leader knows of its new epoch.
+    """
     image = newest(s)
     if not is_left_out(s, c, broker) or image.broker_epoch[broker] == 0 or not leads(s, image.leader):
         return False
@@ -298,7 +304,8 @@ def is_caught_up_again(s: State, c: C, broker: int) -> bool:
 
 restarted_broker_rejoins = leads_to(
     "restarted-broker-rejoins",
-    "KIP903-L1: a restarted broker that has caught up joins the ISR in the end, once the leader knows its new broker epoch.",
+    "KIP903-L1: a restarted broker that has caught up joins the ISR in the end, once the leader knows its new broker "
+    "epoch.",
     when=is_caught_up_again,
     then=is_not_left_out,
     fair=FAIR,
@@ -316,7 +323,8 @@ def is_settled(s: State, c: C, broker: int) -> bool:
 
 drops_until_settled = at_most(
     "drops-until-settled",
-    "How often leaders ask to drop followers from the ISR until one that is left out is in it with everything that the leader has.",
+    "How often leaders ask to drop followers from the ISR until one that is left out is in it with everything that "
+    "the leader has.",
     costs={leader.leader_requests_shrink: 1},
     unit="requests to drop followers",
     when=is_left_out,

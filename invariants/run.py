@@ -1,4 +1,4 @@
-"""What the catalogue is made of: runs, the entries that they settle, and how."""
+"""The parts of the catalogue: runs, the entries that they decide, and how."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""The runs of the catalogue, read from `invariants/runs/`: one file for each protocol, TOML, and this is all of its schema.
+"""The runs of the catalogue, read from `invariants/runs/`:
+a file for each protocol, TOML, and this is all of its schema.
 
-    protocol = "follower-reads"          # the machine; a file without it names the machine in each key, before the version
+    protocol = "follower-reads"          # the machine; without it each key names the machine, before the version
     sizes = "replicas log_size"          # the key is the values of these constants: "3/2"
     [ids]                                # short names of properties, those that claims use too
     S2 = "nothing-is-skipped"
@@ -8,14 +9,14 @@
     live = "L1, L2"
     [sets]                               # constants under a name, for use in `set`
     moves = "crashes=0 fences=0 elections=3"
-    [never]                              # witnesses that no run can reach under these constants; ";" separates alternatives
+    [never]                              # witnesses that no run can reach under these constants; ";" means "or"
     "position-is-validated" = "position_epochs=off; records<2"
 
-    [[group]]                            # runs that have something in common; a row may say the same things, and then has the last word
+    [[group]]                            # runs that have something in common; a row has the last word
     set = "replicas=2 records=2"         # constants; a row's `set` goes on top of it
     title = "2 replicas"                 # with it the keys are versions ("" for none), without it a version and a title
     version = "kafka-4.1"                # with it the keys are titles
-    run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced-leader", never="lags, found"}
+    run."kafka-4.1" = {pin=[22_123, 25], fails="S2 7, Q2 8", profile="quick", trace="Q2 replaced", never="lags, found"}
 
 A row that is longer than a line is an array of such tables, over several lines. What a row or its group may say:
 
@@ -32,8 +33,8 @@ A row that is longer than a line is an array of such tables, over several lines.
     compact  true: keep hashes of states only
     serves   what the run is for, where no entry names it
 
-To add a run, write its row with `pin=[0, 0]` (and 0 for lengths that are not known), name it in the entry of `invariants/claims/`
-that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
+To add a run, write its row with `pin=[0, 0]` (and 0 for lengths that are not known), name it in the entry of
+`invariants/claims/` that it decides, and let `fencepost check PROTOCOL --profile ci --pin` write the figures.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ class Runs:
         self.all.append(run)
 
     def names(self, name: str, text: str) -> tuple[str, ...]:
-        """Return the properties of a protocol that a text names as its file does; raise UsageError for one that is unknown."""
+        """Return the properties of a protocol that a text names as its file does;
+        raise UsageError for one that is unknown.
+        """
         names = tuple(self._files[name].names(text))
         protocol(name).select(names)
         return names
@@ -97,7 +100,9 @@ class Runs:
         return {run.name: constants_of(run) for run in self.all}
 
     def twins(self, run: Run, switch: set[str]) -> dict[str, int]:
-        """Return the runs that ask the same under other values of `switch` alone, with the number of constants that differ."""
+        """Return the runs that ask the same under other values of `switch` alone,
+        with the number of constants that differ.
+        """
         found = {}
         mine = self._constants[run.name]
         for name, other in self.by_protocol[run.protocol].items():

@@ -1,7 +1,7 @@
-"""What is proved: properties that an induction carries, with the lemmas it needs, and the broken twin that it must not carry.
+"""Theorems: properties that an induction carries, with its lemmas, and the broken twin that it must not carry.
 
-A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is not a promise of
-Kafka's, so it is not among the properties that `check` evaluates; `prove --property` knows it by its name.
+A lemma is a predicate over states that is true of the protocol and makes a conjunction inductive. It is not a promise
+of Kafka's, so it is not among the properties that `check` evaluates; `prove` knows it by its name.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
     broken,
-    leader_discovery_lemmas,
+    leader_discovery,
     lineage_lemmas,
-    metadata_reads_lemmas,
+    metadata_reads,
     quorum_lemmas,
     replication_lemmas,
     token_store,
@@ -36,7 +36,8 @@ WIDEST = (1 << 63) - 1
 class Twin:
     """The same question with one rule broken: a step of `action` must then break the induction.
 
-    Either constants or a machine breaks the rule. For a question about every state, `action` is the property that fails.
+    Either constants or a machine breaks the rule. For a question about every state, `action` is the property that
+    fails.
     """
 
     rule: str
@@ -50,8 +51,8 @@ class Twin:
 class Theorem:
     """A proof of the catalogue: `goals` follow by induction, together with `lemmas`, for every value of `unbounded`.
 
-    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops that `unbounded` leaves without an
-    end may leave anything in what they write.
+    `everywhere`: of every state of the domains, without any step. `havoc_loops`: loops that `unbounded` leaves without
+    an end may leave anything in what they write.
     """
 
     name: str
@@ -85,14 +86,15 @@ LEMMAS: dict[str, tuple[Property, ...]] = {
     **dict.fromkeys(LINEAGE, lineage_lemmas.LEMMAS),
     "replication": replication_lemmas.LEMMAS,
     "quorum": quorum_lemmas.LEMMAS,
-    "metadata-reads": metadata_reads_lemmas.LEMMAS,
-    "leader-discovery": leader_discovery_lemmas.LEMMAS,
+    "metadata-reads": metadata_reads.LEMMAS,
+    "leader-discovery": leader_discovery.LEMMAS,
 }
 """The lemmas by protocol."""
 _EPOCHS: dict[str, int | None] = dict.fromkeys(("max_leader_epoch", "max_records"))
 _OFFSETS: dict[str, int | None] = _EPOCHS | {"log_size": None}
 _LONGEST = WIDEST - 4
-"""Records of the longest log of the quorum whose offsets have 64 bits: with 3 records that start epochs it ends at 2**63 - 2."""
+"""Records of the longest log of the quorum whose offsets have 64 bits: with 3 records that start epochs it ends at
+2**63 - 2."""
 _BUDGETS: dict[str, int | None] = dict.fromkeys(
     (
         "max_leader_epoch",
@@ -196,7 +198,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "replication-maximal-isr",
-        "A leader raises its high watermark to no more than each member of the maximal ISR has fetched, and its own log end.",
+        "A leader raises its high watermark to no more than each member of the maximal ISR has fetched, and its own "
+        "log end.",
         "replication",
         ("high-watermark-is-held-when-it-rises",),
         _BUDGETS,
@@ -208,7 +211,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip903-stale-epochs",
-        "No request with a stale broker, leader or partition epoch changes the ISR, and nobody joins it under a stale broker epoch.",
+        "No request with a stale broker, leader or partition epoch changes the ISR, and nobody joins it under a stale "
+        "broker epoch.",
         "replication",
         ("applied-requests-are-current", "joining-epoch-is-registered"),
         _BUDGETS,
@@ -223,7 +227,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip1166-parking",
-        "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high watermark are "
+        "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high "
+        "watermark are "
         "told apart; both statements of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
@@ -235,7 +240,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         "kip951-leader-epochs",
-        "The leader epoch that a client uses for a topic never falls, whatever hints and metadata responses it gets in whatever order.",
+        "The leader epoch that a client uses for a topic never falls, whatever hints and metadata responses it gets "
+        "in whatever order.",
         "leader-discovery",
         ("leader-epochs-never-fall", "stale-metadata-leaves-the-leader"),
         dict.fromkeys(("elections", "restarts")),
@@ -282,14 +288,17 @@ def provable(found: Protocol) -> tuple[Property, ...]:
 
 
 def select(found: Protocol, names: tuple[str, ...]) -> tuple[Property, ...]:
-    """Return the properties and lemmas of these names, all properties if none is named; raise UsageError for an unknown one."""
+    """Return the properties and lemmas of these names,
+    all properties if none is named; raise UsageError for an unknown one.
+    """
     if not names:
         return tuple(item for item in found.properties if item.kind.must_hold)
     known = {item.name: item for item in (*found.every_property, *provable(found))}
     for name in names:
         if name not in known:
             raise UsageError(
-                f"protocol {found.name!r} has no property or lemma {name!r}.{nearest(name, list(known))} They are: {', '.join(known)}."
+                f"protocol {found.name!r} has no property or lemma {name!r}.{nearest(name, list(known))} They are: "
+                f"{', '.join(known)}."
             )
     return tuple(known[name] for name in dict.fromkeys(names))
 

@@ -1,4 +1,4 @@
-"""What the token store promises by itself, of which the reads of clients are made."""
+"""The promises of the token store by itself; the reads of clients are made of it."""
 
 from fencepost.model.clients.tokens.alone import C, State, agree, is_same
 from fencepost.model.clients.tokens.store import clashes, is_unknown, later
@@ -30,7 +30,9 @@ def store_is_the_latest(s: State, c: C) -> bool:
 
 @always
 def unknown_is_the_unit(s: State, c: C) -> bool:
-    """Unknown contexts change nothing, and an unknown store takes the first known one: so is it with `later` of offsets."""
+    """Unknown contexts change nothing, and an unknown store takes the first known one:
+    so is it with `later` of offsets.
+    """
     only_first = is_unknown(s.given[1].cluster) and is_unknown(s.given[2].cluster)
     return not only_first or is_same(s.in_order, s.given[0])
 
@@ -43,7 +45,9 @@ def cluster_is_that_of_the_first(s: State, c: C) -> bool:
 
 @always
 def later_is_a_semilattice(s: State, c: C) -> bool:
-    """`later` of offsets is associative, commutative and idempotent, and NONE, the offset of an unknown context, is its unit."""
+    """`later` of offsets is associative, commutative and idempotent,
+    and NONE, the offset of an unknown context, is its unit.
+    """
     a, b, d = s.given[0].token, s.given[1].token, s.given[2].token
     return (
         later(later(a, b), d) == later(a, later(b, d))

@@ -1,4 +1,4 @@
-"""What a client can see of a protocol: who leads, who is in sync, what was acknowledged and what can be read."""
+"""Views of a client on a protocol: who leads, who is in sync, which records are acknowledged, and which can be read."""
 
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.state import State, has_current_leader, newest

@@ -1,4 +1,4 @@
-"""How long a high watermark is on its way, and what that costs: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
+"""The delay and the cost of a high watermark: K392-Q1, K392-Q1b, and whether a follower is ever ahead.
 
 A maximum wait is replica.fetch.wait.max.ms, or a consumer's fetch.max.wait.ms; two messages are a round trip.
 """
@@ -84,7 +84,8 @@ def is_at_rest(s: State, c: C) -> bool:
 
 messages_until_known = at_most(
     "messages-until-known",
-    "K392-Q1: from a commit until the follower knows of it there are at most three messages, one and a half round trips.",
+    "K392-Q1: from a commit until the follower knows of it there are at most three messages, one and a half round "
+    "trips.",
     costs={leader_gets_fetch: 1, follower_gets_answer: 1},
     unit="messages",
     bound=3,
@@ -120,7 +121,8 @@ waits_until_read = at_most(
 
 fetches_in_all = at_most(
     "fetches-in-all",
-    "K392-Q1b: the follower sends at most two fetches for each record, one that opens the session, and the one that waits.",
+    "K392-Q1b: the follower sends at most two fetches for each record, one that opens the session, and the one that "
+    "waits.",
     costs={leader_gets_fetch: 1},
     unit="fetches",
     bound=C.records * 2 + C.losses + 2,

@@ -1,5 +1,6 @@
-"""Measured figures: they take minutes to hours to make, and are committed so that pages and `fencepost vacuity` need not make them.
+"""Measured figures: they take minutes to hours to make, so they are committed; pages and `fencepost vacuity` read them.
 
-`matrices/` has a file for each protocol whose guards were removed one by one; `faults.json` has fault tables, `proofs.json` what proofs
-took, `replication.json` what searches took, and `spark.json` what Spark did. `tox -e figures` measures them again.
+`matrices/` has a file for each protocol whose guards were removed one by one; `faults.json` has fault tables,
+`proofs.json`, `replication.json` and `spark.json` the cost of proofs, of searches and of searches on Spark. `tox -e
+figures` measures them again.
 """

@@ -1,0 +1,146 @@
+"""Witnesses on replication, checked on request: each change by an operator happens, and each of its effects.
+
+They are about min ISR and ELR, about reassignments, and about processes that follow before they are registered.
+"""
+
+from fencepost.model.cluster.constants import C
+from fencepost.model.cluster.state import State, effective_min_isr, is_running, leads, local, min_isr_of, newest
+from fencepost.model.language import NONE, bits, sometimes
+from fencepost.model.language.actions import properties_in
+
+# -- min ISR and ELR
+
+
+def is_under_min_isr(s: State, c: C) -> bool:
+    """Say whether the ISR is smaller than the controller's min ISR."""
+    return bits.size(newest(s).isr) < effective_min_isr(c, newest(s), newest(s).raised)
+
+
+@sometimes
+def raise_leaves_too_few(before: State, after: State, c: C) -> bool:
+    """An operator raises min ISR above the size of the ISR."""
+    return (
+        newest(after).raised > newest(before).raised and not is_under_min_isr(before, c) and is_under_min_isr(after, c)
+    )
+
+
+@sometimes
+def lower_is_enough(before: State, after: State, c: C) -> bool:
+    """An operator lowers min ISR to the size of the ISR."""
+    return (
+        newest(after).raised < newest(before).raised and is_under_min_isr(before, c) and not is_under_min_isr(after, c)
+    )
+
+
+@sometimes
+def change_clears_the_elr(before: State, after: State, c: C) -> bool:
+    """Another min ISR makes eligible leader replicas ineligible."""
+    return newest(after).raised != newest(before).raised and before.elr != 0 and after.elr == 0
+
+
+@sometimes
+def configs_are_published_apart(s: State, c: C) -> bool:
+    """A broker acts on the min ISR of another image than that of the partition."""
+    return any(
+        is_running(s, broker) and s.replica[broker].raised != local(s, broker).raised for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def leader_goes_by_a_smaller_min_isr(s: State, c: C) -> bool:
+    """A leader with the newest ISR acts on a smaller min ISR than the controller."""
+    return any(
+        leads(s, broker)
+        and s.replica[broker].isr == newest(s).isr
+        and min_isr_of(s, c, broker) < effective_min_isr(c, newest(s), newest(s).raised)
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def stale_elr_elects(before: State, after: State, c: C) -> bool:
+    """Somebody is elected for being in an ELR that was left when an operator turned ELR off."""
+    return (
+        before.elr_disabled == 1 and newest(before).leader == NONE and bits.contains(before.elr, newest(after).leader)
+    )
+
+
+# -- reassignments
+
+
+def loses_its_replica(before: State, after: State, broker: int) -> bool:
+    """Say whether a running broker learns in this step that it has no replica any more."""
+    return (
+        is_running(before, broker)
+        and is_running(after, broker)
+        and not bits.contains(local(before, broker).missing, broker)
+        and bits.contains(local(after, broker).missing, broker)
+    )
+
+
+def gets_a_replica(before: State, after: State, broker: int) -> bool:
+    """Say whether a running broker learns in this step that it has a replica now."""
+    return (
+        is_running(before, broker)
+        and is_running(after, broker)
+        and bits.contains(local(before, broker).missing, broker)
+        and not bits.contains(local(after, broker).missing, broker)
+    )
+
+
+@sometimes
+def reassignment_ends(before: State, after: State, c: C) -> bool:
+    """A reassignment that was under way ends, and takes a replica from somebody."""
+    return newest(after).missing & ~newest(before).missing & before.removing != 0 and after.adding | after.removing == 0
+
+
+@sometimes
+def reassignment_is_replaced(before: State, after: State, c: C) -> bool:
+    """An operator gives other targets while a reassignment is under way."""
+    return after.budget.reassignments < before.budget.reassignments and before.adding | before.removing != 0
+
+
+@sometimes
+def added_member_is_taken_back(before: State, after: State, c: C) -> bool:
+    """A reassignment is cancelled that has brought a replica into the ISR."""
+    return after.budget.cancels < before.budget.cancels and newest(before).isr & before.adding != 0
+
+
+@sometimes
+def removed_replica_deletes_records(before: State, after: State, c: C) -> bool:
+    """A broker learns that it has no replica any more, and deletes a log with records."""
+    return any(
+        loses_its_replica(before, after, broker) and before.replica[broker].end > 0 for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def added_replica_starts_empty(before: State, after: State, c: C) -> bool:
+    """A broker without a replica learns that it has one, and starts with an empty log."""
+    return any(gets_a_replica(before, after, broker) for broker in range(c.brokers))
+
+
+# -- processes that follow before they are registered: their fetches count
+
+
+@sometimes
+def fetch_without_epoch_counts(s: State, c: C) -> bool:
+    """A leader knows the log end of a process that is not registered."""
+    return any(
+        leads(s, leader)
+        and s.replica[follower].early != 0
+        and s.replica[leader].follower[follower].end != NONE
+        and s.replica[leader].follower[follower].broker_epoch == NONE
+        for leader in range(c.brokers)
+        for follower in range(c.brokers)
+    )
+
+
+@sometimes
+def unregistered_process_joins(before: State, after: State, c: C) -> bool:
+    """A replica joins the ISR whose process is not registered: the registration is of the one before."""
+    joined = newest(after).isr & ~newest(before).isr
+    return any(bits.contains(joined, broker) and before.replica[broker].early != 0 for broker in range(c.brokers))
+
+
+PROPERTIES = properties_in(globals())
