@@ -41,7 +41,7 @@ public final class Repair {
             case "hyp-13" -> List.of(clearIndex());
             case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
             case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
-            case "hyp-18" -> List.of(refuseOfflineReplicas());
+            case "hyp-18" -> refuseOfflineReplicas();
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }
@@ -170,7 +170,9 @@ public final class Repair {
     }
 
     /** A replica whose directory has failed is not taken into the ISR, as one of a broker that is fenced is not. */
-    private static CtClass refuseOfflineReplicas() throws Exception {
+    private static List<CtClass> refuseOfflineReplicas() throws Exception {
+        CtClass refused = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager$IneligibleReplica");
+        refused.getDeclaredConstructors()[0].setModifiers(0);  // private, which this compiler takes literally
         CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
         manager.addField(CtField.make("private org.apache.kafka.metadata.PartitionRegistration altered;", manager));
         manager.addMethod(CtMethod.make("private void addOffline(java.util.List states, java.util.List found) {"
@@ -192,7 +194,7 @@ public final class Repair {
             }
         });
         validate.insertBefore("this.altered = $4;");
-        return edited(manager, checks);
+        return List.of(edited(manager, checks), refused);
     }
 
     private static CtClass edited(CtClass found, AtomicInteger edits) {
