@@ -37,6 +37,9 @@ What an entry says; all but the sentence may be missing:
     runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions;
                what follows the colon is what these are asked about instead
     classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
+    releases   (hypotheses that no model has, which were seen on Kafka itself) the releases that have it: "4.0, 4.1, 4.2"
+    harm       (the same) what it does, as `reproduce` says it: lost, out, leaderless
+    repair     (the same) what repairs it
     as         the entry whose runs, verdict and answer it has
     about      a table of any of these, for what is short:
                about = {source="KIP-903, Controller", depends=["alter_partition_version"]}
@@ -85,8 +88,9 @@ ENTRY_KEYS = (
         "alone",
         "as",
     ),
-    "classes",
+    *("classes", "releases", "harm", "repair"),
 )
+HARMS = ("lost", "out", "leaderless")
 
 
 @dataclass(frozen=True)
@@ -125,6 +129,7 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
             raise UsageError(f"it has no {key}: write one.")
     only([said["kind"]], KINDS, "kind")
     only([said["verdict"]] if "verdict" in said else [], VERDICTS, "verdict")
+    only([said["harm"]] if "harm" in said else [], HARMS, "harm")
     prose = {key: _put(texts, said[key]) for key in said if isinstance(said[key], str)}
     lists: Any = {key: tuple(said.get(key, ())) for key in ("depends", "same_as")}
     own: Any = {key: prose.get(key, "") for key in ("kind", "protocol", "sentence", "source", "switch", "reference")}
@@ -171,7 +176,11 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
     cases = tuple({(case.run.name, case.prop): case for case in _cases(claim, runs)}.values())
     texts = {key: claim.said.get(key, "") for key in ("answer", "verdict", "gap", "avoid")}
     classes = _by_release(claim.said.get("classes", ""))
-    return Evidence(item, cases, **texts, classes=classes) if cases or classes or any(texts.values()) else None
+    seen = {
+        "releases": tuple(words(claim.said.get("releases", ""))),
+        **{key: claim.said.get(key, "") for key in ("harm", "repair")},
+    }
+    return Evidence(item, cases, **texts, classes=classes, **seen) if cases or classes or any(texts.values()) else None
 
 
 def _by_release(text: str) -> dict[str, str]:

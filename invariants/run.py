@@ -122,3 +122,9 @@ class Evidence:
     """For a hypothesis: what an operator does until it is repaired."""
     classes: Mapping[str, str] = field(default_factory=dict)
     """What each release's own classes must say to it: `holds`, `differs` or `not built`."""
+    releases: tuple[str, ...] = ()
+    """For a hypothesis that no model has: the releases that have it, as `4.1`."""
+    harm: str = ""
+    """For the same: `lost`, `out` or `leaderless`, as `fencepost reproduce` says it."""
+    repair: str = ""
+    """For the same: what repairs it."""

@@ -202,6 +202,7 @@ class AppliesData(TypedDict):
     group: str
     triggers: list[str]
     crashes: int | None
+    harm: str | None
 
 
 class LostData(TypedDict):

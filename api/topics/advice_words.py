@@ -44,9 +44,16 @@ KINDS = {
 GROUPS = {
     "itself": "Findings that need nothing but elections, crashes and restarts",
     "operator": "Findings that need a reassignment, a change of min ISR, or ELR turned off",
+    "clusters": "Findings that no model here has, so that no crashes were counted: they were played on clusters of Kafka",
     "kept": "Findings that are not known to lose a record: availability, or a check that lets through what it should not",
 }
 """Headings of findings by what triggers them."""
+HARMS = {
+    "lost": "It loses acknowledged records",
+    "out": "It keeps a broker out of the cluster",
+    "leaderless": "It leaves a partition without a leader",
+}
+"""What findings do that no model has."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
@@ -86,11 +93,16 @@ def headline(data: AdviceData) -> list[str]:
     unknown = [
         item["id"]
         for item in data["findings"]
-        if item["group"] != "kept" and item["crashes"] is None and item["faults"] is None
+        if item["group"] not in ("kept", "clusters") and item["crashes"] is None and item["faults"] is None
     ]
     if unknown:
         fewer = "with fewer crashes" if least else "too"
         lines.append(f"Not measured at this min ISR, and may lose one {fewer}: {_all(unknown)}.")
+    disks = [item["id"] for item in data["findings"] if item["harm"] == "lost"]
+    if disks:
+        lines.append(
+            f"Not counted above, since no model has it: {_all(disks)}, which lost records on clusters when a disk was replaced or taken out."
+        )
     return lines
 
 
@@ -165,6 +177,8 @@ def seen_of(found: AppliesData) -> str:
 
 def needs_of(found: AppliesData, data: AdviceData) -> str:
     """Return what it takes to lose a record by a finding at the settings that were asked: as measured, or by the catalogue."""
+    if found["harm"] is not None:
+        return f"{HARMS[found['harm']]}: how many faults that takes at least was not measured, and min ISR 2 does not prevent it."
     if found["group"] == "kept":
         return "No history in which it loses a record is known."
     needed, min_isr, replicas = found["faults"], data["settings"]["min_isr"], data["settings"]["replicas"]

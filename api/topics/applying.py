@@ -48,7 +48,37 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ..
         for name, item in entries().items()
         if name in lacking or name in violated
     ]
-    return tuple(sorted(found, key=lambda item: item["loses"] is None))
+    found += (_on_kafka(item) for item in entries().values() if _is_on_kafka(item, version, elr=elr))
+    return tuple(
+        sorted(found, key=lambda item: (item["loses"] is None and item["harm"] != "lost", item["harm"] is not None))
+    )
+
+
+def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
+    """Say whether a release has a finding that no model has."""
+    found = evidence().get(entry.id)
+    released = found is not None and version.removeprefix("kafka-") in found.releases
+    return released and (elr or "elr" not in entry.depends)
+
+
+def _on_kafka(entry: Entry) -> AppliesData:
+    """Return a finding that no model has: nothing of it is measured but what clusters did."""
+    known, found = finding_of(entry), evidence()[entry.id]
+    return {
+        "id": entry.id,
+        "sentence": entry.sentence.removeprefix("Conjecture: "),
+        "repair": known.repair or None,
+        "avoid": found.avoid or None,
+        "classes": list(known.classes),
+        "clusters": list(known.clusters),
+        "measured_on": None,
+        "loses": None,
+        "faults": None,
+        "group": "clusters",
+        "triggers": [],
+        "crashes": None,
+        "harm": found.harm,
+    }
 
 
 def measured_on(version: str, *, elr: bool) -> str:
@@ -85,6 +115,7 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesDat
         "group": "kept" if loses is None else "operator" if triggers else "itself",
         "triggers": triggers,
         "crashes": _crashes(needed, loses, min_isr),
+        "harm": None,
     }
 
 

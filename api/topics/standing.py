@@ -7,18 +7,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.topics.evidence import cases_of, of_kind
-from fencepost.invariants.catalogue import named_by, status, values_of
+from fencepost.invariants.catalogue import evidence, named_by, status, values_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.invariants.catalogue import Case, Entry
+    from fencepost.invariants.catalogue import Case, Entry, Evidence
     from fencepost.model.language.machine import Machine, Repair
 
-SEEN = {"clusters": ("runs", "finding", "lost"), "releases": ("settled", "trace", "confirmed")}
-"""Where it is measured what real Kafka shows: the rows of a figure, the key that names the finding, and the verdict."""
+SEEN = {
+    "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
+    "releases": ("settled", "trace", ("confirmed",)),
+}
+"""Where it is measured what real Kafka shows: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka as read",
     "kept-in-the-model": "kept in the model, of which no run here is a release as it reads",
@@ -89,7 +92,9 @@ def standing_of(entry: Entry) -> Standing:
     is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
     asked = judged & named_by(entry) or (judged if is_broken else set())
     breaking = (
-        item for item in of_kind("hypothesis") if any((case.run.protocol, case.prop) in asked for case in _broken(item))
+        item
+        for item in of_kind("hypothesis")
+        if any((case.run.protocol, case.prop) in asked for case in _broken(item)) or _breaks_on_kafka(item, entry)
     )
     # what holds may share its property with a claim about other settings: then a release must have the finding
     found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
@@ -107,6 +112,12 @@ def _broken(entry: Entry) -> list[Case]:
     return [case for case in cases_of(entry) if case.expect == "violated"]
 
 
+def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
+    """Say whether a hypothesis that no model has breaks another entry, which it names."""
+    found = evidence().get(entry.id)
+    return found is not None and bool(found.releases) and other.id in entry.depends
+
+
 def _is_as_read(case: Case) -> bool:
     """Say whether a case holds of a release without any repair."""
     run, machine = case.run, protocol(case.run.protocol).machine
@@ -118,24 +129,37 @@ def _is_as_read(case: Case) -> bool:
 @cache
 def finding_of(entry: Entry) -> Finding:
     """Return what is known of a hypothesis."""
+    known = evidence().get(entry.id)
+    if known is not None and known.releases:
+        return _seen_on_kafka(entry, known)
     rows = list(_repairs(entry.id))
     repair = rows[0][1].sentence if rows else ""
     versions = [(machine, item) for machine, _ in rows for item in machine.versions]
     having = [item for machine, item in versions if any(it.finding == entry.id for it in machine.missing(item.values))]
     is_past = bool(rows) and versions[-1][1] not in having
-    seen = {
-        name: tuple(
-            sorted(
-                {
-                    row["kafka"]
-                    for row in load(name).get(rows, ())
-                    if _is_about(row[key], entry) and row["verdict"] == word
-                }
-            )
-        )
-        for name, (rows, key, word) in SEEN.items()
-    }
-    return Finding(entry.id, repair, tuple(item.name for item in having), seen["releases"], seen["clusters"], is_past)
+    return Finding(
+        entry.id,
+        repair,
+        tuple(item.name for item in having),
+        _seen("releases", entry),
+        _seen("clusters", entry),
+        is_past,
+    )
+
+
+def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
+    """Return what is known of a hypothesis that no model has. A story that is called after it may do harm by another on later releases."""
+    clusters = tuple(name for name in _seen("clusters", entry) if name.rpartition(".")[0] in known.releases)
+    versions = tuple(f"kafka-{name}" for name in known.releases)
+    newest = PROTOCOLS[entry.protocol].machine.versions[-1].name
+    return Finding(entry.id, known.repair, versions, (), clusters, newest not in versions)
+
+
+def _seen(name: str, entry: Entry) -> tuple[str, ...]:
+    """Return the releases whose clusters or classes did as a hypothesis says."""
+    rows, key, verdicts = SEEN[name]
+    mine = (row for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] in verdicts)
+    return tuple(sorted({row["kafka"] for row in mine if row.get("mode", "played") == "played"}))
 
 
 def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:

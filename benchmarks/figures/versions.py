@@ -59,8 +59,6 @@ RUNS = {
     "HYP-15": "replication 2 brokers, HYP-15",
 }
 """Runs to start from where the smallest shows something else too, or too little."""
-ON_CLUSTERS = ("HYP-13", "HYP-16")
-"""Findings that were seen on Kafka alone: no model has the index and the log directories that they are about."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}
 """What is set besides: with min ISR 1 the last replica is all that a record was ever on."""
 EPOCHS = 6
@@ -167,7 +165,6 @@ def main() -> None:
         sys.stderr.write(
             f"{entry} ({time.monotonic() - begun:.0f} s): {[one['verdict'] for one in rows[-1]['by'].values()]}\n"
         )
-    rows += ({"entry": entry, "run": "", "property": "", "by": {}} for entry in ON_CLUSTERS)
     if not given.only:
         save(
             "versions", {"mark": versions_mark(), "findings": rows, "losses": {"mark": losses_mark(), "rows": losses()}}
