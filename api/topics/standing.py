@@ -112,6 +112,20 @@ def _broken(entry: Entry) -> list[Case]:
     return [case for case in cases_of(entry) if case.expect == "violated"]
 
 
+def seen_on_kafka(entry: Entry) -> str:
+    """Return where a finding that no model has was seen, its repair, and what avoids it, as sentences; empty for any other entry."""
+    known = evidence().get(entry.id)
+    if known is None or not known.releases:
+        return ""
+    return f"{finding_of(entry).text}. To avoid it: {known.avoid[0].lower()}{known.avoid[1:]}"
+
+
+def outside_models(version: str) -> list[str]:
+    """Return the findings of a version that no model has."""
+    release = version.removeprefix("kafka-")
+    return [name for name, known in evidence().items() if release in known.releases]
+
+
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
     """Say whether a hypothesis that no model has breaks another entry, which it names."""
     found = evidence().get(entry.id)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.standing import outside_models
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.figures.store import load
@@ -37,6 +38,11 @@ def version_notes(question: Question) -> Iterator[str]:
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield f"It contains {found}. `--version {name}{REPAIRED}` asks the same of it without these, and `fencepost guarantees ID` shows each."
+    if machine.name == "replication" and (outside := outside_models(name)):
+        yield (
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters have shown: "
+            "`fencepost guarantees ID` says what they do, and how to avoid them."
+        )
 
 
 def _compared(version: str) -> str:

@@ -14,7 +14,7 @@ from fencepost.api.topics.evidence import (
     of_kind,
     trace_of_case,
 )
-from fencepost.api.topics.standing import standing_of
+from fencepost.api.topics.standing import seen_on_kafka, standing_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
 from fencepost.invariants.catalogue import status
 from fencepost.invariants.reached import reached_by
@@ -87,8 +87,8 @@ def _head(console: Console, entry: Entry) -> None:
     print_lines(console, styled(entry.source, "dim"), indent=2)
     if stands is not None and stands.word:
         print_lines(console, styled(f"{stands.text}.", _STANDS.get(stands.word, "yellow")), indent=2)
-    if answer_of(entry):
-        print_lines(console, answer_of(entry), indent=2)
+    for text in filter(None, (answer_of(entry), seen_on_kafka(entry))):
+        print_lines(console, text, indent=2)
 
 
 def _expected(case: Case) -> str:

@@ -17,7 +17,7 @@ from fencepost.api.topics.evidence import (
     of_kind,
     trace_of_case,
 )
-from fencepost.api.topics.standing import standing_of
+from fencepost.api.topics.standing import seen_on_kafka, standing_of
 from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
 from fencepost.invariants.claim_files import CLASSES
 from fencepost.invariants.reached import reached_by
@@ -157,7 +157,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     yield from (f"### {entry.id}", entry.sentence)
     stands = standing_of(entry).text if entry.kind in GUARANTEES else ""
     head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)]
-    parts = [f"**{head}.**", answer_of(entry)]
+    parts = [f"**{head}.**", answer_of(entry), seen_on_kafka(entry)]
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
     parts += [f"Source: {entry.source}."] if entry.source else []

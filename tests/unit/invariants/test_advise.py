@@ -165,6 +165,25 @@ def test_findings_stand_under_what_triggers_them_and_each_says_how_to_avoid_it()
         assert "min ISR 2" in text or item["group"] == "kept"
 
 
+def test_findings_that_no_model_has_are_named_for_the_releases_that_have_them() -> None:
+    by = {version: [item for item in findings_of(version, 2, elr=True) if item["harm"]] for version in versions()[-5:]}
+    named = {version: {item["id"] for item in found} for version, found in by.items()}
+    assert named == {
+        "kafka-4.0": {"HYP-13", "HYP-17", "HYP-18"},
+        "kafka-4.1": {"HYP-13", "HYP-17", "HYP-18"},
+        "kafka-4.2": {"HYP-13", "HYP-17", "HYP-18"},
+        "kafka-4.3": {"HYP-13", "HYP-16", "HYP-18"},
+        "kafka-4.4": {"HYP-13", "HYP-16", "HYP-18"},
+    }
+    assert not [item for item in findings_of("kafka-4.0", 2, elr=False) if item["harm"]]
+    data = advise(3, 2, kafka="4.1").to_dict()
+    assert "Not counted above, since no model has it: HYP-17, which lost records on clusters" in " ".join(headline(data))
+    text = " ".join(lines_of(next(item for item in data["findings"] if item["id"] == "HYP-17"), data))
+    assert "It loses acknowledged records: how many faults that takes at least was not measured" in text
+    assert "Seen on clusters of 4." in text
+    assert "To avoid it: before you start a broker with a new or an empty disk, start those that have data" in text
+
+
 def test_steps_are_sentences_and_faults_are_in_kafkas_words() -> None:
     text = fencepost("advise", "--min-isr", "2").stdout
     assert not re.search(r"\w=\d.*\b(broker|leader)=|probability|waits_for_joining|\bfences \d", text)
@@ -192,7 +211,7 @@ def test_findings_are_those_that_the_measured_verdicts_have(version: str) -> Non
     violated = {
         row["entry"] for row in load("versions")["findings"] if row["by"].get(column, {}).get("verdict") == "violated"
     }
-    assert {item["id"] for item in findings_of(version, 2, elr=has_elr)} == violated
+    assert {item["id"] for item in findings_of(version, 2, elr=has_elr) if item["harm"] is None} == violated
 
 
 def test_a_finding_names_a_history_that_is_archived_and_as_long_as_said() -> None:

@@ -61,6 +61,7 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` asks the same" in notes[3]
+    assert notes[4].startswith("Kafka 4.1 also has HYP-13, HYP-17, HYP-18, which no model has and clusters have shown:")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
