@@ -177,7 +177,9 @@ def test_findings_that_no_model_has_are_named_for_the_releases_that_have_them() 
     }
     assert not [item for item in findings_of("kafka-4.0", 2, elr=False) if item["harm"]]
     data = advise(3, 2, kafka="4.1").to_dict()
-    assert "Not counted above, since no model has it: HYP-17, which lost records on clusters" in " ".join(headline(data))
+    assert "Not counted above, since no model has it: HYP-17, which lost records on clusters" in " ".join(
+        headline(data)
+    )
     text = " ".join(lines_of(next(item for item in data["findings"] if item["id"] == "HYP-17"), data))
     assert "It loses acknowledged records: how many faults that takes at least was not measured" in text
     assert "Seen on clusters of 4." in text
