@@ -36,7 +36,7 @@ LISTED = {
         "explore": ("explore:explore", "Explore a protocol or a trace step by step, in the browser."),
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
-        "shrink": ("shrink:shrink", "Find the shortest trace that still fails."),
+        "shrink": ("replay:shrink", "Find the shortest trace that still fails."),
         "diff": ("diff:diff", "Show the first behaviour that only one of two variants has."),
         "graph": ("graph:graph", "Write the state graph of a small machine."),
     },

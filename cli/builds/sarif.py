@@ -20,6 +20,7 @@ from fencepost.counterexamples.sources import near, place_of, promises
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditSort
     from fencepost.cli.builds.outcomes import Outcome, Report
     from fencepost.invariants.protocols import Protocol
 
@@ -126,3 +127,53 @@ def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -
     texts += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
     notes = [{"level": "error", "message": {"text": text}} for text in texts]
     return {"toolExecutionNotifications": notes} if notes else {}
+
+
+LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
+
+
+def audit_sarif(data: AuditData) -> str:
+    """Return the findings of an audit: a rule for each kind, and the partition as its logical place."""
+    rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
+    places = {rule["id"]: number for number, rule in enumerate(rules)}
+    unread = [{"level": "error", "message": {"text": note["text"]}} for note in data["notes"] if note["unread"]]
+    run = {
+        "tool": {"driver": {"name": "Fencepost", "version": version("fencepost"), "rules": rules}},
+        "invocations": [
+            {"executionSuccessful": not unread, **({"toolExecutionNotifications": unread} if unread else {})}
+        ],
+        "results": [_audit_result(item, places[item["sort"]]) for item in data["findings"]],
+        "columnKind": "unicodeCodePoints",
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _audit_rule(item: AuditSort) -> dict[str, Any]:
+    return {
+        "id": item["sort"],
+        "name": item["sort"],
+        "shortDescription": {"text": item["sentence"]},
+        "fullDescription": {"text": f"{item['sentence']} {item['look']}"},
+        "help": {"text": item["look"]},
+        "defaultConfiguration": {"level": LEVELS[item["severity"]]},
+        "properties": {"tags": [item["kind"], item["about"]], "page": item["page"]},
+    }
+
+
+def _audit_result(item: AuditFinding, rule: int) -> dict[str, Any]:
+    name = f"{item['topic']}-{item['partition']}"
+    print_of = hashlib.sha256(f"{name} {item['sort']} {item['offset']}".encode()).hexdigest()[:32]
+    return {
+        "ruleId": item["sort"],
+        "ruleIndex": rule,
+        "level": LEVELS[item["severity"]],
+        "message": {"text": f"{name}, offset {item['offset']}: {item['text']}."},
+        "locations": [{"logicalLocations": [{"fullyQualifiedName": name, "kind": "resource"}]}],
+        "partialFingerprints": {"finding/v1": print_of},
+        "properties": {
+            "severity": item["severity"],
+            "time": item["time"],
+            "offset": item["offset"],
+            "brokers": item["brokers"],
+        },
+    }

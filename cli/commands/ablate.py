@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.matrix import meaning_for, not_run
+from fencepost.api.answers.suspicions import SUSPICIONS
 from fencepost.api.asking.constants import parse_setting
+from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.patience import eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
     Size,
@@ -22,7 +26,7 @@ from fencepost.cli.commands.options import (
 )
 from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
@@ -30,9 +34,10 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fencepost.api.answers.contract_evidence import MatrixData
+    from fencepost.api.answers.contract_evidence import MatrixData, RowData
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
+    from rich.console import Console
 
 
 @click.command()
@@ -94,13 +99,9 @@ def ablate(**given: Any) -> Exit:
     if given["json"]:
         print_json(data)
     else:
-        from fencepost.cli.views.matrix import print_matrix
-
         print_matrix(results(), data, legend=not given["quiet"])
     if given["html"]:
-        from fencepost.cli.views.matrix_page import page as page_of
-
-        write_text(given["html"], page_of(data))
+        write_text(given["html"], page(data))
     for file, text in traces.items():
         write_text(file, text)
     if unkept is not None:
@@ -157,3 +158,126 @@ def exit_of_matrix(data: MatrixData) -> Exit:
         row["purpose"] == "undetermined" for row in data["rows"]
     )
     return Exit.UNDETERMINED if undetermined or data["not_run"] else Exit.AS_EXPECTED
+
+
+LONG = 120
+"""Characters of a condition that are shown."""
+NUMBERS = "states of the shortest trace to a violation; ? where the search ended without a decision"
+_STYLES = {
+    "needed": "bold green",
+    "undetermined": "bold yellow",
+    "not-exercised": "bold yellow",
+    "nothing-broke": "bold yellow",
+}
+
+
+def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> None:
+    """Print a matrix: what was searched, then the rows of each purpose; with a legend of the numbers."""
+    from rich.text import Text
+
+    console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
+    print_lines(console, styled(data["sentence"], "dim"))
+    for item in data["properties"]:
+        if item["length"] is not None and item["verdict"] == "violated":
+            print_lines(
+                console,
+                styled(
+                    f"{item['name']} is violated by the whole protocol (shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
+                    "bold red",
+                ),
+            )
+    eventual = eventual_of(data)
+    for name in eventual["violated"]:
+        print_lines(
+            console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red")
+        )
+    for name in eventual["asked"]:
+        if name not in {*eventual["holding"], *eventual["violated"]}:
+            print_lines(
+                console,
+                styled(f"{name} is undetermined in the whole protocol, so no row says anything of it.", "yellow"),
+            )
+    for purpose, meaning in meaning_for(data).items():
+        rows = [row for row in data["rows"] if row["purpose"] == purpose]
+        if rows:
+            console.print()
+            print_lines(console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meaning}"))
+            width = max(len(row["row"]) for row in rows)
+            for row in rows:
+                _print_row(console, row, width)
+    if data["why_stopped"]:
+        console.print()
+        print_lines(console, styled(f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), "yellow"))
+    _print_suspicions(console, data["suspicions"])
+    console.print()
+    constants = " ".join(f"{name}={str(value).lower()}" for name, value in data["constants"].items())
+    print_rows(
+        console,
+        [
+            (styled("constants", "dim"), constants),
+            (styled("whole", "dim"), f"{data['distinct']:,} distinct states, depth {data['depth']}"),
+            *([(styled("numbers", "dim"), NUMBERS)] if legend else []),
+        ],
+    )
+
+
+def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
+    """Print what shows that nothing could have gone wrong: guards have their rows above."""
+    for name, meaning in SUSPICIONS.items():
+        if found.get(name) and name != "idle":
+            console.print()
+            print_lines(console, styled(f"Suspicious: {meaning}:", "bold yellow"))
+            print_lines(console, ", ".join(found[name]), indent=2)
+
+
+def _print_row(console: Console, row: RowData, width: int) -> None:
+    """Print a row: its name and what it asks for, and below that what was found."""
+    from rich.text import Text
+
+    condition = row["condition"] if row["kind"] == "guard" else row["sentence"]
+    name = styled(f"{row['row']:{width}}", "bold" if row["purpose"] == "needed" else "")
+    print_rows(console, [(name, condition if len(condition) <= LONG else condition[: LONG - 3] + "...")], indent=2)
+    found = Text.assemble(*_found(row))
+    if found:
+        print_lines(console, found, indent=6)
+
+
+def _found(row: RowData) -> list[Any]:
+    """Return what was found of a row, in pieces."""
+    if row["purpose"] == "needed":
+        broken = ", ".join(f"{name} {row['cells'][name]['length']}" for name in row["broken"])
+        unknown = [name for name, cell in row["cells"].items() if cell["verdict"] == "undetermined"]
+        return [(broken, "red"), f"; ? {', '.join(unknown)}" if unknown else ""]
+    if row["purpose"] == "liveness":
+        return [(", ".join(row["liveness"]), "red")]
+    if row["why"]:
+        return [row["why"]]
+    if row["purpose"] == "bound" and row["departure"]:
+        return [row["departure"]["message"]]
+    if row["grown"]:
+        return [f"{row['distinct']:,} states", *_beyond(row)]
+    if row["purpose"] == "implied":
+        return [f"first to refuse {row['refused']:,} times"] if row["refused"] else ["guards before it refuse the same"]
+    return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
+
+
+def _beyond(row: RowData) -> list[Any]:
+    """Say that steps were left out which left a domain: what they lead to is not known."""
+    if not row["departure"]:
+        return []
+    return [
+        ("; steps that leave a domain go no further: ", "yellow"),
+        row["departure"]["message"].rstrip("."),
+        "; widen it to decide",
+    ]
+
+
+def page(data: MatrixData) -> str:
+    """Return the page."""
+    from jinja2 import Environment, PackageLoader
+
+    environment = Environment(loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True)
+    sentences = {item["name"]: item["sentence"] for item in data["properties"]}
+    return environment.get_template("matrix.html").render(
+        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, suspicions=SUSPICIONS
+    )

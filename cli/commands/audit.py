@@ -69,7 +69,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     from fencepost.api.calls.audit import audit as audited
 
     if given["html"]:
-        from fencepost.cli.views.audit_page import look_for_plotly
+        from fencepost.cli.views.audit import look_for_plotly
 
         look_for_plotly()
     cluster = cluster_of(given["master"], given["conf"])
@@ -90,11 +90,11 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
 
         print_audit(results(), data)
     if given["sarif"]:
-        from fencepost.cli.builds.audit_sarif import sarif
+        from fencepost.cli.builds.sarif import audit_sarif
 
-        write_text(given["sarif"], sarif(data))
+        write_text(given["sarif"], audit_sarif(data))
     if given["html"]:
-        from fencepost.cli.views.audit_page import page
+        from fencepost.cli.views.audit import page
 
         write_text(given["html"], page(data))
     if unkept is not None:

@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import build_options, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import close_stdout, print_json, results
+from fencepost.cli.views.console import close_stdout, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
-from fencepost.cli.views.table import RunTable
+from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.answers.contract import RunData
     from fencepost.api.calls.catalogue import CatalogueResult
     from fencepost.invariants.run import Run
+    from rich.console import Console
+    from rich.text import Text
 
 PROFILES = ", ".join(Profile)
 
@@ -101,3 +105,110 @@ def _pin(found: CatalogueResult, *, to_stderr: bool) -> Exit:
     if any(item["complete"] for item in pinned.left):
         return Exit.FAILED
     return Exit.UNDETERMINED if pinned.left or found.not_run else Exit.AS_EXPECTED
+
+
+WORD = max(len(item) for item in Verdict)
+
+
+class RunTable:
+    """Rows of the same columns. The constants have their names in a line above the rows that share them."""
+
+    def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
+        self.console, self.display = console, display
+        self.protocol = max(len("protocol"), *(len(_title(run)) for run in chosen))
+        self.constants = max(len("constants"), *(len(_values(run)) for run in chosen))
+        self.names: tuple[str, ...] | None = None
+        self.found: int = 2 * WORD + 4
+        console.print(
+            styled(
+                f"{'protocol':{self.protocol}}  {'constants':{self.constants}}  {'expected -> found':{self.found}}"
+                f"{'distinct':>12}{'depth':>7}{'time':>13}",
+                "bold",
+            ),
+            soft_wrap=True,
+        )
+
+    def row(self, run: Run, data: RunData) -> None:
+        """Print what one run found, and below it the traces of what had to fail and whatever differs."""
+        from rich.text import Text
+
+        self.display.clear()
+        names = () if run.title else tuple(run.constants)
+        if names and names != self.names:
+            self.names = names
+            print_lines(self.console, styled(f"{'':{self.protocol}}  {'/'.join(names)}", "dim"))
+        line = Text.assemble(
+            (f"{_title(run):{self.protocol}}", "bold"),
+            f"  {_values(run):{self.constants}}  ",
+            _expected_and_found(data, self.found),
+            f"{data['distinct']:>12,}{data['depth']:>7}{show_seconds(data['seconds']):>13}",
+        )
+        self.console.print(line, soft_wrap=True)
+        traces = [
+            f"{item['name']}: {'a trace of' if Kind(item['kind']).over_behaviours else 'shortest trace'} {counted(item['length'], 'state')}"
+            for item in data["properties"]
+            if item["verdict"] == "violated"
+        ]
+        doubt = "" if data.get("exact", True) else f"up to fingerprint collisions (at most {data['omission']:.1e})"
+        for text, style in (
+            ("; ".join(traces), "dim"),
+            (doubt, "dim"),
+            (run.why, "dim"),
+            *((text, "red") for text in data["differences"]),
+        ):
+            if text:
+                print_lines(self.console, styled(text, style), indent=self.protocol + 2)
+
+    def summary(self, found: CatalogueResult) -> None:
+        """Print how many runs found what they must, and what that took."""
+        self.display.clear()
+        done, waiting = found.runs, found.not_run
+        good = [item for item in done if item["as_expected"]]
+        cut = [item for item in done if not item["complete"]]
+        bad = len(done) - len(good) - len(cut)
+        holding = sum(item["verdict"] == "holds" for item in good)
+        parts = [f"{holding} hold" + ("s" if holding == 1 else "")] if holding else []
+        if len(good) > holding:
+            parts.append(f"{len(good) - holding} fail as they must")
+        self.console.print()
+        if len(good) == len(done) and not waiting:
+            head = f"{counted(len(done), 'run')}, all as expected: {', '.join(parts)}."
+            self.console.print(styled(head, "bold green"))
+        else:
+            counts = ((bad, "not as expected"), (len(cut), "cut short"), (len(waiting), "not begun"))
+            missed = ", ".join(f"{number} {what}" for number, what in counts if number)
+            head = f"{counted(len(done) + len(waiting), 'run')}: {len(good)} as expected, {missed}."
+            self.console.print(styled(head, "bold red" if bad else "bold yellow"))
+        if bad:
+            print_lines(
+                self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
+            )
+        if found.why_stopped:
+            print_lines(self.console, styled(f"Stopped: {found.why_stopped}.", "yellow"))
+        distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
+        print_lines(
+            self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim")
+        )
+        print_lines(
+            self.console,
+            styled(
+                "`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"
+            ),
+        )
+
+
+def _title(run: Run) -> str:
+    return f"{run.protocol} {run.version}".strip()
+
+
+def _values(run: Run) -> str:
+    return run.title or "/".join(str(int(value)) for value in run.constants.values())
+
+
+def _expected_and_found(data: RunData, width: int) -> Text:
+    from rich.text import Text
+
+    expected, found = data["expected"]["verdict"], data["verdict"]
+    style = "green" if data["as_expected"] else "red" if data["complete"] else "yellow"
+    text = f"{expected} -> {found}"
+    return Text.assemble(f"{expected} -> ", (found, style), " " * max(0, width - len(text)))

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 from fencepost.api.calls.listing import list_protocols as listed
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, results
-from fencepost.cli.views.listing import print_all, print_one
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+
+if TYPE_CHECKING:
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Action
+    from fencepost.model.language.constants import Constant
+    from rich.console import Console
 
 
 @click.command("list")
@@ -22,3 +29,64 @@ def list_protocols(protocol: str | None, as_json: bool) -> Exit:  # noqa: FBT001
     else:
         print_all(results(), list(chosen))
     return Exit.AS_EXPECTED
+
+
+def print_all(console: Console, chosen: list[Protocol]) -> None:
+    """Print all protocols, in brief."""
+    for item in chosen:
+        console.print(heading(item.name))
+        print_lines(console, item.machine.sentence, indent=2)
+        defaults = " ".join(f"{name}={_word(c, c.default)}" for name, c in item.machine.constants.declared().items())
+        print_lines(console, styled(f"constants: {defaults}", "dim"), indent=2)
+        print_lines(console, styled(f"properties: {', '.join(prop.name for prop in item.properties)}", "dim"), indent=2)
+        if item.machine.versions:
+            print_lines(
+                console, styled(f"versions: {', '.join(v.name for v in item.machine.versions)}", "dim"), indent=2
+            )
+    console.print()
+    print_lines(
+        console, "`fencepost list PROTOCOL` says what each of these means; `fencepost check PROTOCOL` checks it."
+    )
+
+
+def print_one(console: Console, item: Protocol) -> None:
+    """Print what one protocol consists of."""
+    machine = item.machine
+    console.print(heading(item.name))
+    print_lines(console, machine.sentence)
+    if machine.source:
+        print_lines(console, styled(f"after {machine.source}", "dim"))
+    constants = machine.constants.declared().items()
+    _part(console, "Constants", [(f"{name}={_word(c, c.default)}", _range(c), c.meaning) for name, c in constants])
+    _part(console, "Versions", [(version.name, "", version.sentence) for version in machine.versions])
+    _part(console, "Actions", [(_call(action), "", action.sentence) for action in machine.actions])
+    _part(console, "Properties", [(prop.name, str(prop.kind), prop.sentence) for prop in item.properties])
+    named = [(prop.name, str(prop.kind), prop.sentence) for prop in item.on_request]
+    _part(console, "Properties that are checked if they are named (--property)", named)
+
+
+def _part(console: Console, title: str, rows: list[tuple[str, str, str]]) -> None:
+    """Print a part of the page: names, a word each if there is one, and what they mean."""
+    if not rows:
+        return
+    console.print()
+    console.print(heading(title))
+    if any(word for _, word, _ in rows):
+        print_rows(console, [(name, styled(word, "dim"), meaning) for name, word, meaning in rows], indent=2)
+    else:
+        print_rows(console, [(name, meaning) for name, _, meaning in rows], indent=2)
+
+
+def _call(action: Action) -> str:
+    return " ".join([action.label, *(f"{name}=.." for name, _ in action.params)])
+
+
+def _word(constant: Constant[Any], value: int) -> str:
+    return str(constant.show(value)).lower()
+
+
+def _range(constant: Constant[Any]) -> str:
+    if constant.kind is bool:
+        return "switch"
+    words = list(constant.spellings())
+    return "|".join(words) if words else f"{constant.low}..{constant.high}"

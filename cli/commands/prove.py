@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.asking.quantities import parse_duration
+from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.asking.quantities import counted, parse_duration, show_seconds
+from fencepost.api.calls.theorems import prove_theorem
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import (
     Expected,
@@ -17,10 +20,27 @@ from fencepost.cli.commands.options import (
     output_options,
     workers_option,
 )
-from fencepost.cli.status import Exit, exit_of
-from fencepost.cli.views.console import print_json, results
+from fencepost.cli.status import Exit, exit_of, worst_exit
+from fencepost.cli.views.console import (
+    heading,
+    print_bare,
+    print_json,
+    print_lines,
+    print_rows,
+    results,
+    styled,
+    verdict_text,
+)
 from fencepost.cli.views.display import Display
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Verdict, extended
+from fencepost.invariants.theorems import THEOREMS
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.answers.proof_report import ProveResult
+    from rich.console import Console
 
 
 @click.command()
@@ -79,8 +99,6 @@ def prove(**given: Any) -> Exit:
 
     look_for_z3()
     if given["protocol"] is None:
-        from fencepost.cli.commands.theorems import prove_catalogue
-
         return prove_catalogue(given)
     expected = given["expect"]
     target = Target.taken(given)
@@ -99,8 +117,6 @@ def prove(**given: Any) -> Exit:
     if given["json"]:
         print_json(report.to_dict())
     else:
-        from fencepost.cli.views.proving import print_report
-
         print_report(results(), report, partial(_command_for, target, given), strengthened=given["strengthen"])
     if file and report.text:
         write_text(file, report.text)
@@ -115,3 +131,203 @@ def _command_for(target: Target, given: dict[str, Any], option: str) -> str:
     words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
     words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
     return command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
+
+
+def prove_catalogue(given: dict[str, Any]) -> Exit:
+    """Make every proof of the catalogue, and see that every twin fails; print what came of it."""
+    look_at(given)
+    timeout = parse_duration(given["timeout"], "--timeout")
+    from fencepost.explorers.running.interrupts import Stopped
+
+    ends, rows, why = [], [], ""
+    with Display(quiet=given["quiet"]) as display:
+        for item in THEOREMS:
+            try:
+                row = prove_theorem(item, display, timeout=timeout, workers=given["workers"], cache=given["cache"])
+            except Stopped as signal:
+                why = extended(signal.why, f" while {item.name} was proved")
+                break
+            rows.append(row)
+            ends.append(exit_of_row(row))
+            if not given["json"]:
+                print_row(row)
+    if given["json"]:
+        as_expected = not why and worst_exit(ends) is Exit.AS_EXPECTED
+        print_json({"format": FORMAT, "as_expected": as_expected, "why_stopped": why, "proofs": rows})
+    else:
+        print_summary(rows)
+        if why:
+            left = f"{len(THEOREMS) - len(rows)} of {counted(len(THEOREMS), 'proof')} not made"
+            print_lines(results(), styled(f"Partial: {why}. {left}.", "yellow"))
+    if why:
+        return Exit.UNDETERMINED
+    return worst_exit(ends)
+
+
+def look_at(given: dict[str, Any]) -> None:
+    """Raise UsageError for options that only the proof of one protocol has."""
+    own = {
+        "--property": given["properties"],
+        "--set": given["settings"],
+        "--version": given["version"],
+        "--with": given["with_"],
+        "--without": given["without"],
+        "--unbounded": given["unbounded"],
+        "--int64": given["int64"],
+        "--havoc-loops": given["havoc_loops"],
+        "--k": given["k"] > 1,
+        "--depth": given["depth"] is not None,
+        "--every-state": given["every_state"],
+        "--strengthen": given["strengthen"],
+        "--expect": given["expect"],
+        "--trace": given["trace"],
+    }
+    for option, value in own.items():
+        if value:
+            raise UsageError(
+                f"{option} does not apply to the catalogue, whose proofs have settings of their own: name a protocol, such as "
+                f"`fencepost prove kip320 {option} ...`."
+            )
+
+
+def exit_of_row(row: dict[str, Any]) -> Exit:
+    """Return the status of one proof with its twin."""
+    if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
+        return Exit.AS_EXPECTED
+    return Exit.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Exit.FAILED
+
+
+def print_row(row: dict[str, Any]) -> None:
+    """Print what came of one proof."""
+    console, twin = results(), row["twin"]
+    from rich.text import Text
+
+    kept = ", kept from before" if row["cached"] else ""
+    console.print(
+        Text.assemble(
+            (row["name"], "bold"),
+            "  ",
+            verdict_text(Verdict(row["verdict"])),
+            f"  {show_seconds(row['seconds'])}{kept}",
+        )
+    )
+    print_lines(console, styled(row["says"], "dim"), indent=2)
+    if row["why"]:
+        print_lines(console, styled(row["why"], "yellow"), indent=2)
+    broken = ", ".join(twin["broken_by"]) or ", ".join(twin["fails"])
+    fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail as it must"
+    print_rows(
+        console,
+        [
+            (styled("unbounded", "dim"), row["unbounded"]),
+            (styled("bounded", "dim"), row["bounded"]),
+            *(
+                [(styled("loops", "dim"), f"anything after those of {', '.join(row['havoc_loops'])}")]
+                if row["havoc_loops"]
+                else []
+            ),
+            (styled("with", "dim"), ", ".join(row["lemmas"]) or "no lemma"),
+            (
+                styled("twin", "dim"),
+                Text(f"without “{twin['rule']}” it {fails}", "" if twin["fails_as_expected"] else "bold red"),
+            ),
+        ],
+        indent=2,
+    )
+
+
+def print_summary(rows: list[dict[str, Any]]) -> None:
+    """Print how many proofs there are, and what they took."""
+    good = sum(exit_of_row(row) is Exit.AS_EXPECTED for row in rows)
+    seconds = sum(row["seconds"] + row["twin"]["seconds"] for row in rows)
+    results().print(
+        styled(
+            f"{good} of {len(rows)} proved, with twins that fail, in {show_seconds(seconds)}",
+            "bold green" if good == len(rows) else "bold red",
+        )
+    )
+
+
+SHOWN = 6
+"""Moves that are listed where many break an induction."""
+
+
+def print_report(
+    console: Console, report: ProveResult, command: Callable[[str], str] | None = None, *, strengthened: bool = False
+) -> None:
+    """Print the verdict on each property, how far it reaches, what breaks the induction, and what to do about it.
+
+    `command(option)` asks the same with one option more; `strengthened` says whether lemmas were looked for already.
+    """
+    from rich.text import Text
+
+    proof = report.proof
+    console.print(Text.assemble(heading(report.found.name), "  ", verdict_text(proof.verdict)), soft_wrap=True)
+    print_lines(console, styled(report.found.machine.sentence, "dim"))
+    console.print()
+    print_rows(
+        console,
+        [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings],
+        indent=2,
+    )
+    if proof.why_stopped:
+        print_lines(
+            console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow")
+        )
+    console.print()
+    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
+    if report.lemmas:
+        console.print()
+        proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
+        what = "together with what is proved" if proves else "by themselves; not enough to prove what was asked"
+        console.print(heading(f"Lemmas that are inductive {what}"))
+        print_lines(console, *report.lemmas, indent=2)
+    if proof.broken:
+        _print_broken(console, report)
+        if command is not None and proof.verdict is Verdict.UNDETERMINED:
+            _print_next(console, command, strengthened=strengthened)
+    if proof.history is not None:
+        console.print()
+        from fencepost.cli.views.console import print_trace
+
+        print_trace(console, trace_of(report), path_of_history(report))
+
+
+def _print_broken(console: Console, report: ProveResult) -> None:
+    proof = report.proof
+    console.print()
+    console.print(heading("What breaks the induction, the smallest counterexample first"))
+    rows = [(item.move, ", ".join(item.broken)) for item in proof.broken[:SHOWN]]
+    print_rows(console, rows, indent=2)
+    if len(proof.broken) > SHOWN:
+        print_lines(console, f"and {len(proof.broken) - SHOWN} more", indent=2)
+    if proof.pair is None or not proof.pair.action:
+        if report.reachable:
+            print_lines(console, f"{report.reachable}.")
+        return
+    console.print()
+    console.print(heading(f"{report.summary}: from a state in which all of them hold"))
+    if values_text(report):
+        print_lines(console, f"Constants that may have any value, here: {values_text(report)}.")
+    found = report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
+    print_lines(console, f"This state: {found}.")
+    trace, path = pair_trace(report)
+    from fencepost.counterexamples.history import states_text
+
+    print_bare(console, states_text(trace, path, start=ANY_STATE, ending=report.summary).rstrip())
+
+
+def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
+    """Print what to try: an induction that breaks says nothing of the behaviours that begin in an initial state."""
+    looks = (
+        "--strengthen found none that is enough: "
+        if strengthened
+        else f"`{command('--strengthen')}` looks for such lemmas; or "
+    )
+    print_lines(
+        console,
+        "",
+        "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step. "
+        f"{looks}write what excludes it as an @always property, and name both with --property. "
+        f"`{command('--depth=10')}` asks about every run of 10 steps from an initial state.",
+    )

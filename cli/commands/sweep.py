@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.calls.grids import axes_of
+from fencepost.api.calls.sweep import WRONG
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
     Expected,
@@ -23,8 +25,13 @@ from fencepost.cli.commands.options import (
 from fencepost.cli.commands.simulate import weight_of
 from fencepost.cli.failures import as_far_as_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, results
+from fencepost.cli.views.console import print_bare, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract import SweepData, SweptCellData, Value, Values
+    from rich.console import Console
+    from rich.table import Table
 
 
 @click.command()
@@ -103,14 +110,195 @@ def sweep(**given: Any) -> Exit:
     if given["json"]:
         print_json(data)
     else:
-        from fencepost.cli.views.sweep import print_sweep
-
         print_sweep(results(), data, coverage=given["coverage"], output=given["output"])
     if given["html"]:
-        from fencepost.cli.views.sweep_page import page as page_of
-
-        write_text(given["html"], page_of(data))
+        write_text(given["html"], page(data))
     if unkept is not None:
         raise unkept
     early = [] if made.complete else [Exit.UNDETERMINED]
     return worst_exit([exit_of(made.verdict, expected), *early])
+
+
+FEW = 100
+"""States below which an estimate says nothing."""
+
+
+def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: str | None = None) -> None:
+    """Print a sweep; `output` is the folder that keeps its walks."""
+    print_lines(console, f"{data['protocol']}  {data['verdict']}")
+    print_bare(console, _table(data))
+    for left in data["refused"]:
+        print_lines(console, styled(f"{_setting(left['constants'])}: left out, {left['why']}", "dim"))
+    unsafe = [cell for cell in data["cells"] if cell.get("smallest_unsafe")]
+    if unsafe:
+        print_lines(console, "", "Frontier: the smallest cells in which a walk violated a property.")
+    for cell in unsafe:
+        for item in cell["violations"]:
+            short = (
+                f", shortened to {item['shortened']}{'' if item['is_shortest'] else ' at least'}"
+                if "shortened" in item
+                else ""
+            )
+            file = f": {item['trace']}" if item.get("trace") else ""
+            print_lines(
+                console,
+                f"{_setting(cell['constants'])}  {item['property']}: {counted(item['walks'], 'walk')}, "
+                f"the shortest has {counted(item['length'], 'state')}{short}{file}",
+                indent=2,
+            )
+    if coverage:
+        print_bare(console, _coverage(data))
+    never = sorted(
+        set.intersection(
+            *(
+                {item["name"] for item in cell["actions"] if not item["fired"]}
+                for cell in data["cells"]
+                if cell["walks"]
+            )
+        )
+    )
+    if never:
+        print_lines(console, "", styled(f"never happened in any cell: {', '.join(never)}", "yellow"))
+    rate = data["steps"] / data["seconds"] if data["walked_now"] and data["seconds"] else 0
+    kept = f"; {data['walks'] - data['walked_now']:,} were there before" if data["walks"] > data["walked_now"] else ""
+    print_lines(
+        console,
+        "",
+        f"walks  {counted(data['walked_now'], 'walk')} of up to {data['depth']} steps in {show_seconds(data['seconds'])}{kept}, seed {data['seed']}"
+        + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
+    )
+    if not data["complete"]:
+        rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
+        told = (
+            data["why_stopped"]
+            if data["why_stopped"].startswith(WRONG)
+            else f"ended early: {data['why_stopped']}{rest}"
+        )
+        print_lines(console, styled(told, "yellow"))
+    print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
+
+
+def _table(data: SweepData) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in data["axes"]:
+        table.add_column(name, justify="right")
+    for name in ("verdict", "walks", "violated", "shortest", "states", "most faults"):
+        table.add_column(name, justify="left" if name == "verdict" else "right")
+    for cell in data["cells"]:
+        values = [str(value) for value in cell["constants"].values()]
+        lengths = [item["length"] for item in cell["violations"]]
+        rest = [
+            f"{cell['walks']:,}",
+            f"{cell.get('violated', 0):,}",
+            str(min(lengths, default="")),
+            about(cell.get("distinct", 0)),
+            str(cell.get("most_faults", "")),
+        ]
+        table.add_row(*values, cell["verdict"], *rest, style="red" if cell["verdict"] == "violated" else None)
+    return table
+
+
+def about(distinct: int) -> str:
+    """Return an estimate, which is of a sixteenth of what was seen, and says nothing of a few states."""
+    return f"~{distinct:,}" if distinct >= FEW else f"< {FEW}"
+
+
+def _coverage(data: SweepData) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, title="how often each action happened", title_justify="left")
+    table.add_column("action")
+    walked = [cell for cell in data["cells"] if cell["walks"]]
+    for cell in walked:
+        table.add_column(_setting(cell["constants"]) or "all", justify="right")
+    for number, item in enumerate(walked[0]["actions"]):
+        table.add_row(item["name"], *(f"{cell['actions'][number]['fired']:,}" for cell in walked))
+    return table
+
+
+def _setting(constants: Values) -> str:
+    return " ".join(f"{name}={value}" for name, value in constants.items())
+
+
+DARKEST = 0.85
+
+
+class Square(NamedTuple):
+    """A cell of a heat map; `shade` is the share of walks that violated something."""
+
+    kind: str
+    text: str
+    title: str
+    shade: float
+
+
+class Line(NamedTuple):
+    """A row of a heat map."""
+
+    value: Value
+    cells: list[Square]
+
+
+class HeatMap(NamedTuple):
+    """A heat map: its columns are the first axis and its rows the second."""
+
+    title: str
+    across: str
+    down: str
+    columns: list[Value]
+    rows: list[Line]
+
+
+def page(data: SweepData) -> str:
+    """Return the page."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
+    )
+    return environment.get_template("sweep.html").render(data=data, maps=list(maps_of(data)), about=about)
+
+
+def maps_of(data: SweepData) -> list[HeatMap]:
+    """Return a heat map for each combination of the values of the third axis and those after it."""
+    axes = list(data["axes"].items())
+    none: tuple[str, list[Value]] = ("", [""])
+    (across, columns), (down, rows) = [*axes[:2], none, none][:2]
+    known = {tuple(cell["constants"].values()): cell for cell in data["cells"]}
+    refused = {tuple(item["constants"].values()): item["why"] for item in data["refused"]}
+    rest: list[tuple[Any, ...]] = [()]
+    for _, values in axes[2:]:
+        rest = [(*one, value) for one in rest for value in values]
+    found = []
+    for others in rest:
+        lines = []
+        for row in rows:
+            keys = [(*([column] if across else []), *([row] if down else []), *others) for column in columns]
+            lines.append(Line(row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
+        title = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
+        found.append(HeatMap(title, across, down, columns, lines))
+    return found
+
+
+def _square(cell: SweptCellData | None, why: str) -> Square:
+    if cell is None:
+        return Square("refused", "", why, 0.0)
+    if not cell["walks"]:
+        return Square("unknown", "?", "not walked yet", 0.0)
+    title = "\n".join(
+        [
+            f"{cell['walks']:,} walks",
+            *(
+                f"{item['property']}: {item['walks']:,} walks, shortest {item['length']} states"
+                for item in cell["violations"]
+            ),
+        ]
+    )
+    if not cell["violations"]:
+        return Square("safe", "0", title, 0.0)
+    share = cell["violated"] / cell["walks"]
+    text = f"{share:.0%}" if share >= 0.01 else f"{cell['violated']:,} of {cell['walks']:,}"
+    kind = "frontier" if cell["smallest_unsafe"] else "unsafe"
+    return Square(kind, text, title, 0.25 + (DARKEST - 0.25) * share**0.5)

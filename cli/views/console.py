@@ -15,6 +15,8 @@ from fencepost.explorers.verdict import Verdict
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.model.language.interpreter import Path
     from rich.console import Console, RenderableType
     from rich.text import Text
 
@@ -124,3 +126,10 @@ def heading(text: str) -> Text:
 def verdict_text(verdict: Verdict) -> Text:
     """Return a verdict in its colour."""
     return styled(str(verdict), f"bold {_STYLES[verdict]}")
+
+
+def print_trace(console: Console, trace: Trace, path: Path) -> None:
+    """Print a trace for people: numbered steps, each with only what it changed."""
+    from fencepost.counterexamples.text import render
+
+    print_bare(console, render(trace, path))

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 
 import fencepost.api as f
 from fencepost.api.calls.grids import axes_of, settings_of
-from fencepost.cli.views.sweep_page import maps_of, page
+from fencepost.cli.commands.sweep import maps_of, page
 from fencepost.explorers.running import sealed
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping

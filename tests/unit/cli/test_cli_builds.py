@@ -11,11 +11,9 @@ from xml.etree import ElementTree as ET  # what is read here was written here
 
 import pytest
 from fencepost.api.asking.model_files import load_protocol
-from fencepost.cli.builds.github import ROOM, summary, workflow_commands
-from fencepost.cli.builds.junit import junit
 from fencepost.cli.builds.outcomes import End, Report, outcomes
 from fencepost.cli.builds.sarif import sarif
-from fencepost.cli.builds.write import Builds
+from fencepost.cli.builds.write import ROOM, Builds, junit, summary, workflow_commands
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
 from fencepost.model.language.errors import UsageError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.cli.views.diff import _named, _print_only
+from fencepost.cli.commands.diff import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare
 from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
 from fencepost.explorers.evidence.space import Space
@@ -24,7 +24,7 @@ from fencepost.model.language.interpreter import Interpreter
 from rich.console import Console
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.places import MACHINES
+from tests.helpers.places import MACHINES as HERE
 from tests.machines import coin, planted, respelt
 from tests.random_machines.engines import load
 
@@ -44,7 +44,6 @@ MACHINES: dict[str, Machine] = {
     "dropped-coin": coin.DROPPED,
     **{name: item.machine for name, item in PROTOCOLS.items()},
 }
-HERE = MACHINES
 TINY = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 MANY = 3_000

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import z3
 from fencepost.api.answers.proof_report import ProveResult
+from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
-from fencepost.cli.views.proving import print_report
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.running.cache import write_cached
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, interruptible

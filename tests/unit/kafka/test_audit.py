@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.api.calls import audit as auditing
 from fencepost.api.calls.audit import audit
-from fencepost.cli.builds.audit_sarif import sarif
+from fencepost.cli.builds.sarif import audit_sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.explorers.running import sealed
@@ -586,7 +586,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
 
 
 def test_dashboards_get_a_rule_for_each_sort_and_a_result_for_each_finding() -> None:
-    run = json.loads(sarif(DATA))["runs"][0]
+    run = json.loads(audit_sarif(DATA))["runs"][0]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["unclean-election"]
     assert [(item["level"], item["message"]["text"]) for item in run["results"]] == [
         ("error", "t-0, offset 9: broker 2 was elected.")
@@ -596,7 +596,7 @@ def test_dashboards_get_a_rule_for_each_sort_and_a_result_for_each_finding() -> 
 
 def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
     pytest.importorskip("plotly")
-    from fencepost.cli.views.audit_page import page
+    from fencepost.cli.views.audit import page
 
     data = json.loads(json.dumps(DATA))
     data["omitted"] = 0

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.cli.views import audit_page
+from fencepost.cli.views import audit
 from fencepost.cli.views.audit import headline, lines_of, looked_at, print_audit, ranked
 from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
@@ -244,8 +244,8 @@ def test_who_is_concerned_most_is_counted_in_words() -> None:
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jinja2")
-    monkeypatch.setattr(audit_page, "timeline", lambda _: "")
-    text = audit_page.page(of())
+    monkeypatch.setattr(audit, "timeline", lambda _: "")
+    text = audit.page(of())
     for part in (
         headline(of()),
         DATA["warnings"][0],
