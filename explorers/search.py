@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.liveness.summary import with_behaviours
+from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.native.compile import Kernels, generate, told
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options, Result

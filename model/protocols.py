@@ -5,12 +5,12 @@ from fencepost.model.clients.joint import machine as joint
 from fencepost.model.clients.tokens import machine as tokens
 from fencepost.model.cluster import machine as cluster
 from fencepost.model.consumers import machine as consumers
-from fencepost.model.consumers.propagation import machine as propagation
+from fencepost.model.consumers.propagation.machine import MACHINE as PROPAGATION
 from fencepost.model.controllers import machine as controllers
 from fencepost.model.language import Machine
 from fencepost.model.lineage import kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 from fencepost.model.quorum import machine as quorum
-from fencepost.model.recovery import machine as recovery
+from fencepost.model.recovery.machine import MACHINE as RECOVERY
 
 MACHINES: tuple[Machine, ...] = (
     truncate_to_hwm.MACHINE,
@@ -24,7 +24,7 @@ MACHINES: tuple[Machine, ...] = (
     discovery.MACHINE,
     joint.MACHINE,
     consumers.MACHINE,
-    propagation.MACHINE,
+    PROPAGATION,
     controllers.MACHINE,
-    recovery.MACHINE,
+    RECOVERY,
 )

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from fencepost.api.answers.counterexample import Counterexample, Histories
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.answers.warned import warnings_of
+from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.unshared import unshared_bounds
 from fencepost.explorers.verdict import Cause, Result, Verdict
 
 if TYPE_CHECKING:

@@ -184,8 +184,7 @@ def _compared(
 ) -> DiffData:
     """Search both sides, compare them in every way that is asked for, and return the data."""
     from fencepost.explorers.evidence.diff import compare
-    from fencepost.explorers.evidence.observed import choose_fields
-    from fencepost.explorers.evidence.space import Space
+    from fencepost.explorers.evidence.space import Space, choose_fields
 
     a, b = sides
     _look_at_schemas(a, b)
@@ -228,7 +227,7 @@ def _searched(side: Side, options: Options, watch: Watch) -> tuple[Search, Resul
 
 
 def _look_at_schemas(a: Side, b: Side) -> None:
-    from fencepost.explorers.evidence.observed import leaves_of, lengths_of
+    from fencepost.explorers.evidence.space import leaves_of, lengths_of
     from fencepost.explorers.native.layout import layout_of
 
     one, other = (layout_of(side.found.machine.state, side.constants) for side in (a, b))
@@ -248,7 +247,7 @@ def _sights(
     sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
     """Return the ways to look at states: title, what is looked at, and what is seen of each side's states."""
-    from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
+    from fencepost.explorers.evidence.space import choose_fields, everything, look_at_fields, look_through
     from fencepost.model.language import always
 
     state = sides[0].found.machine.state
@@ -321,7 +320,7 @@ def _constants(a: Side, b: Side) -> list[BothValues]:
 
 
 def _actions(a: Side, b: Side, one: Result, other: Result) -> ActionsData:
-    from fencepost.explorers.evidence.texts import texts_of
+    from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(a.found.machine, b.found.machine)
     shared = [name for name in one.fired if name in other.fired]

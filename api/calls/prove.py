@@ -140,8 +140,8 @@ def _settings(
 ) -> Settings:
     """Return how to prove; raise UsageError for what cannot be meant."""
     from fencepost.explorers.native.expansion import processors
-    from fencepost.explorers.symbolic.lifting import lifted_names
     from fencepost.explorers.symbolic.proof import Settings
+    from fencepost.explorers.symbolic.replays import lifted_names
 
     ways = [
         name

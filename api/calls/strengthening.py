@@ -37,8 +37,7 @@ def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
 def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     from fencepost.explorers.plain import PlainSearch
     from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped
-    from fencepost.explorers.symbolic.houdini import not_refuted, strengthen
-    from fencepost.explorers.symbolic.templates import candidates
+    from fencepost.explorers.symbolic.templates import candidates, not_refuted, strengthen
     from fencepost.explorers.verdict import Options, ended_by_signal
 
     machine, constants = report.found.machine, report.constants

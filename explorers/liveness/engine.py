@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
-from fencepost.explorers.liveness.generated import Compiled, compiled, family
-from fencepost.explorers.liveness.graph import Graph
+from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.graph_paths import MOST_COST
+from fencepost.explorers.liveness.reference import Finding, summary, tell_found, with_behaviours
 from fencepost.explorers.liveness.shown import confirmed
-from fencepost.explorers.liveness.summary import Finding, summary, tell_found, with_behaviours
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time

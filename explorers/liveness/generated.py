@@ -1,6 +1,6 @@
-"""What is compiled for the graph of a machine: its steps with their numbers, and the predicates of properties.
+"""The graph of a finished search, and the code that is compiled for it: steps with their numbers, and predicates.
 
-They are two modules: one for the machine, which takes long to compile and serves all
+The code is two modules: one for the machine, which takes long to compile and serves all
 properties, and one for properties.
 """
 
@@ -9,10 +9,15 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from fencepost.explorers.liveness import calls
+from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
-from fencepost.explorers.native.compile import Kernels, Shapes, begin, told
+from fencepost.explorers.native.blame import blame, explain
+from fencepost.explorers.native.compile import NO_PARENT, Kernels, Shapes, begin, told
+from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.generate import Source, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
@@ -20,12 +25,17 @@ from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import MismatchError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.native.compile import Watching
+    from fencepost.explorers.native.expansion import Expansion
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import Key
 
 
 @dataclass(frozen=True)
@@ -90,3 +100,152 @@ def compiled(
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
     return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)
+
+
+Array = np.ndarray[Any, Any]
+FIRST_SLOTS = 1 << 12
+
+
+class Graph:
+    """All states and steps of a finished search."""
+
+    def __init__(self, search: Expansion, compiled: Compiled, pause: Callable[[], None]) -> None:
+        self.search, self.steps, self.pause = search, compiled.steps, pause
+        counts = [part.count for part in search.partitions]
+        self.bases = np.concatenate(([0], np.cumsum(counts)))
+        self.c = self.steps.constants(search.constants)
+        edges = search.generated - search.position.initial
+        self.offsets = np.zeros(int(self.bases[-1]) + 1, np.int64)
+        self.targets, self.classes = np.empty(edges, np.int32), np.empty(edges, np.int32)
+        self.codes = np.zeros(FIRST_SLOTS, np.int64)
+        self._known, self._edges = 0, 0
+        self._table()
+        batches, room = search._buffers.rows.shape
+        self._code = np.empty((batches, room), np.int64)
+        self._found = np.empty((batches, room), np.int64)
+        self._degrees, self._place = np.zeros(search.batch, np.int64), np.empty(room, np.int64)
+        self._count = [0] * batches
+        self._nothing = np.full(1, -1, np.int64)
+
+    def build(self) -> Rows:
+        """Expand every state and return the graph."""
+        search = self.search
+        pieces = [
+            (owner, first, min(first + search.batch, part.count))
+            for owner, part in enumerate(search.partitions)
+            for first in range(0, part.count, search.batch)
+        ]
+        with WorkerPool([self._worker() for _ in range(search.workers)]) as pool:
+            for start in range(0, len(pieces), search.batches):
+                self.pause()
+                taken = pieces[start : start + search.batches]
+                states = sum(last - first for _, first, last in taken)
+
+                def expand(worker: Worker, n: int, taken: list[tuple[int, int, int]] = taken) -> None:
+                    self._expand(worker, n, *taken[n])
+
+                pool.share(len(taken), expand, states)
+                for number, piece in enumerate(taken):
+                    self._append(number, *piece)
+        if self._edges != len(self.targets):
+            raise MismatchError(
+                f"the search took {len(self.targets)} steps, its graph has {self._edges}. Please report this."
+            )
+        self.codes = self.codes[: self._known].copy()
+        return Rows(self.offsets, self.targets, self.classes)
+
+    def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
+        search, buffers, module = self.search, self.search._buffers, self.steps.module
+        part = search.partitions[owner]
+        count = module.expand(
+            worker.checks, part.rows, first, last, 0, self.c,
+            buffers.rows[batch], buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0,
+            worker.fired, worker.refused, self._nothing, worker.alive,
+        )  # fmt: skip
+        if worker.checks[0]:
+            explain(search, part.rows[first:last], search.position.found)
+            blame(search, int(worker.checks[0]))
+        hashes, order, starts = buffers.hashes[batch], buffers.order[batch], buffers.starts[batch]
+        module.order_by_owner(hashes, count, starts, order)
+        for other, there in enumerate(search.partitions):
+            if starts[other] < starts[other + 1]:
+                module.find(
+                    buffers.words[batch], hashes, order, starts[other], starts[other + 1], there.table, there._stored,
+                    self._found[batch], int(self.bases[other]),
+                )  # fmt: skip
+        self._count[batch] = count
+
+    def _append(self, batch: int, owner: int, first: int, last: int) -> None:
+        """Take over the successors of a batch, ordered by state."""
+        count = self._count[batch]
+        degrees, place = self._degrees[: last - first], self._place[:count]
+        parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
+        calls.by_source(parents, first, count, degrees, place)
+        state, edge = int(self.bases[owner]) + first, self._edges
+        self.offsets[state + 1 : state + 1 + len(degrees)] = edge + np.cumsum(degrees)
+        found = self._found[batch, :count]
+        if count and found.min() < 0:
+            raise MismatchError(
+                "a state of the finished search has a successor that the search never saw. Please report this."
+            )
+        numbers = np.empty(count, np.int32)
+        done = 0
+        while done < count:
+            self._known, done = calls.intern(
+                self._code[batch, :count], done, numbers, self._keys, self._numbers, self.codes, self._known
+            )
+            if done < count:
+                self.codes = np.concatenate((self.codes, np.zeros_like(self.codes)))
+                self._table()
+        self.targets[edge + place] = found
+        self.classes[edge + place] = numbers
+        self._edges += count
+
+    def _table(self) -> None:
+        """Make a table for the codes that are known."""
+        self._keys, self._numbers = np.full(2 * len(self.codes), -1, np.int64), np.zeros(2 * len(self.codes), np.int32)
+        calls.intern(
+            self.codes[: self._known],
+            0,
+            np.empty(self._known, np.int32),
+            self._keys,
+            self._numbers,
+            self.codes.copy(),
+            0,
+        )
+
+    def _worker(self) -> Worker:
+        guards = max(1, len(self.steps.source.guards))
+        checks = self.steps.checks(self.search.constants)
+        fired, refused = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards))
+        return Worker(checks, fired, refused, np.zeros(self.search.batch, np.uint8), self._nothing, self._nothing)
+
+    # -- states
+
+    def state(self, number: int) -> Key:
+        """Return a state."""
+        owner = int(np.searchsorted(self.bases, number, side="right")) - 1
+        return self.search.layout.decode(self.search.partitions[owner].rows[number - int(self.bases[owner])])
+
+    def in_search(self, number: int) -> int:
+        """Return a state's number as the search writes it."""
+        owner = int(np.searchsorted(self.bases, number, side="right")) - 1
+        return owner + (number - int(self.bases[owner])) * self.search.owners
+
+    def parents(self) -> Array:
+        """Return for each state the one from which it was found first, -1 for an initial one."""
+        found = np.empty(int(self.bases[-1]), np.int32)
+        for owner, part in enumerate(self.search.partitions):
+            raw = part.parents[: part.count]
+            parents = self.bases[raw % self.search.owners] + raw // self.search.owners
+            found[self.bases[owner] : self.bases[owner + 1]] = np.where(raw == NO_PARENT, -1, parents)
+        return found
+
+    def gather(self, numbers: Array) -> Array:
+        """Return the rows of states."""
+        rows = np.empty(len(numbers), self.search.layout.dtype)
+        owners = np.searchsorted(self.bases, numbers, side="right") - 1
+        for owner in np.unique(owners):
+            chosen = owners == owner
+            rows[chosen] = self.search.partitions[owner].rows[numbers[chosen] - self.bases[owner]]
+        return rows

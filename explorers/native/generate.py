@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from fencepost.explorers.native.lower.bounds import Bounds
 from fencepost.explorers.native.lower.machine import write_expand, write_judge
 from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.program.ir.switches import with_switches
+from fencepost.explorers.program.ir.nodes import Expression, Require, Switch
+from fencepost.explorers.program.ir.walk import rebuilt
 from fencepost.model.language.domains import InFlight, evaluated
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import MOST_COMBINATIONS
@@ -21,9 +22,11 @@ from fencepost.model.language.records import BagOf, fields
 if TYPE_CHECKING:
     from fencepost.explorers.native.llvm.unit import Lowered
     from fencepost.explorers.native.lower.shape import Shape
-    from fencepost.explorers.program.ir.program import Program
+    from fencepost.explorers.program.ir.nodes import Node
+    from fencepost.explorers.program.ir.program import Action, Guard, Program
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+
 
 MOST_SUCCESSORS = 1 << 28
 """Successors of one state that there is room for."""
@@ -123,3 +126,43 @@ def most_successors(module: Module) -> int:
                 f"successors. Give them smaller domains{plain}."
             )
     return total
+
+
+def with_switches(program: Program) -> Program:
+    """Return a program in which every guard, and every part of one, stands in a `Switch`.
+
+    Actions that share a function have guards of their own, so that each but the first gets a function of its own.
+    """
+    functions = list(program.functions)
+    actions: list[Action] = []
+    for action in program.actions:
+        function = program.of(action)
+        if any(action.function == other.function for other in actions):
+            function = replace(function, number=len(functions))
+            functions.append(function)
+        conditions = [switched(guard) for guard in action.guards]
+        body = tuple(
+            replace(item, condition=conditions[item.number]) if isinstance(item, Require) else item
+            for item in function.body
+        )
+        functions[function.number] = replace(function, body=body)
+        guards = (replace(guard, condition=made) for guard, made in zip(action.guards, conditions, strict=True))
+        actions.append(replace(action, function=function.number, guards=tuple(guards)))
+    return replace(program, functions=tuple(functions), actions=tuple(actions))
+
+
+def switched(guard: Guard) -> Switch:
+    """Return the condition of a guard with a switch around it, and around each of its parts."""
+    numbers: dict[Node, int] = {part: number for number, part in enumerate(guard.parts, 1)}
+
+    def change(node: Node) -> Node:
+        inner = rebuilt(node, change)
+        return _switch(guard, numbers[node], inner) if node in numbers and isinstance(inner, Expression) else inner
+
+    return _switch(guard, 0, rebuilt(guard.condition, change))
+
+
+def _switch(guard: Guard, part: int, condition: Expression) -> Switch:
+    return Switch(
+        guard.number, part, condition, at=condition.at, low=min(1, condition.low), high=max(1, condition.high)
+    )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers import program
+from fencepost.explorers.program import fingerprint
 from fencepost.explorers.program.fingerprint import ends, plain_texts, texts
 from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
@@ -88,7 +88,7 @@ def digest(
 
 def engine_version() -> str:
     """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
-    folders = (Path(__file__).parent, Path(language.__file__).parent, Path(program.__file__).parent)
+    folders = (Path(__file__).parent, Path(language.__file__).parent, Path(fingerprint.__file__).parent)
     files = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     text = "".join(path.read_text() for path in files)
     return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import BinaryOp, Order, UnaryOp
 from fencepost.explorers.program.subset.kinds import INT
-from fencepost.explorers.symbolic import folds, terms
+from fencepost.explorers.symbolic import loops, terms
 from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
 from fencepost.explorers.symbolic.references import Refs, asked, merge, read
 from fencepost.explorers.symbolic.terms import (
@@ -242,7 +242,7 @@ _VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
     nodes.Select: _select,
     nodes.Extreme: _extreme,
     nodes.Fits: lambda run, frame, node: truth(value(run, frame, node.condition)),
-    nodes.Fold: folds.fold,
+    nodes.Fold: loops.fold,
     nodes.Call: _call,
 }
 

@@ -14,8 +14,8 @@ import z3
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.subset.scope import refusal
 from fencepost.explorers.symbolic import bags, expressions, loops
-from fencepost.explorers.symbolic.folds import Quantified, held_by
 from fencepost.explorers.symbolic.frames import Check, Frame
+from fencepost.explorers.symbolic.loops import Quantified, held_by
 from fencepost.explorers.symbolic.places import Arr, Bag, Endless
 from fencepost.explorers.symbolic.references import Numbers, Refs, merge, read
 from fencepost.explorers.symbolic.terms import (

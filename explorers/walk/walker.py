@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+import pathlib
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.native.llvm.libraries import library
+from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.lower.machine import CODES
 from fencepost.explorers.verdict import refuse_behaviours
-from fencepost.explorers.walk.compile import WalkKernel
 from fencepost.explorers.walk.measures import faults_used
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
-from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.interpreter import Interpreter, Path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from fencepost.explorers.native.compile import Kernels
+    from fencepost.explorers.native.llvm.libraries import Kernel
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
+
 
 REGISTERS = 4096
 """Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""
@@ -283,3 +289,22 @@ def walks(
     """
     walker = Walker(machine, constants, properties)
     return walker.walk(first, last, seed=seed, depth=depth, weights=walker.weights(weights or {}))
+
+
+@cache
+def walk_kernel() -> Kernel:
+    """Return the kernel that walks any machine."""
+    found, _ = library(Unit(pathlib.Path(__file__).with_name("kernel.py").read_text(), codes=CODES))
+    return found.kernels()["walk"]
+
+
+@dataclass(frozen=True)
+class WalkKernel:
+    """What walks one machine."""
+
+    kernels: Kernels
+
+    def __call__(self, *arguments: Any) -> int:
+        """Call `walk`; see explorers/walk/kernel.py for its arguments after the two that are given here."""
+        module = self.kernels.module
+        return int(walk_kernel()(module.expand, module.judge, *arguments))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.symbolic import expressions, folds, references, terms
+from fencepost.explorers.symbolic import expressions, loops, references, terms
 
 from tests.agreement.test_differential import PARTS, machine_of
 from tests.helpers.symbols import Symbols
@@ -93,7 +93,7 @@ def test_a_planted_difference_is_caught(
         for key, item in table.items():
             if item is right:
                 monkeypatch.setitem(table, key, wrong)
-    for module in (expressions, folds, references):
+    for module in (expressions, loops, references):
         monkeypatch.setattr(module, function, wrong, raising=False)
     symbols = Symbols(*_with_values(name, {"replicas": 2}))
     with pytest.raises(AssertionError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.liveness.summary import with_behaviours
+from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.native.compile import load
 from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP

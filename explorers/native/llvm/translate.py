@@ -1,21 +1,27 @@
-"""From restricted Python to LLVM IR: every function is written for the types that it is called with."""
+"""From restricted Python to LLVM IR: every function is written for the types that it is called with.
+
+A local that is bound in one place is a value; one that is bound in several is a slot on the stack. Which of them the
+first attempt takes for a value by mistake is a slot in the next.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NoReturn
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.function import Again, Function
-from fencepost.explorers.native.llvm.types import Sort
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.expressions import Expressions, Translating
+from fencepost.explorers.native.llvm.types import GREATEST, NOTHING, Sort, Value, View, number
 from fencepost.explorers.native.llvm.unit import kind_of
 from fencepost.model.language.trees import module_of
 
 if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Type
+    from fencepost.explorers.native.llvm.types import Memory, Type
     from fencepost.explorers.native.llvm.unit import Export, Unit
+
 
 PLAIN = 'nounwind "no-builtins"'
 ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN}", "apart": f"noinline {PLAIN}"}
@@ -118,3 +124,256 @@ def _annotation(node: ast.arg | ast.FunctionDef) -> str:
     found = node.returns if isinstance(node, ast.FunctionDef) else node.annotation
     assert found is not None, "a kernel's parameters have types"
     return ast.unparse(found)
+
+
+_SIGNS: dict[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+
+
+class Again(Exception):  # noqa: N818 (a request)
+    """Write the function again: with a slot for this name or, without one, with flags returned as numbers."""
+
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class Function(Expressions):
+    """A function being translated."""
+
+    def __init__(
+        self,
+        module: Translating,
+        node: ast.FunctionDef,
+        types: tuple[Type, ...],
+        symbol: str,
+        *,
+        exported: bool,
+        slots: frozenset[str],
+        numbers: bool,
+    ) -> None:
+        super().__init__(module, Builder(symbol, types, exported=exported))
+        self.node, self.numbers = node, numbers
+        self.names = [item.arg for item in node.args.args]
+        bound = Counter([*self.names, *_bound(node)])
+        self.slots = slots | {name for name, times in bound.items() if times > 1}
+        self.known = set(bound)
+        self.result: Type | None = None
+        self.loops: list[tuple[str, str]] = []
+
+    def translated(self) -> Builder:
+        """Return the whole function."""
+        for name, value in zip(self.names, self.build.arguments, strict=True):
+            self.bind(name, value)
+        self.block(self.node.body)
+        if self.build.at is not None:
+            self.build.give(NOTHING if self.result is None else Value("zeroinitializer", self.result))
+        self.build.result = self.result or Sort.NOTHING
+        return self.build
+
+    # -- locals
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a local a value."""
+        if name not in self.slots:
+            self.direct[name] = value
+            return
+        value = self.build.number(value)
+        if name not in self.stack:
+            self.stack[name] = (self.build.slot(value.type), value.type)
+        slot, kind = self.stack[name]
+        if kind is Sort.WORD and value.type is Sort.NUMBER and value.low == value.high:
+            value = value._replace(type=kind)
+        assert kind == value.type, f"{name} changes its type from {kind} to {value.type}"
+        self.build.keep(slot, value)
+
+    def missing(self, name: str) -> NoReturn:
+        """A local is read where its value may not be at hand."""
+        assert name in self.known, f"{name} is not known"
+        assert name not in self.slots, f"{name} is read before it is written"
+        raise Again(name)
+
+    # -- statements
+
+    def block(self, statements: list[ast.stmt]) -> None:
+        """Translate statements; what is bound in them is not known after them."""
+        outside = dict(self.direct)
+        for item in statements:
+            if self.build.at is None:
+                break
+            self.statement(item)
+        if statements is not self.node.body:
+            self.direct = outside
+
+    def statement(self, node: ast.stmt) -> None:
+        """Translate one statement."""
+        match node:
+            case ast.Pass():
+                return
+            case ast.Break():
+                self.build.jump(self.loops[-1][1])
+            case ast.Continue():
+                self.build.jump(self.loops[-1][0])
+            case ast.Return():
+                self.give(node.value)
+            case ast.Expr():
+                if not isinstance(node.value, ast.Constant):
+                    self.expression(node.value)
+            case ast.Assign():
+                self.assign(node.targets[0], node.value)
+            case ast.AugAssign():
+                self.change(node)
+            case ast.If():
+                self.choice(node)
+            case ast.While():
+                self.loop(node)
+            case ast.For():
+                self.count(node)
+            case _:
+                raise AssertionError(ast.dump(node))
+
+    def give(self, node: ast.expr | None) -> None:
+        """Translate a return."""
+        if node is None:
+            self.build.give()
+            return
+        value = self.expression(node)
+        if self.numbers:
+            value = self.build.number(value)
+        if self.result is not None and self.result != value.type:
+            assert {self.result, value.type} == {Sort.FLAG, Sort.NUMBER}, "a function returns different types"
+            raise Again
+        self.result = value.type
+        self.build.give(value)
+
+    def assign(self, target: ast.expr, node: ast.expr) -> None:
+        """Translate an assignment: the value comes before the place, as in Python."""
+        if isinstance(target, ast.Tuple):
+            assert isinstance(node, ast.Tuple)
+            values = [self.expression(item) for item in node.elts]
+            for item, value in zip(target.elts, values, strict=True):
+                self.put(item, value)
+            return
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice):
+            self.fill(self.expression(target.value), self.expression(node))
+            return
+        self.put(target, self.expression(node))
+
+    def put(self, target: ast.expr, value: Value) -> None:
+        """Write a value to a local or to a place in memory."""
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value)
+        else:
+            self.build.write(*self.place(target), value)
+
+    def change(self, node: ast.AugAssign) -> None:
+        """Translate `target += value` and its like."""
+        if isinstance(node.target, ast.Name):
+            before = self.local(node.target.id)
+            self.bind(node.target.id, self.arithmetic(node.op, before, node.value))
+            return
+        address, memory = self.place(node.target)
+        before = self.build.read(address, memory)
+        self.build.write(address, memory, self.arithmetic(node.op, before, node.value))
+
+    def choice(self, node: ast.If) -> None:
+        """Translate an if statement."""
+        build = self.build
+        yes, no, end = build.label(), build.label(), build.label()
+        self.decide(node.test, yes, no if node.orelse else end)
+        build.begin(yes)
+        self.block(node.body)
+        goes_on = build.at is not None or not node.orelse
+        if build.at is not None:
+            build.jump(end)
+        if node.orelse:
+            build.begin(no)
+            self.block(node.orelse)
+            if build.at is not None:
+                build.jump(end)
+                goes_on = True
+        if goes_on:
+            build.begin(end)
+
+    def loop(self, node: ast.While) -> None:
+        """Translate a while loop."""
+        build = self.build
+        top, body, end = build.label(), build.label(), build.label()
+        build.jump(top)
+        build.begin(top)
+        self.decide(node.test, body, end)
+        build.begin(body)
+        self.loops.append((top, end))
+        self.block(node.body)
+        self.loops.pop()
+        if build.at is not None:
+            build.jump(top)
+        build.begin(end)
+
+    def count(self, node: ast.For) -> None:
+        """Translate `for name in range(...)`: the range is fixed before the first round."""
+        assert isinstance(node.iter, ast.Call)
+        assert isinstance(node.target, ast.Name)
+        build = self.build
+        given = [build.number(self.expression(item)) for item in node.iter.args]
+        first, last = (number(0), given[0]) if len(given) == 1 else given[:2]
+        step = given[2].low if len(given) > 2 else 1
+        top, body, following, end = build.label(), build.label(), build.label(), build.label()
+        before, now, after = build.at, build.register(), build.register()
+        build.jump(top)
+        build.begin(top)
+        build.emit(f"{now} = phi i64 [{first.text}, %{before}], [{after}, %{following}]")
+        ends = (first.low, max(first.low, last.high - 1)) if step > 0 else (min(first.high, last.low + 1), first.high)
+        at = Value(now, Sort.NUMBER, *ends)
+        build.branch(build.compared("<" if step > 0 else ">", at, last), body, end)
+        build.begin(body)
+        outside = dict(self.direct)
+        self.bind(node.target.id, at)
+        self.loops.append((following, end))
+        self.block(node.body)
+        self.loops.pop()
+        self.direct = outside
+        if build.at is not None:
+            build.jump(following)
+        build.begin(following)
+        build.emit(f"{after} = add i64 {now}, {step}")
+        if abs(step) == 1:  # it cannot pass the end
+            build.jump(top)
+        else:
+            over = GREATEST - step if step > 0 else -GREATEST - 1 - step
+            build.branch(build.compared("<=" if step > 0 else ">=", at, number(over)), top, end)
+        build.begin(end)
+
+    def fill(self, view: Value, value: Value) -> None:
+        """Write one number to every element of a view."""
+        assert isinstance(view.type, View)
+        build = self.build
+        top, body, end = build.label(), build.label(), build.label()
+        before, now, after = build.at, build.register(), build.register()
+        build.jump(top)
+        build.begin(top)
+        build.emit(f"{now} = phi i64 [0, %{before}], [{after}, %{body}]")
+        at = Value(now, Sort.NUMBER, 0)
+        build.branch(build.compared("<", at, view.lengths[0]), body, end)
+        build.begin(body)
+        build.write(*build.cell_of(view, [at]), value)
+        build.emit(f"{after} = add i64 {now}, 1")
+        build.jump(top)
+        build.begin(end)
+
+    def place(self, node: ast.expr) -> tuple[str, Memory]:
+        """Return the address and the type of what an expression names in memory."""
+        if isinstance(node, ast.Attribute):
+            return self.build.field(self.expression(node.value), node.attr)
+        assert isinstance(node, ast.Subscript), ast.dump(node)
+        return self.element(node)
+
+
+def _bound(node: ast.FunctionDef) -> list[str]:
+    """Return the names that statements of a function bind, as often as they do."""
+    found: list[str] = []
+    for item in ast.walk(node):
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store):
+            found += [item.id]
+        if isinstance(item, ast.AugAssign) and isinstance(item.target, ast.Name):
+            found += [item.target.id]  # which reads it, too
+    return found

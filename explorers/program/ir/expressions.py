@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Protocol
 
-from fencepost.explorers.program.ir import lifted, sameness, views
+from fencepost.explorers.program.ir import lifted, views
 from fencepost.explorers.program.ir.nodes import (
     Among,
     At,
@@ -241,10 +241,10 @@ class Expressions:
             place, whole = (right, left) if left in self.made.made else (left, right)
             owner = self.value(place) if place is left else None
             values = self.written(whole)
-            return sameness.same_as_written(
+            return lifted.same_as_written(
                 self.lifted(node), owner or self.value(place), values, first=owner is not None
             )
-        return sameness.same(self.lifted(node), self.value(left), self.value(right))
+        return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
         """Return what a record that is written out says, by the paths of its fields."""

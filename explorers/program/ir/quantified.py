@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import FoldOp, Order
-from fencepost.explorers.program.ir.paths import names_in, path_of
+from fencepost.explorers.program.ir.oversights import names_in, path_of
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import BagRef, Rec
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
     from fencepost.explorers.program.ir.nodes import Slot
-    from fencepost.explorers.program.ir.paths import Where
+    from fencepost.explorers.program.ir.oversights import Where
     from fencepost.explorers.program.ir.program import Function, Program
     from fencepost.model.language.records import Record
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.program.ir.channels import Channels
 from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
 from fencepost.explorers.program.ir.lifted import field_of
 from fencepost.explorers.program.ir.nodes import (
@@ -33,7 +32,7 @@ from fencepost.explorers.program.ir.nodes import (
     Return,
     Store,
 )
-from fencepost.explorers.program.ir.views import view_of
+from fencepost.explorers.program.ir.views import Channels, view_of
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Queue, Rec, Several
 from fencepost.explorers.program.subset.program import is_require

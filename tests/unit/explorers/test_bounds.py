@@ -9,8 +9,8 @@ from fencepost import api
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
+from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.unshared import unshared_bounds
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import BoundCount, Options

@@ -10,10 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from fencepost.cli.commands.diff import _named, _print_only
-from fencepost.explorers.evidence.diff import Difference, compare
-from fencepost.explorers.evidence.observed import choose_fields, everything, look_at_fields, look_through
-from fencepost.explorers.evidence.space import Space
-from fencepost.explorers.evidence.texts import texts_of
+from fencepost.explorers.evidence.diff import Difference, compare, texts_of
+from fencepost.explorers.evidence.space import Space, choose_fields, everything, look_at_fields, look_through
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options

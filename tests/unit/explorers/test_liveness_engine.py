@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness import engine as engines
-from fencepost.explorers.liveness import graph as graphs
+from fencepost.explorers.liveness import generated as graphs
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, Rows, Terms, analyse
 from fencepost.explorers.plain import search as plain
 from fencepost.explorers.running.interrupts import BY_KEYBOARD

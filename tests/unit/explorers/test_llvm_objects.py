@@ -21,7 +21,7 @@ import psutil
 import pytest
 from fencepost.explorers.native import compile as compiling
 from fencepost.explorers.native.compile import NAMED, Tier, generate, load
-from fencepost.explorers.native.llvm import aside, libraries, symbols
+from fencepost.explorers.native.llvm import aside, libraries
 from fencepost.explorers.native.llvm.libraries import Library, file_of, read
 from fencepost.explorers.native.llvm.objects import (
     LEVEL,
@@ -281,14 +281,14 @@ def test_code_stays_in_memory_as_long_as_a_call_of_it_runs() -> None:
 def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symbols, "MAP", str(tmp_path / "perf-{}.map"))
+    monkeypatch.setattr(libraries, "MAP", str(tmp_path / "perf-{}.map"))
     source = source_of("kip320")
     text = assembly(source.unit)
     actions = [f"{item.name}.action.{place}" for place, item in enumerate(PROTOCOLS["kip320"].machine.actions)]
     assert all(f"\n{name}:\n" in text for name in actions)
     Library(compiled(source.unit))
     assert not list(tmp_path.iterdir())
-    monkeypatch.setenv(symbols.NAMED, "1")
+    monkeypatch.setenv(libraries.NAMED, "1")
     loaded = Library(compiled(source.unit))
     lines = (tmp_path / f"perf-{os.getpid()}.map").read_text().splitlines()
     places = {name.removeprefix("fencepost:"): (int(at, 16), int(size, 16)) for at, size, name in map(str.split, lines)}
@@ -302,7 +302,7 @@ def test_functions_have_the_names_of_the_model_in_the_code_and_for_perf(
 def test_objects_of_other_systems_name_nothing_for_perf() -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    assert list(symbols.symbols(compiled(Unit(TEXT.format(1)), Target("arm64-apple-macosx13.0.0")).code)) == []
+    assert list(libraries.symbols(compiled(Unit(TEXT.format(1)), Target("arm64-apple-macosx13.0.0")).code)) == []
 
 
 def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

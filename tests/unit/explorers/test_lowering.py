@@ -14,8 +14,7 @@ from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
 from fencepost.explorers.native.llvm.types import number
 from fencepost.explorers.native.lower.code import Code
-from fencepost.explorers.native.lower.module import Module
-from fencepost.explorers.native.lower.plain import Plain
+from fencepost.explorers.native.lower.module import Module, Plain
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
 from fencepost.explorers.program.ir.translate import translate
