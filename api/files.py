@@ -46,20 +46,9 @@ def make_sure_folder(path: Path) -> None:
     make_sure_writable(path / f".probe-{os.getpid()}")
 
 
-@contextmanager
-def beside(found: object) -> Iterator[None]:
-    """Write what a user asked for beside an answer; where that cannot be done, raise UnkeptError with the answer."""
-    try:
-        yield
-    except UsageError as error:
-        unkept = UnkeptError(str(error))
-        unkept.found = found
-        raise unkept from error
-
-
-def unwritable(path: Path, error: OSError) -> UsageError:
+def unwritable(path: Path, error: OSError) -> UnkeptError:
     """Return the error for a file that the user named and that cannot be written."""
-    return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
+    return UnkeptError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
 
 
 _held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDictionary()

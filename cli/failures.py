@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.places import placed
 from fencepost.cli.status import Exit
+from fencepost.explorers.verdict import ProblemKind
 from fencepost.model.language.errors import (
     DomainError,
     FencepostError,
     MismatchError,
     ModelError,
-    UnkeptError,
     UsageError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterable
 
-Given = ParamSpec("Given")
-Found = TypeVar("Found")
+    from fencepost.explorers.verdict import Problem
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """What the system says when it cannot take what is printed."""
@@ -37,14 +36,16 @@ LONGEST = 60
 """Characters of a name that a message repeats."""
 
 
-def as_far_as_kept(
-    work: Callable[Given, Found], *args: Given.args, **given: Given.kwargs
-) -> tuple[Found, UnkeptError | None]:
-    """Return what work found; where a part of it could not be kept, with the error that is to be raised once that is told."""
-    try:
-        return work(*args, **given), None
-    except UnkeptError as error:
-        return error.found, error
+def unkept(problems: Iterable[Problem]) -> FencepostError | None:
+    """Return the error for a part of an answer that could not be kept: it is raised after the answer is printed."""
+    return next((item.error for item in problems if item.kind is ProblemKind.NOT_KEPT), None)
+
+
+def require_kept(problems: Iterable[Problem]) -> None:
+    """Raise the error for a part of an answer, which is printed by now, that could not be kept."""
+    error = unkept(problems)
+    if error is not None:
+        raise error
 
 
 def explain(error: BaseException) -> tuple[Exit, str]:

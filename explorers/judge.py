@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.build import source_of
 from fencepost.explorers.native.compile import begin
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options, Result, Verdict
+from fencepost.explorers.verdict import Options, Result, Verdict, require_no_error
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 
@@ -51,6 +51,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
         kernels=begin(source),
         tell=tell,
     )
+    require_no_error(result)
     return Judgement(run, result, tuple(_differences(run, result)))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.liveness.reference import with_behaviours
@@ -28,6 +29,7 @@ from fencepost.explorers.verdict import (
     enough_states,
     out_of_memory,
     out_of_time,
+    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import DROPPED
@@ -83,9 +85,9 @@ class PlainSearch:
                 path = self.path(self.at, None)
                 error.states, error.steps = path.states, path.steps
             self.decided = self.sure
-            if self.violated():
-                error.found = self.result(LEFT, time.perf_counter() - began)
-            raise
+            if not self.violated():
+                raise
+            return replace(self.result(LEFT, time.perf_counter() - began), problems=(problem_of(error),))
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:
@@ -251,9 +253,4 @@ def search(
     check(machine, properties)
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
     made = PlainSearch(machine, constants, of_states, options or Options())
-    try:
-        result = made.run()
-    except DomainError as error:
-        error.found = error.found and with_behaviours(error.found, properties, made.behaviour)
-        raise
-    return with_behaviours(result, properties, made.behaviour)
+    return with_behaviours(made.run(), properties, made.behaviour)

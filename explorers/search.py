@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.native.compile import Kernels, generate, told
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options, Result
-from fencepost.model.language.errors import DomainError, UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,12 +64,7 @@ def search(
             prepare(machine, constants, of_behaviours, watch, normalize=options.normalize)
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
     began = time.perf_counter()
-    try:
-        result = made.run()
-    except (DomainError, UnkeptError) as error:
-        found = error.found
-        error.found = found and with_behaviours(found, properties, lambda prop: found.of(prop.name))
-        raise
+    result = made.run()
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
     if not of_behaviours:
@@ -79,10 +72,4 @@ def search(
     from fencepost.explorers.liveness.engine import Engine
 
     judged = Engine(made, of_behaviours, began).judge(result, properties)
-    if result.complete and not judged.complete:
-        try:
-            return replace(judged, kept=made.keep())
-        except UnkeptError as error:
-            error.found = judged
-            raise
-    return judged
+    return made.keep(judged) if result.complete and not judged.complete and not judged.problems else judged

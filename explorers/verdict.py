@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from fencepost.model.language.errors import UsageError
+from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -239,6 +239,35 @@ class Compiled:
         return not self.seconds
 
 
+class ProblemKind(StrEnum):
+    """Trouble that does not undo an answer."""
+
+    MODEL_ERROR = "model-error"
+    """The model raised an error, which ended the search: what was found before it stands."""
+    NOT_KEPT = "not-kept"
+    """A checkpoint or a file that was asked for could not be written."""
+    UNANSWERED = "unanswered"
+    """A part of the question ended in an error."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Trouble beside an answer; `text` is a message for people."""
+
+    kind: ProblemKind
+    text: str
+    error: FencepostError = field(compare=False, repr=False)
+    """The error that the message is of."""
+
+
+def problem_of(error: FencepostError) -> Problem:
+    """Return the problem for an error that does not undo an answer."""
+    if isinstance(error, DomainError):
+        return Problem(ProblemKind.MODEL_ERROR, str(error), error)
+    kind = ProblemKind.NOT_KEPT if isinstance(error, UnkeptError) else ProblemKind.UNANSWERED
+    return Problem(kind, str(error), error)
+
+
 @dataclass(frozen=True)
 class Result:
     """What an exploration found."""
@@ -268,6 +297,7 @@ class Result:
     levels: tuple[int, ...] = ()
     omission: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    problems: tuple[Problem, ...] = ()
     kept: bool = False
     """Whether a checkpoint was written from which the search goes on."""
 
@@ -276,9 +306,21 @@ class Result:
         """The worst of the properties' verdicts."""
         return worst([item.verdict for item in self.properties], complete=self.complete)
 
+    @property
+    def model_error(self) -> DomainError | None:
+        """The error of the model that ended the search after a property was violated."""
+        return next((item.error for item in self.problems if isinstance(item.error, DomainError)), None)
+
     def of(self, name: str) -> PropertyResult:
         """Return the result of one property."""
         return next(item for item in self.properties if item.name == name)
+
+
+def require_no_error(result: Result) -> Result:
+    """Return a result, for those who need all of it; raise the error of the model that ended the search, if one did."""
+    if result.model_error is not None:
+        raise result.model_error
+    return result
 
 
 def refuse_behaviours(properties: tuple[Property, ...], why: str) -> None:

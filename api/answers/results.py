@@ -16,7 +16,7 @@ from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.answers.warned import warnings_of
 from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.verdict import Cause, Result, Verdict
+from fencepost.explorers.verdict import Cause, Problem, ProblemKind, Result, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,6 +39,8 @@ class Answer(Generic[Data]):
     """What was found, with its JSON beside it."""
 
     data: Data = field(repr=False, compare=False)
+    problems: tuple[Problem, ...] = field(default=(), kw_only=True)
+    """What could not be kept."""
 
     def to_dict(self) -> Data:
         """Return what `--json` prints."""
@@ -165,7 +167,7 @@ class CheckResult(Result):
             "deadlocks": self.deadlocks,
             "levels": list(self.levels),
             "omission": self.omission,
-            "notes": list(self.notes),
+            "notes": [*self.notes, *(item.text for item in self.problems if item.kind is ProblemKind.MODEL_ERROR)],
             "compiled": [
                 {
                     "tier": item.tier,

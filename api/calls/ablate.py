@@ -23,7 +23,7 @@ from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.running.interrupts import Signals, cancelled_by
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended
+from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended, problem_of
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UnkeptError, UsageError
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.explorers.verdict import Result
+    from fencepost.explorers.verdict import Problem, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -188,15 +188,11 @@ def ablate(
     matrix = _Matrix(question, options, watch, kept, cluster, memory // workers if memory and cluster else 0)
     with cancelled_by(cancel):
         behaviours = partial(judge_whole, question, options, watch) if liveness else None
-        try:
-            data, judged = matrix.explore(rows, source, behaviours, whole=not guards)
-        except UnkeptError as error:
-            error.found = AblateResult.of(error.found)
-            raise
-        if judged is not None:
+        data, judged, problems = matrix.explore(rows, source, behaviours, whole=not guards)
+        if judged is not None and not problems:
             judge_liveness(question, data, judged, options, watch)
             data["suspicions"] = data["suspicions"] and suspicions(data)
-    return AblateResult.of(data)
+    return replace(AblateResult.of(data), problems=problems)
 
 
 def _look_at_properties(question: Question) -> None:
@@ -259,11 +255,11 @@ class _Matrix:
 
     def explore(
         self, rows: tuple[Row, ...], source: Source, behaviours: Callable[[], Result] | None, *, whole: bool
-    ) -> tuple[MatrixData, Result | None]:
+    ) -> tuple[MatrixData, Result | None, tuple[Problem, ...]]:
         """Explore the whole machine, then every row that is not finished, here or on a cluster; return the matrix.
 
-        Where the whole machine's behaviours are judged, that comes before the rows, and what was found of them is returned too.
-        Raises UnkeptError with what was found so far where a row cannot be kept.
+        If the whole machine's behaviours are judged, that comes before the rows, and their result is returned too.
+        A row that cannot be kept is a problem, and ends the matrix.
         """
         from fencepost.api.answers.matrix import refuse_unfinished, whole_data
         from fencepost.explorers.evidence.ablation import Ablation
@@ -276,30 +272,31 @@ class _Matrix:
             base = ablation.explore_whole()
         data = whole_data(found, ablation, base)
         if ended_by_signal(base.why_stopped):
-            return _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched")), None
+            return (
+                _nothing_run(data, rows, extended(base.why_stopped, " while the whole protocol was searched")),
+                None,
+                (),
+            )
         refuse_unfinished(found, base)
         judged = behaviours() if behaviours else None
         if judged is not None and ended_by_signal(judged.why_stopped):
-            return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged
+            return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged, ()
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
             why = "the whole protocol violates every property that was asked, so there is none left to lose"
-            return _nothing_run(data, rows, why), judged
+            return _nothing_run(data, rows, why), judged, ()
         ablation.options = replace(
             self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)
         )
-        unkept = None
+        problems: tuple[Problem, ...] = ()
         try:
             why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
         except UnkeptError as error:
-            unkept, why = error, UNKEPT
+            problems, why = (problem_of(error),), UNKEPT
         data["rows"] = [finished[row.name] for row in rows if row.name in finished]
         data["not_run"] = [row.name for row in rows if row.name not in finished]
         data["why_stopped"] = why
         data["suspicions"] = suspicions(data) if whole and not data["not_run"] else {}
-        if unkept is not None:
-            unkept.found = data
-            raise unkept
-        return data, judged
+        return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
         """Say whether the machine refuses a setting. Such a row is not kept: what it says is said at once, by the machine as it is."""

@@ -6,15 +6,16 @@ import shutil
 import tempfile
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.watching import Event, watched
-from fencepost.api.files import beside, write_text
+from fencepost.api.files import write_text
 from fencepost.explorers.running.interrupts import cancelled_by
+from fencepost.explorers.verdict import problem_of
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -123,8 +124,10 @@ def audit(
             )  # fmt: skip
         result = AuditResult.of({**data, "output": str(output) if output else None})
         if led:
-            with beside(result):
+            try:
                 write_text(led.file, text)
+            except UsageError as error:
+                return replace(result, problems=(problem_of(error),))
         return result
     finally:
         if not output:

@@ -9,10 +9,10 @@ from fencepost.api.answers.results import FORMAT
 from fencepost.api.asking.model_files import is_file
 from fencepost.api.asking.watching import Watch, watched
 from fencepost.api.calls.runs import Runs
-from fencepost.explorers.verdict import ended_by_signal
+from fencepost.explorers.verdict import ended_by_signal, problem_of
 from fencepost.invariants.catalogue import Profile, runs
 from fencepost.invariants.protocols import protocol
-from fencepost.model.language.errors import FencepostError, UnkeptError, UsageError, nearest
+from fencepost.model.language.errors import FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fencepost.api.answers.contract import RunData
     from fencepost.api.asking.watching import Event
+    from fencepost.explorers.verdict import Problem
     from fencepost.invariants.catalogue import Run
 
 
@@ -31,8 +32,7 @@ class CatalogueResult:
     runs: tuple[RunData, ...]
     not_run: tuple[str, ...]
     why_stopped: str = ""
-    problems: tuple[FencepostError, ...] = ()
-    """What ended the catalogue before its end, or could not be kept."""
+    problems: tuple[Problem, ...] = ()
 
     @property
     def differs(self) -> bool:
@@ -92,7 +92,7 @@ def catalogue(
         resume=resume,
     )
     done: list[RunData] = []
-    problems: list[FencepostError] = []
+    problems: list[Problem] = []
     why = ""
     for run in chosen:
         doing = "preparing the runs"
@@ -106,14 +106,13 @@ def catalogue(
                 judged = every.check(run)
                 data = judged.to_dict()
                 why = judged.result.why_stopped if ended_by_signal(judged.result.why_stopped) else ""
-        except UnkeptError as error:
-            data, why = error.found.to_dict(), "a run could not be kept"
-            problems.append(error)
+                problems += judged.result.problems
+                why = "a run could not be kept" if problems else why
         except FencepostError as error:
             if not done:
                 raise
             why = f"{run.name} ended in an error"
-            problems.append(error)
+            problems.append(problem_of(error))
             break
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
             why = f"SIGINT was received while {doing}"

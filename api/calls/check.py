@@ -33,13 +33,14 @@ from fencepost.explorers.verdict import (
     extended,
     refuse_replacing,
 )
-from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError, nearest
+from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fencepost.api.answers.growing import Growth
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.explorers.verdict import Problem
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -108,11 +109,7 @@ def check(
         refuse_replacing(checkpoint)
     with cancelled_by(cancel) if cancel else nullcontext(), alone_in(options.checkpoint):
         began = time.perf_counter()
-        try:
-            found = explore(question, engine, options, watch, cluster)
-        except UnkeptError as error:
-            error.found = error.found and answer(question, options, error.found)
-            raise
+        found = explore(question, engine, options, watch, cluster)
         if grow is not None:
             growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
     if memory is None:
@@ -152,33 +149,15 @@ def choose_engine(name: str) -> str:
 
 
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
-    """Search with the engine, showing what goes on; Ctrl-C gives a partial result, before the search begins an empty one."""
+    """Search with the engine, showing how far it is.
+
+    Ctrl-C gives a partial result, before the search begins an empty one.
+    """
     began = time.perf_counter()
-    found, constants, name = question.protocol, question.constants, question.protocol.machine.name
     try:
-        if engine == "plain":
-            from fencepost.explorers import plain
-
-            read(found.machine, found.every_property)  # as all other engines do, before anything is said
-            with watch.busy(f"{name}: searching with the plain engine"):
-                return plain.search(found.machine, constants, question.properties, options)
-        if engine == "spark":
-            from fencepost.api.calls.on_spark import search_on
-            from fencepost.explorers.spark.session import Cluster, look_for_spark
-
-            look_for_spark()
-            kernels = kernels_of(question, source_of(question, options), watch)
-            return search_on(question, options, kernels, watch, cluster or Cluster())
-        from fencepost.explorers.search import search
-
-        asked = question.properties
-        return search(
-            found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name)
-        )
+        return with_ways(question, options, _searched(question, engine, options, watch, cluster))
     except DomainError as error:
-        way = way_of(found, constants, error, normalize=options.normalize)
-        if error.found is not None:
-            return with_error(error.found, error, way)
+        way = way_of(question.protocol, question.constants, error, normalize=options.normalize)
         if way:
             error.add_note(way)
         raise
@@ -187,15 +166,45 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
     except Exception as error:
         raise of_model(error) from error
     except KeyboardInterrupt as signal:
-        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while preparing {name}")
+        why = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD.on(f" while preparing {question.name}")
         return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
         watch.clear()
 
 
-def with_error(found: Result, error: DomainError, way: str) -> Result:
-    """Return what a search had found before the model went wrong, with what went wrong: a violation is one all the same."""
-    return replace(found, notes=(*found.notes, f"{placed(error, against(error))}\n{way}".rstrip()))
+def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
+    found, constants, name = question.protocol, question.constants, question.protocol.machine.name
+    if engine == "plain":
+        from fencepost.explorers import plain
+
+        read(found.machine, found.every_property)  # as all other engines do, before anything is printed
+        with watch.busy(f"{name}: searching with the plain engine"):
+            return plain.search(found.machine, constants, question.properties, options)
+    if engine == "spark":
+        from fencepost.api.calls.on_spark import search_on
+        from fencepost.explorers.spark.session import Cluster, look_for_spark
+
+        look_for_spark()
+        kernels = kernels_of(question, source_of(question, options), watch)
+        return search_on(question, options, kernels, watch, cluster or Cluster())
+    from fencepost.explorers.search import search
+
+    asked = question.properties
+    return search(
+        found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name)
+    )
+
+
+def with_ways(question: Question, options: Options, result: Result) -> Result:
+    """Return a result whose problems say where in the model an error is, and how to come there."""
+
+    def placed_problem(item: Problem) -> Problem:
+        if not isinstance(item.error, DomainError):
+            return item
+        way = way_of(question.protocol, question.constants, item.error, normalize=options.normalize)
+        return replace(item, text=f"{placed(item.error, against(item.error))}\n{way}".rstrip())
+
+    return replace(result, problems=tuple(map(placed_problem, result.problems)))
 
 
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,8 @@ from fencepost.api.topics.fault_words import name_of, one_of, words_of
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, cause_of
-from fencepost.model.language.errors import DomainError, ModelError, UnkeptError, UsageError, nearest
+from fencepost.explorers.verdict import Cause, Options, cause_of, problem_of
+from fencepost.model.language.errors import DomainError, ModelError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fencepost.api.answers.contract_evidence import BreakingData, FaultsData
     from fencepost.api.calls.grids import Setting
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
+    from fencepost.explorers.verdict import Problem
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.errors import FencepostError
@@ -171,11 +172,8 @@ def faults(
         make_sure_folder(request.traces)
     kept = Kept(checkpoint, digest(request.texts()), PointData, resume=resume, begun=resume)
     with cancelled_by(cancel):
-        try:
-            return FaultsResult.of(request.grid(settings, kept, watched(progress)))
-        except UnkeptError as error:
-            error.found = FaultsResult.of(error.found)
-            raise
+        data, problems = request.grid(settings, kept, watched(progress))
+        return replace(FaultsResult.of(data), problems=problems)
 
 
 @dataclass(frozen=True)
@@ -228,20 +226,20 @@ class _Request:
                 add = f"add --kind {name}" if self.kinds else f"allow some, such as --set {known[name]}=1"
                 raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
 
-    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> FaultsData:
-        """Return what every point tolerates. After a point that was ended from outside no other one is begun.
+    def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[FaultsData, tuple[Problem, ...]]:
+        """Return what every point tolerates.
 
-        Nor is one after a point that cannot be kept: UnkeptError is raised with what was found so far.
+        After a point that was ended from outside, or that cannot be kept, no other one is begun.
         """
         points: list[PointData] = []
         not_run: list[str] = []
         errors: list[FencepostError] = []
-        unkept: UnkeptError | None = None
+        problems: tuple[Problem, ...] = ()
         allowed = [item for item in settings if item.constants is not None]
         finished = kept.recall_all([name_of(item.shown) for item in allowed], "setting", watch)
         for item in allowed:
             name = name_of(item.shown)
-            if not_run or unkept or (points and points[-1]["interrupted"]):
+            if not_run or problems or (points and points[-1]["interrupted"]):
                 not_run.append(name)
                 continue
             known: PointData | None = finished.get(name)
@@ -256,7 +254,7 @@ class _Request:
                 try:
                     _keep(kept, name, known, traces)
                 except UsageError as error:
-                    unkept = UnkeptError(str(error))
+                    problems = (problem_of(error),)
             points.append(known)
         if errors and len(errors) == len(points):
             raise errors[0]
@@ -269,10 +267,7 @@ class _Request:
             "refused": [{"constants": item.shown, "why": item.refused} for item in settings if item.constants is None],
             "not_run": not_run,
         }
-        if unkept is not None:
-            unkept.found = data
-            raise unkept
-        return data
+        return data, problems
 
     def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
         """Return what one setting tolerates, as JSON, and the traces that were asked for by their files."""

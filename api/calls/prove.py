@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path as File
 
+    from fencepost.explorers.native.search import Search
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.explorers.verdict import Result
@@ -180,7 +181,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
         try:
             look_for_errors(report.found.machine, report.constants)
         except DomainError as error:
-            return beside_error(report, error)
+            return beside_error(report, error, None)
     pair = report.proof.pair
     if pair is None or not pair.action or report.proof.why_stopped:
         return report
@@ -198,15 +199,19 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
             with interruptible():
-                answer, violated, stopped = search_for(report, constants, pair.before, seconds)
+                search, result, wrong = search_states(report, constants, seconds)
+                if wrong is not None and constants.values == report.constants.values:
+                    return beside_error(report, wrong, result)
+                if wrong is not None:
+                    with_values = values_text(report)
+                    answer = f"it is not known to be reachable: with {with_values} the model {goes_wrong(wrong)}"
+                    violated, stopped = violated_in(result), ""
+                else:
+                    assert result is not None
+                    answer, violated, stopped = look_for(report, search, result, pair.before)
         except KeyboardInterrupt as signal:
             answer, violated = "", {}
             stopped = signal.why if isinstance(signal, Stopped) else BY_KEYBOARD
-        except DomainError as error:
-            if constants.values == report.constants.values:
-                return beside_error(report, error)
-            answer = f"it is not known to be reachable: with {values_text(report)} the model {goes_wrong(error)}"
-            violated, stopped = violated_in(error.found), ""
         except (ModelError, UsageError) as error:
             answer, violated, stopped = f"no search can look for it: {str(error).partition('. ')[0]}", {}, ""
     report = replace(report, proof=replace(report.proof, why_stopped=stopped))
@@ -220,15 +225,15 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
 
 
-def beside_error(report: ProveResult, error: DomainError) -> ProveResult:
-    """Return what is violated all the same where the model goes wrong, initially or on the way there, and nothing else as decided.
+def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
+    """Return what is violated although the model raises an error, and nothing else as decided.
 
-    Raises the error if nothing is violated.
+    `result` is of a search that ended with the error. Raises the error if nothing is violated.
     """
     from fencepost.explorers.symbolic.proof import goes_wrong
 
     known = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
-    found = violated_in(error.found) | violated_on_the_way(report, error) | known
+    found = violated_in(result) | violated_on_the_way(report, error) | known
     if not found:
         raise error
     findings = tuple(
@@ -355,23 +360,33 @@ def values_together(plain: Interpreter, action: Action) -> int:
     return prod(max(0, item.stop - item.start) for item in ranges)
 
 
-def search_for(
-    report: ProveResult, constants: Constants, state: Key, seconds: float
-) -> tuple[str, dict[str, str] | None, str]:
-    """Search exhaustively for a state, under constants of which the answer speaks where some have any value in the proof.
-
-    Returns what came of it, what is violated anyway (None if the state was reached), and the signal that ended it, if one did.
-    """
-    import numpy as np
+def search_states(
+    report: ProveResult, constants: Constants, seconds: float
+) -> tuple[Search, Result | None, DomainError | None]:
+    """Search exhaustively; return the search, its result, and the error of the model that ended it, if one did."""
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.running.memory import default_memory
     from fencepost.explorers.verdict import Options
 
-    condition = values_text(report)
     search = Search(
         report.found.machine, constants, report.properties, Options(workers=1, budget=seconds, memory=default_memory())
     )
-    result = search.run()
+    try:
+        result = search.run()
+    except DomainError as error:
+        return search, None, error
+    return search, result, result.model_error
+
+
+def look_for(report: ProveResult, search: Search, result: Result, state: Key) -> tuple[str, dict[str, str] | None, str]:
+    """Look for a state in a search, under constants of which the answer speaks where some have any value in the proof.
+
+    Returns the answer, the properties that are violated anyway (None if the state was reached), and the signal that
+    ended the search, if one did.
+    """
+    import numpy as np
+
+    condition = values_text(report)
     words = search.layout.words
     encoded = search.layout.encode([state])
     wanted = encoded.view(np.uint64).reshape(1, words)

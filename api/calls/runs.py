@@ -14,7 +14,7 @@ from fencepost.api.files import keeps_search, make_sure_folder
 from fencepost.api.kept import Kept, slug
 from fencepost.explorers.running.interrupts import interruptible
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, cause_of
+from fencepost.explorers.verdict import Cause, Options, Reason, cause_of, problem_of
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UnkeptError
@@ -94,19 +94,15 @@ class Runs:
         return found
 
     def check(self, run: Run) -> JudgedRun:
-        """Explore a run and compare; what is finished is kept. Raises UnkeptError with the run where there is no room."""
+        """Explore a run and compare; what is finished is kept."""
         from fencepost.explorers.judge import judge
         from fencepost.explorers.native.checkpoint import discard
 
         loaded = self._compiled(run)
         began = time.perf_counter()
-        unkept = None
         with interruptible(f"preparing {run.name}"):
-            try:
-                made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
-                result, differences = made.result, made.differences
-            except UnkeptError as error:
-                unkept, result, differences = error, error.found, ()
+            made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+            result, differences = made.result, made.differences
         del loaded
         if self.left is not None:
             self.left -= time.perf_counter() - began  # the seconds of a result are also those before it was resumed
@@ -125,12 +121,8 @@ class Runs:
             try:
                 self.kept.keep(run.name, judged.to_dict(), self._mark(run))
             except UnkeptError as error:
-                unkept = error
-            else:
-                discard(self.kept.folder / slug(run.name))
-        if unkept is not None:
-            unkept.found = judged
-            raise unkept
+                return replace(judged, result=replace(judged.result, problems=(problem_of(error),)))
+            discard(self.kept.folder / slug(run.name))
         return judged
 
     def _compiled(self, run: Run) -> list[Kernels]:

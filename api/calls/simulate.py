@@ -166,12 +166,9 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
         kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), watch)
         walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
         walker.weights(plan.weights)
-        return sample(walker, plan, watch.telling_walks(question.name, plan.walks))
-    except DomainError as error:
-        found: Sample | None = error.found
-        if found is None:
-            raise
-        return replace(found, notes=(*found.notes, placed(error, against(error))))
+        made = sample(walker, plan, watch.telling_walks(question.name, plan.walks))
+        errors = [item.error for item in made.problems if isinstance(item.error, DomainError)]
+        return replace(made, notes=(*made.notes, *(placed(error, against(error)) for error in errors)))
     except KeyboardInterrupt as signal:
         cancelled = isinstance(signal, Stopped) and cause_of(signal.why) is Cause.CANCELLED
         why = (CANCELLED if cancelled else BY_KEYBOARD).on(" before the first walk")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,8 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.grids import Setting, axes_from, settings_of
 from fencepost.api.calls.simulate import DEPTH, WALKS, shortened
-from fencepost.api.files import beside
 from fencepost.explorers.running.interrupts import cancelled_by
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options, Verdict, problem_of
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
@@ -227,10 +226,12 @@ def _swept(
         told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
         data["complete"], data["why_stopped"] = False, "; ".join(filter(None, (swept.why_stopped, f"{WRONG}: {told}")))
     result = SweepResult.of(data)
-    with beside(result):
+    try:
         for item in shown:
             if item.file:
                 item.made.save(item.file)
+    except UsageError as unwritable:
+        return replace(result, problems=(problem_of(unwritable),))
     return result
 
 

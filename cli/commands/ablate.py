@@ -24,7 +24,7 @@ from fencepost.cli.commands.options import (
     properties_option,
     workers_option,
 )
-from fencepost.cli.failures import as_far_as_kept
+from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
@@ -83,8 +83,7 @@ def ablate(**given: Any) -> Exit:
         make_sure_folder(Path(given["trace"]))
     names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
     with Display(quiet=given["quiet"]) as display:
-        matrix, unkept = as_far_as_kept(
-            ablated,
+        matrix = ablated(
             question,
             also=_also(question, given["also"]),
             workers=given["workers"],
@@ -104,8 +103,7 @@ def ablate(**given: Any) -> Exit:
         write_text(given["html"], page(data))
     for file, text in traces.items():
         write_text(file, text)
-    if unkept is not None:
-        raise unkept
+    require_kept(matrix.problems)
     return exit_of_matrix(data)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import Time, Writable, cluster_of, output_options, spark_options
-from fencepost.cli.failures import as_far_as_kept
+from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
 from fencepost.cli.views.display import Display
@@ -75,8 +75,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     cluster = cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
     with Display(quiet=given["quiet"]) as display:
-        made, unkept = as_far_as_kept(
-            audited,
+        made = audited(
             *paths,
             cluster=cluster,
             progress=display,
@@ -97,8 +96,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         from fencepost.cli.views.audit import page
 
         write_text(given["html"], page(data))
-    if unkept is not None:
-        raise unkept
+    require_kept(made.problems)
     if data["sorts"]:
         return Exit.FAILED
     lost = data["trace"] is not None and data["trace"]["next"] is not None

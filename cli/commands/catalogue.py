@@ -69,7 +69,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
             return True
 
         found = run_catalogue(*protocols, profile=profile, progress=display, each=show, **limits)
-    problems = list(found.problems)
+    problems = [item.error for item in found.problems]
     if builds:
         reports = [Report(protocol(item["protocol"]), item) for item in found.runs]
         try:

@@ -29,13 +29,14 @@ from fencepost.cli.commands.options import (
     search_options,
     spark_options,
 )
+from fencepost.cli.failures import unkept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, print_text
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
-from fencepost.model.language.errors import FencepostError, ModelError, UnkeptError, UsageError
+from fencepost.model.language.errors import FencepostError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -194,8 +195,6 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
         for question in questions:
             try:
                 result = explored(question, progress=display, cluster=cluster, **limits)
-            except UnkeptError as error:
-                wrong, result = error, error.found
             except FencepostError as error:
                 if not ends:
                     raise
@@ -203,7 +202,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
                 break
             why = result.why_stopped
             files, unwritten = _write(result, given["trace"], display) if given["trace"] else ({}, None)
-            wrong = wrong or unwritten
+            wrong = wrong or unkept(result.problems) or unwritten
             if given["json"] or builds:
                 data.append(result.to_dict(files, expected))
             if builds:

@@ -17,7 +17,7 @@ from fencepost.cli.commands.options import (
     output_options,
     workers_option,
 )
-from fencepost.cli.failures import as_far_as_kept
+from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
@@ -73,8 +73,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     question = Target.taken(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")
     with Display(quiet=given["quiet"]) as display:
-        made, unkept = as_far_as_kept(
-            counted,
+        made = counted(
             question,
             prop=prop,
             costs=_costs(costs),
@@ -90,8 +89,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
         print_json(made.to_dict())
     else:
         print_faults(results(), made.to_dict())
-    if unkept is not None:
-        raise unkept
+    require_kept(made.problems)
     return Exit.UNDETERMINED if made.undetermined else Exit.AS_EXPECTED
 
 

@@ -23,7 +23,7 @@ from fencepost.cli.commands.options import (
     spark_options,
 )
 from fencepost.cli.commands.simulate import weight_of
-from fencepost.cli.failures import as_far_as_kept
+from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_bare, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
@@ -95,8 +95,7 @@ def sweep(**given: Any) -> Exit:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
-        made, unkept = as_far_as_kept(
-            swept,
+        made = swept(
             question,
             grid=grid,
             weights=weights,
@@ -113,8 +112,7 @@ def sweep(**given: Any) -> Exit:
         print_sweep(results(), data, coverage=given["coverage"], output=given["output"])
     if given["html"]:
         write_text(given["html"], page(data))
-    if unkept is not None:
-        raise unkept
+    require_kept(made.problems)
     early = [] if made.complete else [Exit.UNDETERMINED]
     return worst_exit([exit_of(made.verdict, expected), *early])
 

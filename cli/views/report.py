@@ -15,7 +15,7 @@ from fencepost.cli.views.console import (
     styled,
     verdict_text,
 )
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import ProblemKind, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
@@ -72,10 +72,11 @@ def print_page(
     if coverage:
         print_coverage(console, result)
     print_traces(console, result, command)
-    for error in (note for note in result.notes if "\n" in note):
-        console.print()
-        print_lines(console, styled("Then the model went wrong, which ended the search", "bold red"))
-        print_lines(console, error)
+    for problem in result.problems:
+        if problem.kind is ProblemKind.MODEL_ERROR:
+            console.print()
+            print_lines(console, styled("Then the model raised an error, which ended the search", "bold red"))
+            print_lines(console, problem.text)
 
 
 def print_traces(console: Console, result: CheckResult, command: Callable[[str], str] | None = None) -> None:
@@ -145,7 +146,7 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
     console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
     print_lines(console, styled(result.question.protocol.machine.sentence, "dim"))
-    for note in (note for note in result.notes if "\n" not in note):
+    for note in result.notes:
         print_lines(console, f"Note: {note}")
     for item in result.warnings:
         print_lines(console, styled(f"Warning: {item.text}", "yellow"))

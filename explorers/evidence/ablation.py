@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Verdict, require_no_error
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError
 
@@ -98,7 +98,7 @@ class Ablation:
         """Search the whole machine, which every row is compared with; its result must be complete."""
         options = replace(self.options, budget=None, max_states=None, stop_on_violation=False)
         self.whole = MaskedSearch(self.machine, self.constants, self.all_properties, options, kernels=self.kernels)
-        self.base = self._run(self.whole)
+        self.base = require_no_error(self._run(self.whole))
         self.holding = tuple(item.name for item in self.base.properties if item.verdict is Verdict.HOLDS)
         return self.base
 
@@ -136,14 +136,18 @@ class Ablation:
             self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard
         )
         try:
-            return self._compared(guard, search, self._run(search))
+            result = self._run(search)
         except DomainError as error:
-            return self._went_wrong(guard, error)
+            return Outcome(guard, Purpose.UNDETERMINED, None, (), why=str(error))
+        return self._before_error(guard, result) or self._compared(guard, search, result)
 
-    def _went_wrong(self, row: Row, error: DomainError) -> Outcome:
-        """Return the result of a row in which the model raised an error: earlier violations still count."""
-        broken = self._broken(error.found) if error.found else ()
-        return Outcome(row, Purpose.NEEDED if broken else Purpose.UNDETERMINED, error.found, broken, why=str(error))
+    def _before_error(self, row: Row, result: Result) -> Outcome | None:
+        """Return the outcome of a row in which the model raised an error after a violation; None if it raised none."""
+        if result.model_error is None:
+            return None
+        broken = self._broken(result)
+        purpose = Purpose.NEEDED if broken else Purpose.UNDETERMINED
+        return Outcome(row, purpose, result, broken, why=str(result.model_error))
 
     def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> Outcome:
         """Return what a search without a guard says of it."""
@@ -192,7 +196,10 @@ class Ablation:
         try:
             result = self._run(search)
         except DomainError as error:
-            return self._went_wrong(setting, error)
+            return Outcome(setting, Purpose.UNDETERMINED, None, (), why=str(error))
+        before = self._before_error(setting, result)
+        if before is not None:
+            return before
         grown = not same_states(search, self.whole) if result.complete else None
         broken = self._broken(result)
         purpose = (

@@ -13,7 +13,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal
+from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal, require_no_error
 from fencepost.model.language.domains import Extreme, Range, linear
 from fencepost.model.language.errors import DomainError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
@@ -216,13 +216,8 @@ def tolerance(
 
 def _searched(machine: Machine, constants: Constants, prop: Property, options: Options, kernels: Kernels) -> Result:
     """Search up to the first violation; raise DomainError where the model goes wrong before there is one."""
-    try:
-        return search(machine, constants, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
-    except DomainError as error:
-        found: Result | None = error.found
-        if found is None or found.of(prop.name).verdict is not Verdict.VIOLATED:
-            raise
-        return found
+    result = search(machine, constants, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+    return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 
 
 def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:

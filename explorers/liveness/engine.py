@@ -12,7 +12,7 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.graph_paths import MOST_COST
-from fencepost.explorers.liveness.reference import Finding, summary, tell_found, with_behaviours
+from fencepost.explorers.liveness.reference import Finding, beside_error, summary, with_behaviours
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.running.interrupts import Signals
@@ -63,8 +63,7 @@ class Engine:
             except StoppedError as error:
                 why = error.why
             except DomainError as error:
-                tell_found(error, result, order, found)
-                raise
+                return beside_error(error, result, order, found)
         made = with_behaviours(result, order, lambda prop: found.get(prop.name) or self.unknown(prop))
         seconds = time.perf_counter() - self.began
         return replace(

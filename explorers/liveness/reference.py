@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
-from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict
+from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict, problem_of
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError
 
@@ -350,18 +350,20 @@ def with_behaviours(
                 unknown = PropertyResult(prop.name, prop.kind, Verdict.UNDETERMINED)
                 known[prop.name] = judge(prop) if result.complete else unknown
     except DomainError as error:
-        tell_found(error, result, properties, known)
-        raise
+        return beside_error(error, result, properties, known)
     return replace(result, properties=tuple(known[prop.name] for prop in properties))
 
 
-def tell_found(
+def beside_error(
     error: DomainError, result: Result, properties: tuple[Property, ...], known: Mapping[str, PropertyResult]
-) -> None:
-    """Let an error of a property of behaviours hold the violations found before it and those `known`."""
-    told = {item.name: PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in properties}
-    told |= {item.name: item for item in result.properties} | dict(known)
-    if any(item.verdict is Verdict.VIOLATED for item in told.values()):
-        error.found = replace(
-            result, complete=False, why_stopped=LEFT, properties=tuple(told[item.name] for item in properties)
-        )
+) -> Result:
+    """Return the result with those `known`, beside the error of a property of behaviours that comes after them.
+
+    Raises the error if nothing is violated.
+    """
+    found = {item.name: PropertyResult(item.name, item.kind, Verdict.UNDETERMINED) for item in properties}
+    found |= {item.name: item for item in result.properties} | dict(known)
+    if not any(item.verdict is Verdict.VIOLATED for item in found.values()):
+        raise error
+    judged = tuple(found[item.name] for item in properties)
+    return replace(result, complete=False, why_stopped=LEFT, properties=judged, problems=(problem_of(error),))

@@ -246,7 +246,7 @@ def _remove(slot: Path) -> None:
 
 def _empty(slot: Path) -> None:
     if slot.is_symlink():
-        raise UsageError(
+        raise UnkeptError(
             f"{slot} is a symbolic link, and a checkpoint stays in its own folder: remove it or name another folder."
         )
     for entry in sorted(slot.iterdir()):

@@ -29,6 +29,7 @@ from fencepost.explorers.verdict import (
     enough_states,
     out_of_memory,
     out_of_time,
+    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UnkeptError
@@ -95,26 +96,29 @@ class Search(Expansion):
                 why = "more states than a search on one machine can number"
             except DomainError as error:
                 self.position.found, self.position.seconds = self.sure, earlier + time.perf_counter() - began
-                if self._violated():
-                    error.found = replace(
-                        self._result(LEFT), distinct=sum(self.position.levels), depth=self.position.depth
-                    )
-                raise
+                if not self._violated():
+                    raise
+                return replace(
+                    self._result(LEFT),
+                    distinct=sum(self.position.levels),
+                    depth=self.position.depth,
+                    problems=(problem_of(error),),
+                )
             self.position.seconds = earlier + time.perf_counter() - began
+        result = self._result(why)
+        return self.keep(result) if why else result
+
+    def keep(self, result: Result) -> Result:
+        """Write a checkpoint if one was asked for; return the result, which says whether it was, or why it could not be."""
+        if not self.options.checkpoint:
+            return result
+        from fencepost.explorers.native.checkpoint import save
+
         try:
-            kept = bool(why) and self.keep()
-        except UnkeptError as error:
-            error.found = self._result(why)
-            raise
-        return replace(self._result(why), kept=kept)
-
-    def keep(self) -> bool:
-        """Write a checkpoint if one was asked for; say whether it was."""
-        if self.options.checkpoint:
-            from fencepost.explorers.native.checkpoint import save
-
             save(self)
-        return bool(self.options.checkpoint)
+        except UnkeptError as error:
+            return replace(result, problems=(problem_of(error),))
+        return replace(result, kept=True)
 
     def _levels(self, began: float) -> str:
         """Expand level after level; return why the search stopped, or an empty string."""

@@ -52,6 +52,7 @@ from fencepost.explorers.verdict import (
     deep_enough,
     enough_states,
     out_of_time,
+    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -126,9 +127,10 @@ class Explore:
                     work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, ())
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
-                if self._violated(manifest):
-                    error.found = result_of(native, store, manifest, LEFT, context.defaultParallelism)
-                raise
+                if not self._violated(manifest):
+                    raise
+                result = result_of(native, store, manifest, LEFT, context.defaultParallelism)
+                return replace(result, problems=(problem_of(error),))
             except UsageError as error:
                 if not self._violated(manifest):
                     raise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.verdict import LEFT, VIOLATED, PropertyResult, Verdict, out_of_time, worst
+from fencepost.explorers.verdict import LEFT, VIOLATED, Problem, PropertyResult, Verdict, out_of_time, problem_of, worst
 from fencepost.explorers.walk.measures import deepest_log, estimate
 from fencepost.explorers.walk.walker import REGISTERS, End
 from fencepost.model.language.actions import Kind
@@ -82,6 +82,7 @@ class Sample:
     distinct: int
     """About how many different states were reached."""
     notes: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -195,9 +196,9 @@ class _Sampling:
         seconds = time.perf_counter() - self.began
         if self.failed and (self.violated_in is None or self.first_failed <= self.violated_in):
             error = self.failed[self.first_failed]  # the first one's, whatever the number of workers
-            if isinstance(error, DomainError) and (self.total().count[self.bad] > 0).any():
-                error.found = replace(self.result(workers, seconds), why_stopped=LEFT)
-            raise error
+            if not isinstance(error, DomainError) or not (self.total().count[self.bad] > 0).any():
+                raise error
+            return replace(self.result(workers, seconds), why_stopped=LEFT, problems=(problem_of(error),))
         return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:

@@ -17,9 +17,7 @@ class UsageError(FencepostError, ValueError):
 
 
 class UnkeptError(UsageError):
-    """What was found cannot be kept where that was asked for. `found` is what was found: it is told all the same."""
-
-    found: Any = None
+    """Something cannot be kept where that was asked for, which undoes no answer."""
 
 
 class ModelError(FencepostError, TypeError):
@@ -30,13 +28,11 @@ class DomainError(FencepostError, ValueError):
     """A model put a value outside its domain, or an index outside its array (exit status 2).
 
     `states` are the keys of the states on the way there, and `steps` lead from one to the next: from an initial state
-    where a search found it. Where no way is known the state at hand is alone; where no state was reached there is none.
-    `found` is the result of a search up to the level before, if a property was violated there.
+    where a search found it. Where no way is known the current state is alone; where no state was reached there is none.
     """
 
     states: tuple[Any, ...] = ()
     steps: tuple[Any, ...] = ()
-    found: Any = None
 
 
 class MismatchError(FencepostError, AssertionError):

@@ -38,11 +38,11 @@ def each(machine: Machine, properties: tuple[Property, ...]) -> tuple[dict[str, 
             continue
         try:
             found = plain(machine, constants, properties, Options(workers=1))
-        except DomainError as error:
-            wrong, judged = True, error.found.properties if error.found else ()
-        else:
-            judged = found.properties
-        for item in judged:
+        except DomainError:
+            wrong = True
+            continue
+        wrong = wrong or found.model_error is not None
+        for item in found.properties:
             if item.path is not None:
                 least[item.name] = min(item.path.length - 1, least.get(item.name, item.path.length))
     return least, wrong

@@ -12,7 +12,7 @@ from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal
+from fencepost.explorers.verdict import Options, deep_enough, ended_by_signal, require_no_error
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def said(search: Callable[[], Result]) -> dict[str, Any]:
     """Return what a whole search says, the order of its findings left out; or its error."""
     try:
-        found = search()
+        found = require_no_error(search())
     except (DomainError, ModelError) as error:
         return {"error": str(error), "raised": error}
     except MismatchError as error:

@@ -25,7 +25,7 @@ from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.removal import guards, without
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options, Verdict, deep_enough
+from fencepost.explorers.verdict import Options, Verdict, deep_enough, require_no_error
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.constants import RUNTIME, SHAPE
@@ -322,7 +322,7 @@ def traces(case: Case) -> str:
         return ""
     found = Protocol(case.machine, case.properties)
     try:
-        result = _searched(case, case.kernels, case.options)
+        result = require_no_error(_searched(case, case.kernels, case.options))
     except (DomainError, ModelError):
         return whole(case)  # it may tell the error of a property that the plain search decides
     answer = checking.answer(Question(found, case.constants, case.properties), case.options, result)

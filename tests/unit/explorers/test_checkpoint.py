@@ -192,11 +192,8 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     assert refusal(file) == f"there is no checkpoint in {file}: run once with `checkpoint='{file}'` and a budget."
-    with pytest.raises(UsageError) as caught:
-        stopped(file)
-    assert str(caught.value) == (
-        f"the checkpoint could not be written to {file}: File exists. Name a folder with room."
-    )
+    (problem,) = ask("grid", GRID, replace(STOPPED, checkpoint=str(file))).problems
+    assert problem.text == f"the checkpoint could not be written to {file}: File exists. Name a folder with room."
 
 
 @pytest.mark.parametrize(
@@ -318,9 +315,10 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "create_file", full)
-        message = refusal(tmp_path, max_states=limit)
-    assert message == (
+        result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True, max_states=limit))
+    assert [item.text for item in result.problems] == [
         f"the checkpoint could not be written to {tmp_path}: No space left on device. Name a folder with room."
-    )
+    ]
+    assert not result.kept
     result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))
     assert shared(result) == shared(ask("grid", GRID, RUN))

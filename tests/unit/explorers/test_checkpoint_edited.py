@@ -97,8 +97,8 @@ def test_saving_follows_no_link_and_removes_nothing_that_only_looks_like_its_own
     outside.mkdir()
     (outside / "0-rows.bin").write_text("theirs")
     (folder / "states-0").symlink_to(outside)
-    with pytest.raises(UsageError, match="states-0 is a symbolic link"):
-        ask(replace(STOPPED, checkpoint=str(folder)))
+    (problem,) = ask(replace(STOPPED, checkpoint=str(folder))).problems
+    assert "states-0 is a symbolic link" in problem.text
     (folder / "states-0").unlink()
     (folder / "states-0").mkdir()
     (folder / "states-0" / "0-rows.bin").symlink_to(outside / "0-rows.bin")
