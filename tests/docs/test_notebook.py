@@ -5,12 +5,15 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import nbformat
 import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the notebook has an environment of its own: tox -e docs")
+
 from nbclient import NotebookClient
 
 from tests.helpers.places import DOCS
 
+pytestmark = pytest.mark.long
 FILE = DOCS / "examples" / "fencepost.ipynb"
 CELLS = 15
 

@@ -1,0 +1,58 @@
+"""`./test`, `./test all [PART ...]`, `./test changed`, and `./test -k WORDS tests/unit` for a run of pytest."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from tests.checks import everything, quick
+from tests.checks.parts import BY_NAME, PARTS, SUITE, touched
+
+MINUTES = 58
+"""Of CI: what is left of an hour after a margin."""
+
+
+def main(words: list[str]) -> int:
+    """Run what the words ask for, and return the exit status."""
+    if not words:
+        return quick.run()
+    if words[0] == "all":
+        return all_of(words[1:])
+    if words[0] == "changed":
+        return changed(float(os.environ.get("FENCEPOST_BEGAN", time.time())))
+    quick.install()
+    command = [sys.executable, "-m", "pytest", *words]
+    return subprocess.run(command, cwd=quick.ROOT, env=quick.environment(), check=False).returncode
+
+
+def all_of(names: list[str]) -> int:
+    """Run the parts of these names, or all."""
+    unknown = [name for name in names if name not in BY_NAME]
+    if unknown:
+        print(f"{unknown[0]} is no part. Parts are: {', '.join(BY_NAME)}.", file=sys.stderr)  # noqa: T201
+        return 2
+    quick.install()
+    outcomes = everything.run([BY_NAME[name] for name in names] or PARTS, named=bool(names))
+    return any(item.word in (everything.FAILED, everything.STOPPED) for item in outcomes)
+
+
+def changed(began: float) -> int:
+    """Run the parts that a change is about, as far as an hour of CI that began then goes."""
+    parts, unmapped = touched(everything.changed_paths())
+    parts = [part for part in parts if part.name not in SUITE]
+    print(f"the change is about: {', '.join(part.name for part in parts) or 'nothing that ./test left out'}")  # noqa: T201
+    if unmapped:
+        print(f"no part is about: {', '.join(unmapped)}")  # noqa: T201
+    until = time.monotonic() + began + MINUTES * 60 - time.time()
+    outcomes = everything.run(parts, until=until)
+    print("not run:", ", ".join(part.name for part in PARTS if part not in parts and part.name not in SUITE))  # noqa: T201
+    for item in outcomes:
+        if item.closing:
+            print(f"{item.part}: {item.closing}")  # noqa: T201
+    return any(item.word == everything.FAILED for item in outcomes)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""The parts of `./test all`, in the order of what fails soonest: what each needs, how long it may take, which files it is about."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+
+JAVA = "java 17"
+CHROMIUM = "chromium"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One environment of tox.ini."""
+
+    name: str
+    minutes: int
+    """It is ended after so long."""
+    touches: str = ""
+    """A pattern of the paths that it is about: a change of one of them runs it in CI."""
+    needs: tuple[str, ...] = ()
+    """Programs that it starts."""
+    asked: bool = False
+    """It takes hours, and runs only if it is named."""
+
+
+ENGINES = r"(model/language|explorers|tests/(agreement|helpers|machines|random_machines))/"
+KAFKA = r"(kafka/(driver|replication|quorum|conform|schemas)|model/(cluster|replication|quorum)|tests/kafka)/"
+PARTS = (
+    Part("lint", 2, r".*\.(py|toml)$"),
+    Part("imports", 5, r".*\.py$|pyproject\.toml|setup\.py"),
+    Part("types", 10, r".*\.py$|pyproject\.toml|setup\.py"),
+    Part("py311", 30),
+    Part("long", 60, ENGINES + r"|(model|invariants|counterexamples|api|cli|tests/(unit|catalogue))/"),
+    Part("docs", 15, r"docs/|README|ARCHITECTURE|invariants/|tests/docs/"),
+    Part("spark", 20, r"explorers/spark/|tests/spark/", (JAVA,)),
+    Part("oldest", 15, r"explorers/native/|pyproject\.toml"),
+    Part("dist", 15, r"pyproject\.toml|setup\.py|cli/root/|tests/soak/test_release\.py"),
+    Part("py312", 40, r"pyproject\.toml", ("python3.12",)),
+    Part("py313", 40, needs=("python3.13",)),
+    Part("py314", 40, needs=("python3.14",)),
+    Part("reports", 15, r"counterexamples/render/|cli/builds/|action\.yml|tests/browser/", ("node", "npm")),
+    Part("catalogue", 20, r"(model|invariants)/|explorers/"),
+    Part("proofs", 30, r"explorers/symbolic/|invariants/"),
+    Part("audit", 20, r"kafka/audit/|tests/(spark|kafka)/test_audit\.py", (JAVA, "mvn")),
+    Part("kafka", 60, KAFKA, (JAVA, "javac", "mvn")),
+    Part("clients", 75, r"kafka/clients/|model/clients/|tests/kafka/test_clients\.py", (JAVA, "javac", "mvn", "go")),
+    Part("site", 30, r"docs/|counterexamples/browser/|tests/browser/", ("npm", CHROMIUM)),
+    Part("pyodide", 20, r"model/language/|counterexamples/browser/|tests/pyodide/", ("node", "npm")),
+    Part("spark-long", 60, needs=(JAVA,)),
+    Part("fuzz", 60, r"tests/soak/hostile\.py"),
+    Part("soak", 150, r"tests/(soak|random_machines)/", (JAVA,)),
+    Part("benchmarks", 60, r"benchmarks/[a-z]+\.py", asked=True),
+    Part("branches", 90, asked=True),
+    Part("clusters", 180, r"kafka/clusters/", (JAVA, "javac", "mvn"), asked=True),
+    Part("kafka-long", 300, needs=(JAVA, "javac", "mvn"), asked=True),
+    Part("figures", 360, needs=(JAVA,), asked=True),
+    Part("mutants", 600, asked=True),
+)
+BY_NAME = {part.name: part for part in PARTS}
+SUITE = ("lint", "imports", "types", "py311")
+"""Parts that `./test` has done already."""
+
+
+@cache
+def has(program: str) -> bool:
+    """Say whether this machine has a program."""
+    if program == JAVA:
+        home = os.environ.get("JAVA_HOME")
+        java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr if java else ""
+        found = re.search(r'version "(\d+)', said)
+        return found is not None and int(found[1]) >= 17
+    if program == CHROMIUM:
+        return bool(os.environ.get("FENCEPOST_CHROMIUM") or shutil.which("chromium"))
+    return shutil.which(program) is not None
+
+
+def missing(part: Part) -> list[str]:
+    """Return what a part needs and this machine lacks."""
+    return [program for program in part.needs if not has(program)]
+
+
+def touched(paths: list[str]) -> tuple[list[Part], list[str]]:
+    """Return the parts that are about these paths, and the paths that no part is about."""
+    about = {path: [part for part in PARTS if part.touches and re.match(part.touches, path)] for path in paths}
+    return [part for part in PARTS if any(part in parts for parts in about.values())], [
+        path for path, parts in about.items() if not parts
+    ]

@@ -1,0 +1,130 @@
+"""What a change must pass in five minutes: two lanes side by side, tests in one and every other check in the other."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+from pathlib import Path
+
+from tests.checks.parts import JAVA, has
+
+ROOT = Path(__file__).parents[2]
+KEPT = ROOT / ".checks"
+"""Compiled machines, caches of the checkers, and how far `./test all` came."""
+INSTALLED = KEPT / "installed"
+"""The package as it is installed for users: the checkers follow no editable installation."""
+PYTHON = sys.executable
+PIP = [PYTHON, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+WITHOUT_JAVA = (
+    "Spark's tests were left out: they need Java 17 or newer, which was not found. Install it (Debian: "
+    "apt-get install openjdk-17-jre-headless) or set JAVA_HOME."
+)
+SPARK_TEST = "tests/spark/test_explore.py::test_real_executors_find_the_same_and_one_that_dies_costs_no_state"
+
+
+class Lane(threading.Thread):
+    """Commands one after another, the output of each shown when it has ended; the rest goes on after a failure."""
+
+    def __init__(self, steps: list[tuple[str, list[list[str]]]]) -> None:
+        super().__init__()
+        self.steps = steps
+        self.failed: list[str] = []
+
+    def run(self) -> None:
+        """Run the steps."""
+        for name, commands in self.steps:
+            began, said = time.monotonic(), ""
+            for command in commands:
+                folder = KEPT if "mypy" in command else ROOT  # to mypy, our folder kafka is the library of that name
+                done = subprocess.run(
+                    command,
+                    cwd=folder,
+                    env=environment(),
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    check=False,
+                )
+                if done.returncode:
+                    said += f"$ {shlex.join(command)}\n{done.stdout.decode(errors='replace')}"
+            word = f"failed\n{said}" if said else "passed"
+            print(f"{name}: {word} ({time.monotonic() - began:.0f} s)", flush=True)  # noqa: T201
+            if said:
+                self.failed.append(name)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of all checks."""
+    return {
+        "FENCEPOST_CACHE": str(KEPT / "cache"),
+        "PYTHONWARNINGS": "error::DeprecationWarning:fencepost",
+        "MYPYPATH": str(INSTALLED),
+        **os.environ,
+        "PATH": f"{Path(PYTHON).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+    }
+
+
+def requirements() -> dict[str, object]:
+    """Return what pyproject.toml says of what is to be installed."""
+    data = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    return {"project": data["project"], "groups": data["dependency-groups"]}
+
+
+def install() -> None:
+    """Install what the tests need, unless that was done before."""
+    KEPT.mkdir(exist_ok=True)
+    stamp = KEPT / "installed.txt"
+    wanted = hashlib.sha256(repr((requirements(), sys.version, PYTHON)).encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    packages = KEPT / "wheels"
+    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(packages), "pyspark>=4"]
+    spark = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) if has(JAVA) else None
+    subprocess.run([*PIP, "install", "--upgrade", "pip>=25.1"], check=True, cwd=ROOT)
+    groups = ["--group", "test", "--group", "checks"]
+    subprocess.run([*PIP, "install", "--no-compile", "-e", ".[prove,hypothesis]", *groups], check=True, cwd=ROOT)
+    if spark is not None and spark.wait() == 0:
+        found = ["--find-links", str(packages)]
+        subprocess.run(
+            [*PIP, "install", "--no-compile", *found, "-e", ".[prove,hypothesis,spark]"], check=True, cwd=ROOT
+        )
+    stamp.write_text(wanted)
+
+
+def lanes() -> tuple[list[str], Lane]:
+    """Return the command of the tests, and the lane of the other checks."""
+    tests = [PYTHON, "-m", "pytest"]
+    build = [*PIP, "install", "--no-deps", "--no-build-isolation", "--upgrade", "--target", str(INSTALLED), "."]
+    apart = ["env", f"PYTHONPATH={INSTALLED}"]
+    alone = [[*apart, PYTHON, "-m", f"tests.imports.{name}"] for name in ("circles", "import_alone")]
+    mypy = [PYTHON, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(KEPT / "mypy")]
+    spark = [("spark", [[PYTHON, "-m", "pytest", "-q", "-n", "0", SPARK_TEST]])] if has(JAVA) else []
+    return tests, Lane(
+        [
+            ("lint", [["ruff", "check", "."], ["ruff", "format", "--check", "."]]),
+            ("imports", [build, [*apart, "lint-imports"], *alone]),
+            ("types", [[*mypy, "-p", "fencepost"]]),
+            *spark,
+        ]
+    )
+
+
+def run() -> int:
+    """Run what a change must pass, and return the exit status."""
+    began = time.monotonic()
+    install()
+    tests, lane = lanes()
+    lane.start()
+    done = subprocess.run(tests, cwd=ROOT, env=environment(), check=False)
+    lane.join()
+    failed = [*lane.failed, *(["tests"] if done.returncode else [])]
+    if not has(JAVA):
+        print(WITHOUT_JAVA)  # noqa: T201
+        failed += ["spark"] if os.environ.get("CI") else []
+    print(f"{', '.join(failed)} failed" if failed else "all checks passed", f"({time.monotonic() - began:.0f} s)")  # noqa: T201
+    return bool(failed)
