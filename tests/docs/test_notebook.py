@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-nbformat = pytest.importorskip("nbformat", reason="the notebook has an environment of its own: tox -e docs")
+pytest.importorskip("nbclient", reason="the notebook has an environment of its own: tox -e docs")
 
+import nbformat
 from nbclient import NotebookClient
 
 from tests.helpers.places import DOCS
