@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.files import Lock, lock_folder, write_named
-from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +46,9 @@ def make_sure_folder(path: Path) -> None:
     make_sure_writable(path / f".probe-{os.getpid()}")
 
 
-def unwritable(path: Path, error: OSError) -> UnkeptError:
+def unwritable(path: Path, error: OSError) -> UsageError:
     """Return the error for a file that the user named and that cannot be written."""
-    return UnkeptError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
+    return UsageError(f"{path} cannot be written: {error.strerror or error}. Name a place where you may write.")
 
 
 _held: weakref.WeakValueDictionary[tuple[int, int], Lock] = weakref.WeakValueDictionary()

@@ -27,9 +27,9 @@ from fencepost.explorers.verdict import (
     counted_bounds,
     deep_enough,
     enough_states,
+    model_error,
     out_of_memory,
     out_of_time,
-    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.bounds import DROPPED
@@ -87,7 +87,7 @@ class PlainSearch:
             self.decided = self.sure
             if not self.violated():
                 raise
-            return replace(self.result(LEFT, time.perf_counter() - began), problems=(problem_of(error),))
+            return replace(self.result(LEFT, time.perf_counter() - began), problems=(model_error(error),))
         return self.result(why, time.perf_counter() - began)
 
     def levels_from(self, level: list[Key], began: float) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from fencepost.model.language.errors import DomainError, FencepostError, UnkeptError, UsageError
+from fencepost.model.language.errors import DomainError, FencepostError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -260,12 +260,14 @@ class Problem:
     """The error that the message is of."""
 
 
-def problem_of(error: FencepostError) -> Problem:
-    """Return the problem for an error that does not undo an answer."""
-    if isinstance(error, DomainError):
-        return Problem(ProblemKind.MODEL_ERROR, str(error), error)
-    kind = ProblemKind.NOT_KEPT if isinstance(error, UnkeptError) else ProblemKind.UNANSWERED
-    return Problem(kind, str(error), error)
+def model_error(error: DomainError) -> Problem:
+    """Return the problem for an error of the model."""
+    return Problem(ProblemKind.MODEL_ERROR, str(error), error)
+
+
+def not_kept(error: UsageError) -> Problem:
+    """Return the problem for something that could not be written."""
+    return Problem(ProblemKind.NOT_KEPT, str(error), error)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.running.interrupts import Signals, cancelled_by
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended, problem_of
+from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended, not_kept
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UnkeptError, UsageError
 
@@ -291,7 +291,7 @@ class _Matrix:
         try:
             why = self._rest(ablation, tuple(row for row in rows if row.name not in finished), finished)
         except UnkeptError as error:
-            problems, why = (problem_of(error),), UNKEPT
+            problems, why = (not_kept(error),), UNKEPT
         data["rows"] = [finished[row.name] for row in rows if row.name in finished]
         data["not_run"] = [row.name for row in rows if row.name not in finished]
         data["why_stopped"] = why

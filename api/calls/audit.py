@@ -15,7 +15,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.watching import Event, watched
 from fencepost.api.files import write_text
 from fencepost.explorers.running.interrupts import cancelled_by
-from fencepost.explorers.verdict import problem_of
+from fencepost.explorers.verdict import not_kept
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def audit(
             try:
                 write_text(led.file, text)
             except UsageError as error:
-                return replace(result, problems=(problem_of(error),))
+                return replace(result, problems=(not_kept(error),))
         return result
     finally:
         if not output:

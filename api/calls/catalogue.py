@@ -9,7 +9,7 @@ from fencepost.api.answers.results import FORMAT
 from fencepost.api.asking.model_files import is_file
 from fencepost.api.asking.watching import Watch, watched
 from fencepost.api.calls.runs import Runs
-from fencepost.explorers.verdict import ended_by_signal, problem_of
+from fencepost.explorers.verdict import Problem, ProblemKind, ended_by_signal
 from fencepost.invariants.catalogue import Profile, runs
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from fencepost.api.answers.contract import RunData
     from fencepost.api.asking.watching import Event
-    from fencepost.explorers.verdict import Problem
     from fencepost.invariants.catalogue import Run
 
 
@@ -112,7 +111,7 @@ def catalogue(
             if not done:
                 raise
             why = f"{run.name} ended in an error"
-            problems.append(problem_of(error))
+            problems.append(Problem(ProblemKind.UNANSWERED, str(error), error))
             break
         except KeyboardInterrupt:  # while a machine was compiled: a search that is interrupted has a result
             why = f"SIGINT was received while {doing}"

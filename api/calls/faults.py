@@ -25,7 +25,7 @@ from fencepost.api.topics.fault_words import name_of, one_of, words_of
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, cause_of, problem_of
+from fencepost.explorers.verdict import Cause, Options, cause_of, not_kept
 from fencepost.model.language.errors import DomainError, ModelError, UsageError, nearest
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ class _Request:
                 try:
                     _keep(kept, name, known, traces)
                 except UsageError as error:
-                    problems = (problem_of(error),)
+                    problems = (not_kept(error),)
             points.append(known)
         if errors and len(errors) == len(points):
             raise errors[0]

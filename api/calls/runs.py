@@ -14,7 +14,7 @@ from fencepost.api.files import keeps_search, make_sure_folder
 from fencepost.api.kept import Kept, slug
 from fencepost.explorers.running.interrupts import interruptible
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, cause_of, problem_of
+from fencepost.explorers.verdict import Cause, Options, Reason, cause_of, not_kept
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UnkeptError
@@ -121,7 +121,7 @@ class Runs:
             try:
                 self.kept.keep(run.name, judged.to_dict(), self._mark(run))
             except UnkeptError as error:
-                return replace(judged, result=replace(judged.result, problems=(problem_of(error),)))
+                return replace(judged, result=replace(judged.result, problems=(not_kept(error),)))
             discard(self.kept.folder / slug(run.name))
         return judged
 

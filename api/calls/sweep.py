@@ -21,7 +21,7 @@ from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.grids import Setting, axes_from, settings_of
 from fencepost.api.calls.simulate import DEPTH, WALKS, shortened
 from fencepost.explorers.running.interrupts import cancelled_by
-from fencepost.explorers.verdict import Options, Verdict, problem_of
+from fencepost.explorers.verdict import Options, Verdict, not_kept
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _swept(
             if item.file:
                 item.made.save(item.file)
     except UsageError as unwritable:
-        return replace(result, problems=(problem_of(unwritable),))
+        return replace(result, problems=(not_kept(unwritable),))
     return result
 
 

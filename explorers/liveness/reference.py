@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
-from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict, problem_of
+from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict, model_error
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError
 
@@ -366,4 +366,4 @@ def beside_error(
     if not any(item.verdict is Verdict.VIOLATED for item in found.values()):
         raise error
     judged = tuple(found[item.name] for item in properties)
-    return replace(result, complete=False, why_stopped=LEFT, properties=judged, problems=(problem_of(error),))
+    return replace(result, complete=False, why_stopped=LEFT, properties=judged, problems=(model_error(error),))

@@ -27,9 +27,10 @@ from fencepost.explorers.verdict import (
     counted_bounds,
     deep_enough,
     enough_states,
+    model_error,
+    not_kept,
     out_of_memory,
     out_of_time,
-    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UnkeptError
@@ -102,7 +103,7 @@ class Search(Expansion):
                     self._result(LEFT),
                     distinct=sum(self.position.levels),
                     depth=self.position.depth,
-                    problems=(problem_of(error),),
+                    problems=(model_error(error),),
                 )
             self.position.seconds = earlier + time.perf_counter() - began
         result = self._result(why)
@@ -117,7 +118,7 @@ class Search(Expansion):
         try:
             save(self)
         except UnkeptError as error:
-            return replace(result, problems=(problem_of(error),))
+            return replace(result, problems=(not_kept(error),))
         return replace(result, kept=True)
 
     def _levels(self, began: float) -> str:

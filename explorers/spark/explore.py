@@ -51,8 +51,8 @@ from fencepost.explorers.verdict import (
     Verdict,
     deep_enough,
     enough_states,
+    model_error,
     out_of_time,
-    problem_of,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -130,7 +130,7 @@ class Explore:
                 if not self._violated(manifest):
                     raise
                 result = result_of(native, store, manifest, LEFT, context.defaultParallelism)
-                return replace(result, problems=(problem_of(error),))
+                return replace(result, problems=(model_error(error),))
             except UsageError as error:
                 if not self._violated(manifest):
                     raise

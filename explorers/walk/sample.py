@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.verdict import LEFT, VIOLATED, Problem, PropertyResult, Verdict, out_of_time, problem_of, worst
+from fencepost.explorers.verdict import (
+    LEFT,
+    VIOLATED,
+    Problem,
+    PropertyResult,
+    Verdict,
+    model_error,
+    out_of_time,
+    worst,
+)
 from fencepost.explorers.walk.measures import deepest_log, estimate
 from fencepost.explorers.walk.walker import REGISTERS, End
 from fencepost.model.language.actions import Kind
@@ -198,7 +207,7 @@ class _Sampling:
             error = self.failed[self.first_failed]  # the first one's, whatever the number of workers
             if not isinstance(error, DomainError) or not (self.total().count[self.bad] > 0).any():
                 raise error
-            return replace(self.result(workers, seconds), why_stopped=LEFT, problems=(problem_of(error),))
+            return replace(self.result(workers, seconds), why_stopped=LEFT, problems=(model_error(error),))
         return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:
