@@ -33,13 +33,17 @@ if TYPE_CHECKING:
         reproduce,
     )
     from fencepost.api.calls.diff import DiffResult, diff
+    from fencepost.api.calls.explore import explore
     from fencepost.api.calls.faults import FaultsResult, faults
+    from fencepost.api.calls.graph import StateGraph, graph
     from fencepost.api.calls.in_hand import Held, InHand, in_hand
     from fencepost.api.calls.listing import Protocols, list_protocols
+    from fencepost.api.calls.new import new
     from fencepost.api.calls.prove import prove
     from fencepost.api.calls.shrink import ReplayResult, ShrinkResult, replay, replay_text, shrink
     from fencepost.api.calls.simulate import SimulateResult, simulate
     from fencepost.api.calls.sweep import SweepResult, sweep
+    from fencepost.api.calls.theorems import TheoremsResult, prove_catalogue
     from fencepost.api.calls.vacuity import VacuityResult, vacuity
     from fencepost.api.topics.advising import AdviceResult, advise
     from fencepost.api.topics.catalogued import Guarantees, guarantees
@@ -56,6 +60,10 @@ if TYPE_CHECKING:
         UsageError,
     )
 
+    SiteResult: Any
+    build_site: Any
+    """Of `fencepost.site`, which builds on this package: it is not imported before it is used."""
+
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
 _KAFKA = "ConformResult ReproduceResult conform conform_changes conform_clients conform_guards list_findings reproduce"
 _HOMES = {
@@ -67,19 +75,24 @@ _HOMES = {
     "fencepost.api.calls.conform": _KAFKA,
     "fencepost.api.answers.counterexample": "Counterexample State Step",
     "fencepost.api.calls.diff": "DiffResult diff",
+    "fencepost.api.calls.explore": "explore",
     "fencepost.api.calls.faults": "FaultsResult faults",
+    "fencepost.api.calls.graph": "StateGraph graph",
     "fencepost.api.calls.in_hand": "Held InHand in_hand",
     "fencepost.api.calls.listing": "Protocols list_protocols",
     "fencepost.api.answers.proof_report": "ProveResult",
+    "fencepost.api.calls.new": "new",
     "fencepost.api.calls.prove": "prove",
     "fencepost.api.answers.results": "CheckResult",
     "fencepost.api.calls.shrink": "ReplayResult ShrinkResult replay replay_text shrink",
     "fencepost.api.calls.simulate": "SimulateResult simulate",
     "fencepost.api.calls.sweep": "SweepResult sweep",
+    "fencepost.api.calls.theorems": "TheoremsResult prove_catalogue",
     "fencepost.api.calls.vacuity": "VacuityResult vacuity",
     "fencepost.api.topics.catalogued": "Guarantees guarantees",
     "fencepost.api.asking.watching": "Event Watch",
     "fencepost.explorers.spark.session": "Cluster",
+    "fencepost.site.build": "SiteResult build_site",
     "fencepost.explorers.verdict": "Cause Verdict",
     "fencepost.invariants.protocols": "Protocol",
     "fencepost.model.language.errors": _ERRORS,
@@ -114,9 +127,12 @@ __all__ = [
     "ReproduceResult",
     "ShrinkResult",
     "SimulateResult",
+    "SiteResult",
     "State",
+    "StateGraph",
     "Step",
     "SweepResult",
+    "TheoremsResult",
     "UndeterminedError",
     "UsageError",
     "VacuityResult",
@@ -125,6 +141,7 @@ __all__ = [
     "ablate",
     "advise",
     "audit",
+    "build_site",
     "catalogue",
     "check",
     "conform",
@@ -132,12 +149,16 @@ __all__ = [
     "conform_clients",
     "conform_guards",
     "diff",
+    "explore",
     "faults",
+    "graph",
     "guarantees",
     "in_hand",
     "list_findings",
     "list_protocols",
+    "new",
     "prove",
+    "prove_catalogue",
     "replay",
     "replay_text",
     "reproduce",

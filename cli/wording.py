@@ -40,7 +40,7 @@ OPTIONS = {
     "weights": "weight",
 }
 """Parameters whose option has another name."""
-COMMANDS = {"list_protocols": "list", "replay_text": "replay"}
+COMMANDS = {"build_site": "site", "list_protocols": "list", "replay_text": "replay"}
 """Functions whose command has another name."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import FORMAT
 from fencepost.api.asking.model_files import is_file
-from fencepost.api.asking.watching import Watch, watched
+from fencepost.api.asking.watching import watched
 from fencepost.api.calls.runs import Runs
 from fencepost.explorers.verdict import Problem, ProblemKind, ended_by_signal
 from fencepost.invariants.catalogue import Profile, runs
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.api.answers.contract import RunData
-    from fencepost.api.asking.watching import Event
+    from fencepost.api.asking.watching import Event, Watch
     from fencepost.invariants.catalogue import Run
 
 
@@ -78,7 +78,7 @@ def catalogue(
     chosen = choose_runs(profile_named(profile), protocols)
     every = Runs(
         chosen,
-        progress if isinstance(progress, Watch) else watched(progress),
+        watched(progress),
         workers=workers,
         budget=budget,
         memory=memory,

@@ -3,27 +3,79 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fencepost.api.asking.places import errors_of_models
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.targets import Question, ask
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     import networkx as nx
-    from fencepost.api.asking.targets import Question
-    from fencepost.model.language import Property
+    from fencepost.invariants.protocols import Protocol
+    from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.records import Key
 
 MOST = 1000
+"""States of the largest graph that is made unless a call says otherwise."""
 
 
-@errors_of_models()
-def graph_of(question: Question, most: int, *, normalize: bool = True, marked: bool = False) -> nx.MultiDiGraph[int]:
-    """Return the graph of states, numbered in breadth-first order; raise UsageError if there are more than `most`."""
+@dataclass(frozen=True)
+class StateGraph:
+    """Every reachable state of a small machine and every step between them, as a graph of networkx."""
+
+    graph: nx.MultiDiGraph[int]
+
+    def to_dot(self) -> str:
+        """Return the graph in the language of Graphviz."""
+        lines = [f"digraph {_quoted(self.graph.name)} {{", "  node [shape=box fontname=monospace];"]
+        for number, about in self.graph.nodes(data=True):
+            label = "\n".join(filter(None, (str(number), about["label"], about.get("mark", ""))))
+            extra = " penwidth=3" if about["initial"] else ""
+            extra += " style=filled fillcolor=lightgrey" if about.get("mark") else ""
+            lines.append(f"  {number} [label={_quoted(label)}{extra}];")
+        for before, after, about in self.graph.edges(data=True):
+            lines.append(f"  {before} -> {after} [label={_quoted(about['label'])}];")
+        return "\n".join([*lines, "}", ""])
+
+    def to_graphml(self) -> str:
+        """Return the graph as GraphML."""
+        import networkx as nx
+
+        file = BytesIO()
+        nx.write_graphml(self.graph, file)
+        return file.getvalue().decode() + "\n"
+
+
+@call
+def graph(
+    what: Machine | Protocol | Question | str | Path,
+    properties: Iterable[Property] | None = None,
+    *,
+    constants: Mapping[str, Any] | Constants | None = None,
+    version: str = "",
+    prop: str = "",
+    max_states: int = MOST,
+    normalize: bool = True,
+    **more: Any,
+) -> StateGraph:
+    """Return every reachable state and every step between them; raise UsageError if there are more states than `max_states`.
+
+    States are numbered in breadth-first order. `label` of a state has the fields that are not the same in all of them, of a
+    step its action. With `prop` the states that violate it are marked, or where a property of behaviours begins and ends.
+    """
+    named = (prop,) if prop else ()
+    if not isinstance(what, Question):
+        what = ask(what, properties, constants=constants, version=version, only=named, more=more)
+    return StateGraph(_graph_of(what, max_states, normalize=normalize, marked=bool(prop)))
+
+
+def _graph_of(question: Question, most: int, *, normalize: bool, marked: bool) -> nx.MultiDiGraph[int]:
     import networkx as nx
 
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize)
@@ -55,7 +107,7 @@ def graph_of(question: Question, most: int, *, normalize: bool = True, marked: b
 def _too_many(question: Question, most: int) -> UsageError:
     return UsageError(
         f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set smaller "
-        "constants, or write a larger --max-states."
+        "constants, or write a larger `max_states=`."
     )
 
 
@@ -92,28 +144,5 @@ def _marks(plain: Interpreter, prop: Property, key: Key) -> Iterator[str]:
                 yield word
 
 
-def dot(made: nx.MultiDiGraph[int]) -> str:
-    """Return the graph in the language of Graphviz."""
-    lines = [f"digraph {_quoted(made.name)} {{", "  node [shape=box fontname=monospace];"]
-    for number, about in made.nodes(data=True):
-        label = "\n".join(filter(None, (str(number), about["label"], about.get("mark", ""))))
-        extra = " penwidth=3" if about["initial"] else ""
-        extra += " style=filled fillcolor=lightgrey" if about.get("mark") else ""
-        lines.append(f"  {number} [label={_quoted(label)}{extra}];")
-    lines += [
-        f"  {before} -> {after} [label={_quoted(about['label'])}];" for before, after, about in made.edges(data=True)
-    ]
-    return "\n".join([*lines, "}", ""])
-
-
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\l") + '"'
-
-
-def graphml(made: nx.MultiDiGraph[int]) -> str:
-    """Return the graph as GraphML."""
-    import networkx as nx
-
-    file = BytesIO()
-    nx.write_graphml(made, file)
-    return file.getvalue().decode() + "\n"

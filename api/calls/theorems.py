@@ -2,19 +2,79 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.proof_report import bounded_of
-from fencepost.api.asking.watching import Watch
+from fencepost.api.answers.results import FORMAT
+from fencepost.api.asking.watching import Watch, watched
 from fencepost.api.calls.prove import proof_of
 from fencepost.explorers.running.interrupts import Stopped
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Verdict, extended
+from fencepost.invariants.theorems import THEOREMS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.asking.watching import Event
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.invariants.theorems import Theorem
     from fencepost.model.language import Constants, Machine
+
+
+@dataclass(frozen=True)
+class TheoremsResult:
+    """What became of the proofs of the catalogue, as JSON objects, each with its twin."""
+
+    proofs: tuple[dict[str, Any], ...]
+    why_stopped: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Proved if every proof was made and every twin fails; violated if one does not."""
+        found = {verdict_of(row) for row in self.proofs}
+        if self.why_stopped:
+            return Verdict.UNDETERMINED
+        return next((item for item in (Verdict.VIOLATED, Verdict.UNDETERMINED) if item in found), Verdict.PROVED)
+
+    @property
+    def left(self) -> int:
+        """How many proofs were not made."""
+        return len(THEOREMS) - len(self.proofs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        as_expected = self.verdict is Verdict.PROVED
+        proofs = list(self.proofs)
+        return {"format": FORMAT, "as_expected": as_expected, "why_stopped": self.why_stopped, "proofs": proofs}
+
+
+def prove_catalogue(
+    *,
+    timeout: float = 60.0,
+    workers: int = 0,
+    cache: bool = True,
+    progress: Watch | Callable[[Event], None] | None = None,
+    each: Callable[[dict[str, Any]], None] = lambda _: None,
+) -> TheoremsResult:
+    """Make every proof of the catalogue, and see that every twin fails; `each` is called with every proof as it ends."""
+    rows: list[dict[str, Any]] = []
+    watch = watched(progress)
+    for item in THEOREMS:
+        try:
+            row = prove_theorem(item, watch, timeout=timeout, workers=workers, cache=cache)
+        except Stopped as signal:
+            return TheoremsResult(tuple(rows), extended(signal.why, f" while {item.name} was proved"))
+        rows.append(row)
+        each(row)
+    return TheoremsResult(tuple(rows))
+
+
+def verdict_of(row: dict[str, Any]) -> Verdict:
+    """Return the verdict on a proof with its twin."""
+    if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
+        return Verdict.PROVED
+    return Verdict.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Verdict.VIOLATED
 
 
 def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, cache: bool) -> dict[str, Any]:

@@ -24,8 +24,8 @@ from fencepost.cli.commands.options import (
     constants_options,
     limits_of,
     output_options,
-    pass_on,
     properties_option,
+    refuse_beyond,
     search_options,
     spark_options,
 )
@@ -96,8 +96,7 @@ _VERDICTS = ", ".join(Verdict)
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
 @build_options
 @output_options
-@click.pass_context
-def check(context: click.Context, /, **given: Any) -> Exit:
+def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
@@ -110,8 +109,10 @@ def check(context: click.Context, /, **given: Any) -> Exit:
     """  # noqa: D301 (\b is the mark by which click keeps lines)
     if given["profile"] or not given["protocols"]:
         given["profile"] = given["profile"] or Profile.QUICK
-        why = "runs of the catalogue, which have their own constants and expectations"
-        end: Exit = pass_on(context, catalogue, given, why, "fencepost check kip320")
+        names = {item.name for item in catalogue.params}
+        refuse_beyond(names, given, "runs of the catalogue, which have their own constants and expectations")
+        chosen = {name: value for name, value in given.items() if name in names}
+        end: Exit = click.get_current_context().invoke(catalogue, **chosen)
         return end
     if given["pin"]:
         raise UsageError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import webbrowser
-from contextlib import ExitStack
 
 import click
 from fencepost.cli.status import Exit
@@ -30,19 +29,13 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT
     \b
     Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
     """  # noqa: D301 (\b is the mark by which click keeps lines)
-    from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
+    from fencepost.api.calls.explore import explore as serve
 
-    wanted = address(what)
-    with ExitStack() as held:
-        with Display(quiet=False) as display, display.busy("preparing the page ..."):
-            folder = held.enter_context(prepared())
-        made = held.enter_context(server(folder, port))
-        url = f"http://{HOST}:{made.server_port}/{wanted}"
+    def ready(url: str) -> None:
         print_text(f"{url}\nCtrl-C ends it.\n")
         if not no_browser:
             webbrowser.open(url)
-        try:
-            made.serve_forever()
-        except KeyboardInterrupt:
-            return Exit.AS_EXPECTED
+
+    with Display(quiet=False) as display:
+        serve(what, port=port, ready=ready, progress=display)
     return Exit.AS_EXPECTED

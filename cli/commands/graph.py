@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.calls.graph import MOST, dot, graph_of, graphml
+from fencepost.api.calls.graph import MOST
+from fencepost.api.calls.graph import graph as graph_of
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import Target, Writable, constants_options, normalize_option
 from fencepost.cli.status import Exit
@@ -47,8 +48,8 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."
         )
     question = Target.taken(given).question((prop,) if prop else ())
-    made = graph_of(question, max_states, normalize=given["normalize"], marked=bool(prop))
-    text = dot(made) if form == "dot" else graphml(made)
+    made = graph_of(question, prop=prop or "", max_states=max_states, normalize=given["normalize"])
+    text = made.to_dot() if form == "dot" else made.to_graphml()
     if output:
         write_text(output, text)
     else:

@@ -16,7 +16,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from fencepost.explorers.spark.session import Cluster
 
@@ -198,14 +198,13 @@ def limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in LIMITS}
 
 
-def pass_on(context: click.Context, other: click.Command, given: Mapping[str, Any], why: str, example: str) -> Any:
-    """Run another command with what was given; raise UsageError for an option that it does not have."""
-    own = {item.name for item in other.params}
+def refuse_beyond(own: Collection[str | None], given: Mapping[str, Any], why: str) -> None:
+    """Raise UsageError for an option of the current command that was given and is none of its `own` here."""
+    context = click.get_current_context()
     for param in context.command.params:
         if param.name not in own and given[str(param.name)] not in (None, (), param.get_default(context)):
-            option = param.opts[-1]
-            raise UsageError(f"{option} does not apply to {why}: name one protocol, such as `{example} {option} ...`.")
-    return context.invoke(other, **{name: value for name, value in given.items() if name in own})
+            command = f"{context.command_path} kip320 {param.opts[-1]} ..."
+            raise UsageError(f"{param.opts[-1]} does not apply to {why}: name one protocol, such as `{command}`.")
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
-from fencepost.api.answers.results import FORMAT
 from fencepost.api.asking.quantities import counted, parse_duration, show_seconds
-from fencepost.api.calls.theorems import prove_theorem
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import (
     Expected,
@@ -18,9 +16,10 @@ from fencepost.cli.commands.options import (
     command_line,
     constants_options,
     output_options,
+    refuse_beyond,
     workers_option,
 )
-from fencepost.cli.status import Exit, exit_of, worst_exit
+from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
     heading,
     print_bare,
@@ -32,14 +31,13 @@ from fencepost.cli.views.console import (
     verdict_text,
 )
 from fencepost.cli.views.display import Display
-from fencepost.explorers.verdict import Verdict, extended
-from fencepost.invariants.theorems import THEOREMS
-from fencepost.model.language.errors import UsageError
+from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fencepost.api.answers.proof_report import ProveResult
+    from fencepost.api.calls.theorems import TheoremsResult
     from rich.console import Console
 
 
@@ -99,7 +97,9 @@ def prove(**given: Any) -> Exit:
 
     look_for_z3()
     if given["protocol"] is None:
-        return prove_catalogue(given)
+        own = ("timeout", "reach", "workers", "cache", "json", "quiet")
+        refuse_beyond(own, given, "the catalogue, whose proofs have settings of their own")
+        return _prove_catalogue(given)
     expected = given["expect"]
     target = Target.taken(given)
     question, file = target.question(), given["trace"]
@@ -133,68 +133,23 @@ def _command_for(target: Target, given: dict[str, Any], option: str) -> str:
     return command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
 
 
-def prove_catalogue(given: dict[str, Any]) -> Exit:
-    """Make every proof of the catalogue, and see that every twin fails; print what came of it."""
-    look_at(given)
-    timeout = parse_duration(given["timeout"], "--timeout")
-    from fencepost.explorers.running.interrupts import Stopped
+def _prove_catalogue(given: dict[str, Any]) -> Exit:
+    """Make every proof of the catalogue, and print what came of it."""
+    from fencepost.api.calls.theorems import prove_catalogue
 
-    ends, rows, why = [], [], ""
     with Display(quiet=given["quiet"]) as display:
-        for item in THEOREMS:
-            try:
-                row = prove_theorem(item, display, timeout=timeout, workers=given["workers"], cache=given["cache"])
-            except Stopped as signal:
-                why = extended(signal.why, f" while {item.name} was proved")
-                break
-            rows.append(row)
-            ends.append(exit_of_row(row))
-            if not given["json"]:
-                print_row(row)
+        made = prove_catalogue(
+            timeout=parse_duration(given["timeout"], "--timeout"),
+            workers=given["workers"],
+            cache=given["cache"],
+            progress=display,
+            each=(lambda _: None) if given["json"] else print_row,
+        )
     if given["json"]:
-        as_expected = not why and worst_exit(ends) is Exit.AS_EXPECTED
-        print_json({"format": FORMAT, "as_expected": as_expected, "why_stopped": why, "proofs": rows})
+        print_json(made.to_dict())
     else:
-        print_summary(rows)
-        if why:
-            left = f"{len(THEOREMS) - len(rows)} of {counted(len(THEOREMS), 'proof')} not made"
-            print_lines(results(), styled(f"Partial: {why}. {left}.", "yellow"))
-    if why:
-        return Exit.UNDETERMINED
-    return worst_exit(ends)
-
-
-def look_at(given: dict[str, Any]) -> None:
-    """Raise UsageError for options that only the proof of one protocol has."""
-    own = {
-        "--property": given["properties"],
-        "--set": given["settings"],
-        "--version": given["version"],
-        "--with": given["with_"],
-        "--without": given["without"],
-        "--unbounded": given["unbounded"],
-        "--int64": given["int64"],
-        "--havoc-loops": given["havoc_loops"],
-        "--k": given["k"] > 1,
-        "--depth": given["depth"] is not None,
-        "--every-state": given["every_state"],
-        "--strengthen": given["strengthen"],
-        "--expect": given["expect"],
-        "--trace": given["trace"],
-    }
-    for option, value in own.items():
-        if value:
-            raise UsageError(
-                f"{option} does not apply to the catalogue, whose proofs have settings of their own: name a protocol, such as "
-                f"`fencepost prove kip320 {option} ...`."
-            )
-
-
-def exit_of_row(row: dict[str, Any]) -> Exit:
-    """Return the status of one proof with its twin."""
-    if row["verdict"] == Verdict.PROVED and row["twin"]["fails_as_expected"]:
-        return Exit.AS_EXPECTED
-    return Exit.UNDETERMINED if row["verdict"] == Verdict.UNDETERMINED else Exit.FAILED
+        print_summary(made)
+    return exit_of(made.verdict, None)
 
 
 def print_row(row: dict[str, Any]) -> None:
@@ -236,16 +191,18 @@ def print_row(row: dict[str, Any]) -> None:
     )
 
 
-def print_summary(rows: list[dict[str, Any]]) -> None:
+def print_summary(made: TheoremsResult) -> None:
     """Print how many proofs there are, and what they took."""
-    good = sum(exit_of_row(row) is Exit.AS_EXPECTED for row in rows)
+    from fencepost.api.calls.theorems import verdict_of
+
+    rows = made.proofs
+    good = sum(verdict_of(row) is Verdict.PROVED for row in rows)
     seconds = sum(row["seconds"] + row["twin"]["seconds"] for row in rows)
-    results().print(
-        styled(
-            f"{good} of {len(rows)} proved, with twins that fail, in {show_seconds(seconds)}",
-            "bold green" if good == len(rows) else "bold red",
-        )
-    )
+    text = f"{good} of {len(rows)} proved, with twins that fail, in {show_seconds(seconds)}"
+    results().print(styled(text, "bold green" if good == len(rows) else "bold red"))
+    if made.why_stopped:
+        left = f"{made.left} of {counted(made.left + len(rows), 'proof')} not made"
+        print_lines(results(), styled(f"Partial: {made.why_stopped}. {left}.", "yellow"))
 
 
 SHOWN = 6

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import click
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.status import Exit
@@ -27,17 +24,11 @@ def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:  # noqa: FB
     It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the
     documentation, and an explorer that runs the models in the browser.
     """
-    from fencepost.site.build import build
+    from fencepost.site.build import build_site
 
-    folder = Path(output)
-    begun = time.monotonic()
-    build(folder, Path(docs).resolve(), workers=workers, tell=(lambda _: None) if quiet else _tell)
-    took = show_seconds(time.monotonic() - begun)
-    found = [file for file in folder.rglob("*") if file.is_file()]
-    pages = sum(file.suffix == ".html" for file in found)
-    click.echo(
-        f"wrote {folder}: {counted(pages, 'page')}, {sum(file.stat().st_size for file in found) / 1e6:.1f} MB, in {took}"
-    )
+    made = build_site(output, docs, workers=workers, tell=(lambda _: None) if quiet else _tell)
+    took = show_seconds(made.seconds)
+    click.echo(f"wrote {made.output}: {counted(made.pages, 'page')}, {made.size / 1e6:.1f} MB, in {took}")
     return Exit.AS_EXPECTED
 
 

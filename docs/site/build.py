@@ -8,6 +8,8 @@ import os
 import re
 import shutil
 import tempfile
+import time
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,27 @@ STAGES = 5
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 """Files by which a site that was built before is known."""
 _DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class SiteResult:
+    """A site that was built: its folder, how many pages it has, its size in bytes, and the seconds that it took."""
+
+    output: Path
+    pages: int
+    size: int
+    seconds: float
+
+
+def build_site(
+    output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
+) -> SiteResult:
+    """Build the site into a folder; raise UsageError if something for it is missing. `tell` is called with every stage."""
+    folder, began = Path(output), time.monotonic()
+    build(folder, Path(docs).resolve(), workers=workers, tell=tell)
+    found = [file for file in folder.rglob("*") if file.is_file()]
+    pages, size = sum(file.suffix == ".html" for file in found), sum(file.stat().st_size for file in found)
+    return SiteResult(folder, pages, size, time.monotonic() - began)
 
 
 def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], None] = lambda _: None) -> None:

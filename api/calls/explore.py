@@ -1,0 +1,39 @@
+"""The explorer: a page in the browser that takes any step of a protocol or of a trace, served on this machine."""
+
+from __future__ import annotations
+
+import webbrowser
+from contextlib import ExitStack, suppress
+from typing import TYPE_CHECKING
+
+from fencepost.api.asking.watching import watched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fencepost.api.asking.watching import Event, Watch
+
+
+def explore(
+    what: str | Path | None = None,
+    *,
+    port: int = 0,
+    ready: Callable[[str], object] = webbrowser.open,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> None:
+    """Serve the explorer at a protocol, an archived trace or a trace file, until Ctrl-C.
+
+    `ready` is called with the address once it answers, and opens the browser if not given; `port` 0 is any that is free. Raises
+    UsageError for what does not exist, and for a port that is taken.
+    """
+    from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
+
+    wanted = address(str(what) if what is not None else None)
+    with ExitStack() as held:
+        with watched(progress).busy("preparing the page ..."):
+            folder = held.enter_context(prepared())
+        made = held.enter_context(server(folder, port))
+        ready(f"http://{HOST}:{made.server_port}/{wanted}")
+        with suppress(KeyboardInterrupt):
+            made.serve_forever()
