@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import json
 import keyword
 from dataclasses import replace
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
-from fencepost.explorers.rules import rule_machine
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model import first
 from fencepost.model.language import eventually
@@ -346,35 +344,6 @@ def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str
         assert fencepost("replay", str(trace), "--model", file).exit_code == 0
 
 
-@pytest.mark.parametrize("role", ["parameter", "action", "field", "message"])
-def test_hypothesis_takes_any_name_for_a_rule(role: str, tmp_path: Path) -> None:
-    hypothesis = pytest.importorskip("hypothesis")
-    from hypothesis.stateful import run_state_machine_as_test
-
-    settings = hypothesis.settings(
-        max_examples=3, stateful_step_count=3, deadline=None, database=None, derandomize=True
-    )
-    for name in [
-        "self",
-        "target",
-        "targets",
-        "calls",
-        "steps",
-        "begin",
-        "holds",
-        "state",
-        "teardown",
-        "bundles",
-        "rules",
-        "name",
-    ]:
-        found = find_protocol(written(tmp_path, **{role: name}))
-        rules = rule_machine(found.machine, found.machine.set_constants({}), ())
-        with contextlib.redirect_stdout(None):
-            run_state_machine_as_test(rules, settings=settings)
-        assert rules.calls > 0
-
-
 NATIVE = {
     "field": "dtype",
     "constant": "index",
@@ -400,21 +369,6 @@ MORE = {
     "member": "imag",
 }
 MORE |= {"message": "self", "action": "expand_0", "property": "type", "enum": "T", "record": "Bag", "state": "C_state"}
-
-
-@pytest.mark.parametrize("chosen", [NATIVE, MORE], ids=["one", "another"])
-def test_compiled_code_and_proofs_take_the_names_too(chosen: dict[str, str], tmp_path: Path) -> None:
-    file = written(tmp_path, **chosen)
-    reference = data_of(fencepost("check", file, "--engine", "plain", "--json"))
-    native = data_of(fencepost("check", file, "--json"))
-    assert known(native) == known(reference) == USUAL
-    assert [(item["name"], item["length"]) for item in native["properties"]] == [
-        (item["name"], item["length"]) for item in reference["properties"]
-    ]
-    assert native["guards"] == reference["guards"]
-    pytest.importorskip("z3")
-    proof = fencepost("prove", file, "--depth", "4")
-    assert proof.exit_code == 1, proof.stderr
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +9,11 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
-from fencepost.api.kept import Kept
 from fencepost.cli.commands import ablate as ablating
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark.session import Cluster, run_tasks, spark
-from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
@@ -76,19 +74,6 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
     assert all(name.startswith("enter ") for name in seen)
 
 
-def test_rows_are_not_compared_with_a_whole_that_an_executor_had_no_memory_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fencepost.api import remote_rows
-
-    plan_of = remote_rows.plan_of
-    monkeypatch.setattr(remote_rows, "plan_of", lambda *given: replace(plan_of(*given), memory=1000))
-    found = fencepost("ablate", PLANTED, "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
-    assert found.exit_code == 2
-    assert "the whole of 'planted' could not be searched: the memory limit of 0 MiB was reached." in found.stderr
-    assert not list(tmp_path.glob("*.json"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -145,29 +130,6 @@ def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.
     found = fencepost(*asked)
     assert (found.exit_code, found.stdout) == (2, "")
     assert "a Spark job failed: an executor has no room." in found.stderr
-
-
-def test_a_row_that_cannot_be_kept_ends_a_matrix_on_spark_as_it_does_here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fencepost.api import remote_rows
-
-    def full(*_: Any) -> None:
-        raise UnkeptError("the row cannot be written: there is no room.")
-
-    def in_order(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
-        del cluster, display
-        for row in rows:
-            done(row, remote_rows.row_there(plan, row))
-        return ""
-
-    monkeypatch.setattr(remote_rows, "explore_on", in_order)
-    monkeypatch.setattr(Kept, "keep", full)
-    asked = ("ablate", PLANTED, "--json", "--quiet", "--checkpoint", str(tmp_path))
-    here, there = fencepost(*asked, "--workers", "1"), fencepost(*asked, "--master", "local[2]")
-    for found in (here, there):
-        assert (found.exit_code, len(data_of(found)["rows"])) == (2, 1)
-        assert "there is no room." in found.stderr
 
 
 # -- tasks

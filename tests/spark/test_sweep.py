@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
-import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,7 +19,7 @@ from fencepost.explorers.running import sealed
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.machines import Origin
-from fencepost.explorers.spark.session import Cluster, first_cause, kept_aside, look_for_java, spark
+from fencepost.explorers.spark.session import Cluster, first_cause, look_for_java, spark
 from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
 from fencepost.explorers.spark.sweep import Sweep, cell_of, walker_of
 from fencepost.explorers.walk.sample import Plan, sample
@@ -313,43 +311,6 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
         sweeping.prepare(folder, of(BEGINS.replace("s.b = 0", "s.b = 1"), "one"), resume=True)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "no readable"),
-        ("[" * 100_000, "no readable"),
-        ('{"format": 4, "question": [], "models": 1}', "no readable"),
-        (
-            '{"question": {"format": 1}, "models": {}}',
-            "the sweep in .* has format 1, and this version of Fencepost reads format 4",
-        ),
-        (
-            '{"format": 3, "question": {}, "models": {}}',
-            "the sweep in .* has format 3, and this version of Fencepost reads format 4",
-        ),
-    ],
-)
-def test_a_sweep_that_was_written_by_anyone_is_refused(text: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").write_text(text)
-    with pytest.raises(UsageError, match=says):
-        sweeping.prepare(str(tmp_path), plan(), resume=True)
-
-
-def test_a_sweep_that_could_not_start_is_begun_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        sweeping.prepare(str(tmp_path), plan(), resume=False)
-    (tmp_path / "else").touch()
-    with pytest.raises(UsageError, match="is not empty"):
-        sweeping.prepare(str(tmp_path), plan(), resume=False)
-
-
-def test_a_file_of_the_users_own_is_no_sweep_that_could_not_start(tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").write_text('{"mine": 1}')
-    with pytest.raises(UsageError, match=r"no readable sweep\.json|has format"):
-        sweeping.prepare(str(tmp_path), plan(), resume=False)
-    assert (tmp_path / "sweep.json").read_text() == '{"mine": 1}'
-
-
 def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not empty: write --resume"):
         sweeping.prepare(swept, plan(), resume=False)
@@ -420,18 +381,6 @@ def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope
             'State.height: 6 is out of its domain 0..5. This is walk 0 of cell {"n":7,"none":0,"three":3}'
         )
         assert "slope.py:" in found.why_stopped
-
-
-def test_walks_that_go_wrong_do_not_hide_why_a_sweep_ended_early(slope: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def early(*given: Any, **more: Any) -> Any:
-        made = run(*given, **more)
-        made.why_stopped = "the budget is used up"
-        return made
-
-    run = sweeping.run
-    monkeypatch.setattr(sweeping, "run", early)
-    found = f.sweep(slope, grid={"n": [2, 7]}, walks=40, depth=9, shrinks=False)
-    assert found.why_stopped.startswith("the budget is used up; the model goes wrong: ")
 
 
 def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(slope: str) -> None:
@@ -513,21 +462,6 @@ def test_the_reason_is_found_in_what_java_says() -> None:
     said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
     assert first_cause(said) == "Caused by: java.io.IOException: No space left."
     assert first_cause("") == "it does not say why."
-
-
-def test_a_full_temporary_folder_is_told_before_java_is_started() -> None:
-    """Java could not say there that it has started: PySpark waits for that without end."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    tempfile.gettempdir()  # which tries to write
-    for most in (0, 100):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
-        try:
-            with pytest.raises(UsageError, match=r"Spark needs room for temporary files: .* Make some, or set TMPDIR"):
-                kept_aside()
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    with kept_aside() as log:
-        assert (log.tell(), log.read()) == (0, "")
 
 
 def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,21 +135,6 @@ def test_a_field_called_step_stands_beside_the_steps(tmp_path: Path) -> None:
     assert frame.to_numpy().tolist() == [["", "0"], ["go", "1"], ["go", "2"]]
 
 
-def test_a_frame_may_have_no_rows() -> None:
-    pytest.importorskip("pandas")
-    checked = f.check(mailbox.MACHINE, (), engine="plain", **SMALL)
-    walked = f.simulate(mailbox.MACHINE, (), walks=1, shrinks=False, **SMALL)
-    matrix = f.AblateResult({}, "mailbox", {}, ("answered",), 1, 1, (), (), "it was cancelled", {})  # type: ignore[typeddict-item]
-    frames = [item.to_frame() for item in (checked, walked, matrix, f.FaultsResult({}, "mailbox", "answered", (), ()))]  # type: ignore[typeddict-item]
-    assert [len(item) for item in frames] == [0, 0, 0, 0]
-    assert [list(item.columns) for item in frames] == [
-        ["kind", "verdict", "length"],
-        ["kind", "verdict", "walks", "length"],
-        ["purpose", "condition", "states", "answered"],
-        ["least", "undetermined"],
-    ]
-
-
 @pytest.mark.parametrize(
     ("what", "given", "error"),
     [

@@ -9,9 +9,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING
 
 import pytest
-from _pytest.config import _iter_rewritable_modules
 from fencepost.counterexamples.replay import write
-from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 from fencepost.testing import checks as testing
 from fencepost.testing.checks import Search, check
@@ -62,13 +60,6 @@ def test_the_plugin_is_registered() -> None:
     assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost_pytest"]
 
 
-def test_pytest_takes_nothing_but_the_plugin_for_what_it_may_rewrite() -> None:
-    [found] = entry_points(group="pytest11", name="fencepost")
-    files = ["fencepost/__main__.py", "fencepost/api/__init__.py", f"{found.value}.py"]
-    assert list(_iter_rewritable_modules(files)) == [found.value]
-    assert list(_iter_rewritable_modules(files[:2])) == ["__main__", "api"]  # about which it would warn
-
-
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
     code = (
         "import sys, pytest; before = set(sys.modules); import fencepost.testing.plugin; "
@@ -76,12 +67,6 @@ def test_loading_the_plugin_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["fencepost", "fencepost.testing", "fencepost.testing.plugin"]
-
-
-def test_the_plugin_leaves_the_hook_for_exceptions_alone() -> None:
-    code = "import sys, fencepost.testing.plugin; print(sys.excepthook is sys.__excepthook__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
 
 
 def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> None:
@@ -183,19 +168,6 @@ def test_options_that_mean_nothing_are_refused_before_any_test(
     result.stderr.fnmatch_lines([message])
 
 
-def test_suites_without_checks_have_no_summary(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_nothing():\n    pass\n")
-    result = pytester.runpytest_inprocess()
-    result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*= fencepost =*")
-
-
-def test_the_native_engine_finds_the_same(suite: pytest.Pytester) -> None:
-    result = suite.runpytest_subprocess("-k", "expected", "--fencepost-workers", "1")
-    result.assert_outcomes(passed=1, deselected=2)
-    result.stdout.fnmatch_lines(["*(native, *)"])
-
-
 def test_check_needs_no_pytest() -> None:
     result = check(
         lamps.MACHINE, lamps.PROPERTIES, search=PLAIN, violated=("some-lamp-is-dark", "lit-lamps-stay"), lamps=3
@@ -215,20 +187,6 @@ def test_check_needs_no_pytest() -> None:
         )
     with pytest.raises(UndeterminedError, match="favourite-is-lit is undetermined: "):
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=Search("plain", max_states=5))
-
-
-def test_constants_are_numbers_booleans_and_words_and_protocols_have_names() -> None:
-    result = check("kip320", search=PLAIN, replicas=2, constants={"max_leader_epoch": 1})
-    assert (result.distinct, result.complete) == (957, True)
-    assert check(protocol("kip320"), search=PLAIN, replicas=2, max_leader_epoch=1).distinct == 957
-    with pytest.raises(UndeterminedError, match=r"truncation=kip-101 .*unclean_shutdown=never"):
-        check(
-            "replication",
-            search=Search("plain", max_states=3),
-            truncation="kip-101",
-            elr=False,
-            unclean_shutdown="never",
-        )
 
 
 @pytest.mark.parametrize(
@@ -261,15 +219,6 @@ def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> No
     assert str(caught.value) == (
         "something is expected of property 'some-lamp-is-dark', which is not asked: name it in only=. Asked are: favourite-is-lit."
     )
-
-
-def test_an_interrupt_ends_the_run_and_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    def explore(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("fencepost.explorers.plain.search", explore)
-    with pytest.raises(KeyboardInterrupt):
-        check(lamps.MACHINE, lamps.PROPERTIES, search=PLAIN)
 
 
 def test_a_replay_outside_pytest(tmp_path: Path) -> None:

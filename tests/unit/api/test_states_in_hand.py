@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.api import in_hand
 from fencepost.model.first import MACHINE, PROPERTIES, Kind, Phase
 from fencepost.model.language.errors import UsageError
 
-from tests.helpers.written import HEAD
 from tests.machines import comforts
-from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
 
@@ -125,31 +119,6 @@ def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
     with pytest.raises(UsageError) as caught:
         ask(LOCK.initial()[0])  # type: ignore[operator]
     assert str(caught.value).startswith(says)
-
-
-KEYED = """
-class State(Record):
-    key: Annotated[int, Range(0, 3)]
-
-@action()
-def initial(s, c):
-    \"\"\"It has a key.\"\"\"
-    s.key = 2
-
-@action()
-def go(s, c):
-    \"\"\"It has another one.\"\"\"
-    s.key = 3
-
-PROPERTIES = ()
-MACHINE = Machine("keyed", "It has a key.", State, C, initial, (go,))
-"""
-
-
-def test_a_field_has_the_value_of_the_state_whatever_it_is_called(tmp_path: Path) -> None:
-    hand = in_hand(*load(HEAD + KEYED, tmp_path))
-    [start] = hand.initial()
-    assert (start.key, hand.take(start, "go").key) == (2, 3)
 
 
 def test_arrays_of_arrays_and_channels_are_filled_too() -> None:

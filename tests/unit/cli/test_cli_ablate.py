@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.kept import Kept
 from fencepost.explorers.evidence.ablation import Ablation
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 
@@ -116,21 +115,6 @@ def test_a_row_that_was_edited_is_refused_by_name(change: Callable[[str], str], 
     assert fencepost(*asked[:-2]).exit_code == 0
 
 
-def test_rows_that_are_all_damaged_are_not_called_absent(tmp_path: Path) -> None:
-    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
-    fencepost(*asked)
-    for file in tmp_path.glob("*.json"):
-        file.write_text("{")
-    assert "enter-3.json: this file of the checkpoint is missing or damaged" in fencepost(*asked, "--resume").stderr
-
-
-def test_a_row_in_the_place_of_another_one_is_refused(tmp_path: Path) -> None:
-    asked = ("ablate", PLANTED, "--quiet", "--guard", "enter 3", "--guard", "enter 4", "--checkpoint", str(tmp_path))
-    fencepost(*asked)
-    (tmp_path / "enter-3.json").replace(tmp_path / "enter-4.json")
-    assert "enter-4.json: this file of the checkpoint is missing or damaged" in fencepost(*asked, "--resume").stderr
-
-
 def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path) -> None:
     asked = ("ablate", PLANTED, "--guard", "enter 3", "--checkpoint", str(tmp_path))
     empty = fencepost(*asked, "--resume")
@@ -150,23 +134,6 @@ def test_a_folder_without_rows_of_this_question_is_no_checkpoint(tmp_path: Path)
     assert "0 of 1 row from the checkpoint" in more.stderr
 
 
-def test_a_table_of_many_questions_begins_with_an_empty_folder(tmp_path: Path) -> None:
-    kept = Kept(str(tmp_path), "a question", object, resume=True)
-    assert kept.recall("a row") is None
-    kept.keep("a row", {"rows": {1: 0.1, 10: 2}})
-    assert kept.recall("a row") == {"rows": {"1": 0.1, "10": 2}}
-    assert Kept(str(tmp_path), "another one", object, resume=True).recall("a row") is None
-
-
-def test_rows_with_long_names_are_kept_apart(tmp_path: Path) -> None:
-    kept = Kept(str(tmp_path), "a question", object, resume=True)
-    setting = " ".join(f"n{number}=1" for number in range(100))
-    for value in "12":
-        assert kept.recall(f"{setting} last={value}") is None
-        kept.keep(f"{setting} last={value}", {"value": value})
-    assert [kept.recall(f"{setting} last={value}") for value in "12"] == [{"value": "1"}, {"value": "2"}]
-
-
 def test_single_rows_can_be_asked_for() -> None:
     data = ablated("--guard", "enter 4", "--guard", "strict=off", "--guard", "seats=1", "--also", "seats=1")
     assert [(row["row"], row["purpose"]) for row in data["rows"]] == [
@@ -174,11 +141,6 @@ def test_single_rows_can_be_asked_for() -> None:
         ("strict=off", "needed"),
         ("seats=1", "nothing-broke"),
     ]
-
-
-def test_settings_that_are_asked_for_are_shown_beside_single_guards() -> None:
-    data = ablated("--guard", "enter 4", "--also", "seats=1", "--also", "tickets=2")
-    assert [row["row"] for row in data["rows"]] == ["enter 4", "tickets=2", "seats=1"]
 
 
 def test_a_row_that_is_not_decided_gives_the_status_of_undetermined() -> None:
@@ -196,25 +158,12 @@ def test_a_property_that_the_whole_protocol_violates_is_said_to_say_nothing() ->
     assert "needed  1: without it another property is violated" in found.stdout
 
 
-def test_nothing_broke_speaks_of_other_properties_where_the_whole_protocol_violates_one() -> None:
-    row = ("ablate", PLANTED, "--quiet", "--guard", "switch-lamp 1")
-    assert "and no property is violated there" in " ".join(fencepost(*row).stdout.split())
-    assert "and no other property is violated there" in " ".join(fencepost(*row, "--without", "strict").stdout.split())
-
-
 def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() -> None:
     found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--property", "guests-have-seats")
     assert found.exit_code == 1
     told = " ".join(found.stdout.split())
     assert "violates every property that was asked, so there is none left to lose. Not run: 15 of 15 rows." in told
     assert "undetermined" not in told
-
-
-def test_an_interrupted_matrix_is_undetermined_though_a_property_is_violated(monkeypatch: pytest.MonkeyPatch) -> None:
-    interrupt(3, monkeypatch)
-    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "--without", "strict")
-    assert found.exit_code == 3
-    assert "Partial: SIGINT was received. Not run: 12 of 15 rows." in found.stdout
 
 
 def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,58 +229,6 @@ def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
     assert "has no leads-to properties" in found.stderr
 
 
-ALIKE = """
-class State(Record):
-    x: Annotated[int, Range(0, 2)]
-
-@action()
-def initial(s, c):
-    \"\"\"0.\"\"\"
-
-@action()
-def é(s, c):
-    \"\"\"Up.\"\"\"
-    require(s.x < 2)
-    s.x += 1
-
-@action()
-def ü(s, c):
-    \"\"\"Down.\"\"\"
-    require(s.x > 0)
-    s.x -= 1
-
-@action()
-def Up(s, c):
-    \"\"\"Up by 2.\"\"\"
-    require(s.x == 0)
-    s.x = 2
-
-@action()
-def up(s, c):
-    \"\"\"Up again.\"\"\"
-    require(s.x == 1)
-    s.x = 2
-
-@always
-def is_low(s, c) -> bool:
-    \"\"\"It is low.\"\"\"
-    return s.x < 3
-
-PROPERTIES = (is_low,)
-MACHINE = Machine("alike", "Names that are nearly alike.", State, C, initial, (é, ü, Up, up))
-"""
-
-
-def test_rows_whose_names_are_nearly_alike_are_kept_apart(tmp_path: Path) -> None:
-    file, folder = tmp_path / "alike.py", str(tmp_path / "rows")
-    file.write_text(HEAD + ALIKE, encoding="utf-8")
-    asked = ("ablate", str(file), "--json", "--quiet", "--checkpoint", folder)
-    first, again = data_of(fencepost(*asked)), fencepost(*asked, "--resume")
-    assert "4 of 4 rows from the checkpoint" in fencepost(*asked[:2], *asked[4:], "--resume").stderr
-    assert data_of(again)["rows"] == first["rows"]
-    assert [row["row"] for row in first["rows"]] == ["é 1", "ü 1", "Up 1", "up 1"]
-
-
 FAR = """
 class State(Record):
     x: Annotated[int, Range(0, 5)]
@@ -364,19 +261,6 @@ MACHINE = Machine("far", "It goes to 3.", State, C, initial, (go,))
 """
 
 
-def test_a_row_in_which_a_condition_of_behaviours_goes_wrong_keeps_the_matrix(tmp_path: Path) -> None:
-    file = tmp_path / "far.py"
-    file.write_text(HEAD + FAR)
-    found = data_of(fencepost("ablate", str(file), "--json", "--quiet", "--liveness"))
-    rows = {row["row"]: row for row in found["rows"]}
-    assert list(rows) == ["go 1", "go 2"]
-    assert (rows["go 1"]["purpose"], rows["go 1"]["grown"]) == ("nothing-broke", True)
-    assert rows["go 1"]["why"] == (
-        "what must happen in the end was not judged: property 'arrives-at-3': negative shift count"
-    )
-    assert rows["go 2"]["purpose"] == "not-exercised"
-
-
 def test_what_does_not_happen_in_the_end_of_the_whole_machine_is_told(tmp_path: Path) -> None:
     file = tmp_path / "far.py"
     file.write_text(HEAD + FAR.replace(", fair=(weak(go),)", ""))
@@ -395,45 +279,3 @@ def test_behaviours_of_the_whole_machine_are_judged_before_its_rows(tmp_path: Pa
     assert (found.exit_code, found.stdout) == (2, "")
     assert "property 'arrives-at-3': negative shift count" in found.stderr
     assert "rows" not in found.stderr
-
-
-CLIMBER = '''"""A climber."""
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-class C(Constants):
-    camp = bound(2, low=1, high=3, meaning="where the climber rests")
-
-class State(Record):
-    height: Annotated[int, Range(0, 3)]
-
-@action()
-def initial(s: State, c: C) -> None:
-    """At the foot."""
-
-@action()
-def climb(s: State, c: C) -> None:
-    """Climb on."""
-    require(s.height < c.camp)
-    s.height += 1
-
-@always
-def stays_low(s: State, c: C) -> bool:
-    """The climber stays below the top."""
-    return s.height < 4
-
-MACHINE = Machine("climber", "a climber", State, C, initial, (climb,))
-PROPERTIES = (stays_low,)
-'''
-
-
-def test_steps_that_leave_a_domain_without_a_guard_are_told(tmp_path: Path) -> None:
-    """What they would lead to, such as a height of 4, nobody knows."""
-    file = tmp_path / "climber.py"
-    file.write_text(CLIMBER)
-    told = " ".join(fencepost("ablate", str(file)).stdout.split())
-    assert "nothing-broke 1" in told
-    assert (
-        "4 states; steps that leave a domain go no further: climb: State.height: 4 is out of its domain 0..3; widen it to decide"
-        in told
-    )

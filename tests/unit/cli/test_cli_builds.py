@@ -12,11 +12,8 @@ from xml.etree import ElementTree as ET  # what is read here was written here
 import pytest
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.cli.builds.outcomes import End, Report, outcomes
-from fencepost.cli.builds.sarif import sarif
-from fencepost.cli.builds.write import ROOM, Builds, junit, summary, workflow_commands
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
-from fencepost.model.language.errors import UsageError
 from junitparser import Error, Failure, JUnitXml
 
 from tests.helpers.commands import KIP101, data_of, fencepost
@@ -271,26 +268,6 @@ def report(**changed: Any) -> Report:
     return Report(load_protocol(MAILBOX), {**found, **changed})
 
 
-def test_signs_that_formats_cannot_hold_are_written_otherwise() -> None:
-    odd = report(
-        why_stopped="a\x00b | 100%\nnext",
-        properties=[{"name": "requests-run-once", "kind": "always", "verdict": "undetermined"}],
-    )
-    assert "a?b | 100%" in junit([odd])
-    assert "a\x00b | 100%25%0Anext" in workflow_commands([odd])
-    assert "a\x00b \\| 100% next" in summary([odd])
-    assert json.loads(sarif([odd]))["runs"][0]["results"][0]["message"]["text"].startswith(
-        "mailbox: requests-run-once is"
-    )
-
-
-def test_a_summary_stays_below_what_github_takes() -> None:
-    long = replace(report(), diagram=lambda _: "x" * ROOM)
-    text = summary([long])
-    assert len(text.encode()) < ROOM
-    assert text.endswith("More findings do not fit here.\n")
-
-
 def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:
     ends = {}
     for verdict in ("holds", "proved", "violated", "unreached", "undetermined", "not-found"):
@@ -341,16 +318,3 @@ def test_an_error_of_one_model_leaves_what_was_found_of_those_before(tmp_path: P
     assert "goes-wrong was not run: goes-wrong ended in an error" in junit.read_text()
     alone = fencepost("check", str(wrong), "--json", "--quiet", "--engine", "plain")
     assert (alone.exit_code, alone.stdout) == (2, "")
-
-
-def test_an_error_of_a_model_is_told_where_the_report_cannot_be_written_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise UsageError("there is no room.")
-
-    wrong, report = tmp_path / "wrong.py", tmp_path / "found.xml"
-    wrong.write_text(HEAD + GOES_WRONG)
-    monkeypatch.setattr(Builds, "write", full)
-    result = fencepost("check", str(LAMPS), str(wrong), "--quiet", "--engine", "plain", "--junit", str(report))
-    assert (result.exit_code, "go: State.x: 4 is out of its domain 0..3" in result.stderr) == (2, True)

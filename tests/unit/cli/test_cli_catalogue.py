@@ -138,18 +138,6 @@ def test_an_unfinished_catalogue_is_resumed_without_doing_a_run_twice(
     assert again["runs"][1]["differences"] == ["depth: 18 where 17 are pinned"]
 
 
-def test_a_run_that_is_resumed_spends_of_the_budget_what_it_takes_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers import judge as judging
-
-    def long_ago(*given: Any) -> judging.Judgement:
-        found = judge(*given)
-        return replace(found, result=replace(found.result, seconds=10_000.0))
-
-    judge = judging.judge
-    monkeypatch.setattr(judging, "judge", long_ago)
-    assert check("--budget", "1h").exit_code == 0
-
-
 def test_a_run_that_kept_fingerprints_is_not_taken_for_one_that_kept_states(tmp_path: Path) -> None:
     kept = ["--checkpoint", str(tmp_path / "kept"), "--json"]
     assert [item["exact"] for item in json.loads(check(*kept, "--compact").stdout)["runs"]] == [False, False]

@@ -265,110 +265,6 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
     assert result.exit_code == 2
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            "(count,)",
-            "(count)",
-            (
-                ":26: machine 'counter': `actions` is action 'count', alone, which does not belong there: "
-                "write a tuple, with its comma: (count,)."
-            ),
-        ),
-        (
-            "(count,)",
-            "(count, small)",
-            (
-                ":26: machine 'counter': `actions` has property 'small', which does not belong there: "
-                "write actions only, functions under @action(...)."
-            ),
-        ),
-        (
-            "state=State, constants=C",
-            "state=C, constants=State",
-            (
-                ":26: machine 'counter': `state` is the Constants class C and `constants` is the Record class State: "
-                "swap them: state=State, constants=C."
-            ),
-        ),
-        (
-            "initial=initial",
-            "initial=State",
-            (
-                ":26: machine 'counter': `initial` is the Record class State, which does not belong there: "
-                "write one action, a function under @action(...)."
-            ),
-        ),
-        (
-            "state=State",
-            "state='State'",
-            (
-                ":26: machine 'counter': `state` is the str 'State', which does not belong there: "
-                "write the class of the state, which subclasses Record."
-            ),
-        ),
-        (
-            "low=1",
-            "lo=1",
-            ":6: TypeError: bound() got an unexpected keyword argument 'lo'. Write bound(2, low=0, high=4, meaning=\"...\"), with its ends by name.",
-        ),
-        (
-            "class C",
-            "import sys; sys.exit(1)\nclass C",
-            ":5: SystemExit: 1. The file must run before its model can be read.",
-        ),
-        ("(small,)", "(small)", ":27: PROPERTIES is property 'small', alone: write a tuple, with its comma: (small,)."),
-        (
-            "(small,)",
-            "()",
-            (
-                ":27: PROPERTIES is empty, so there is nothing to say of the machine: "
-                "write at least one function under @always, @step(...) or @sometimes."
-            ),
-        ),
-        (
-            "@always\n",
-            "",
-            ":26: PROPERTIES has the function small, which is not a property: put @always, @step(...) or @sometimes above it.",
-        ),
-        (
-            "\nPROPERTIES",
-            "\nMACHINE = 3\nPROPERTIES",
-            ": MACHINE is the int 3, which is not a machine: write MACHINE = Machine(name=..., sentence=..., ...).",
-        ),
-        (
-            "(count,))",
-            "(count,), refuse=lambda c: c.nothing)",
-            (
-                ":26: AttributeError: 'C' object has no attribute 'nothing'. "
-                "The model has to be defined for every state: guard what fails."
-            ),
-        ),
-    ],
-)
-def test_a_slip_in_a_model_file_is_the_users_and_says_where(tmp_path: Path, old: str, new: str, message: str) -> None:
-    text = COUNTER.replace("EFFECT", "s.n += 1")
-    assert text.count(old) == 1
-    file = tmp_path / "mine.py"
-    file.write_text(text.replace(old, new))
-    result = CliRunner().invoke(run, ["check", str(file), "--engine", "plain", "--quiet"])
-    said, *shown = result.stderr.splitlines()
-    assert said == f"fencepost: {file}{message}"
-    assert shown == [] if message.startswith(": ") else re.fullmatch(r"  \S.*\n   *\^+", "\n".join(shown))
-    assert result.exit_code == 2
-
-
-def test_a_value_out_of_its_domain_is_the_models_error(counter: Any) -> None:
-    file = counter("s.n += 2")
-    result = CliRunner().invoke(run, ["check", file, "--engine", "plain", "--quiet"])
-    assert result.stderr == (
-        f"fencepost: {file}:19: count: State.n: 4 is out of its domain 0..3. Guard the step with require(...), or give the field a larger "
-        "domain.\n  s.n += 2\n  ^^^\nIn the state\n  n=2\nafter 1 step:\ninitial\n  n=0\n\n1 count\n  n 0 -> 2\n"
-    )
-    assert result.exit_code == 2
-
-
 @pytest.mark.parametrize("options", [[], ["--compact"], ["--engine", "plain"]], ids=["native", "compact", "plain"])
 @pytest.mark.parametrize(
     ("old", "new", "said"),
@@ -428,15 +324,6 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
         < page.index("Then the model went wrong")
         < page.index(f"{file}:18: ")
     )
-
-
-def test_what_is_outside_the_language_names_line_and_place(counter: Any) -> None:
-    file = counter("s.m += 1")
-    result = CliRunner().invoke(run, ["check", file, "--quiet"])
-    assert result.stderr == (
-        f"fencepost: {file}:19: record State has no field 'm'.\n      s.m += 1\n      ^^^\nInstead, write 'n', its only field.\n"
-    )
-    assert result.exit_code == 2
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])

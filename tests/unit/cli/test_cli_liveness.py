@@ -7,49 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.places import MACHINES
-from tests.helpers.written import HEAD
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("post")
-
-FAIR = 'fair=(weak(send), weak(receive, each="m")),'
-MORE = """
-from fencepost.model.language import at_most
-
-
-def has_mail(s: State, c: C, broker: int) -> bool:
-    return any(m.to == broker for m in s.messages)
-
-
-def has_no_mail(s: State, c: C, broker: int) -> bool:
-    return not has_mail(s, c, broker)
-
-
-steps_to_read = at_most(
-    "steps-to-read",
-    "A broker's mail is read.",
-    costs={send: 1, receive: 10},
-    unit="ms",
-    when=has_mail,
-    then=has_no_mail,
-    fair=(weak(receive, each="m.to"),),
-    broker=Broker,
-)
-PROPERTIES = (*PROPERTIES, steps_to_read)
-"""
-
-
-@pytest.fixture(name="model")
-def _model(tmp_path: Path) -> str:
-    """Return a model of messages, in which nobody has to receive, with a property that has costs."""
-    text = (MACHINES / "post.py").read_text()
-    assert FAIR in text
-    file = tmp_path / "post.py"
-    file.write_text(text.replace(FAIR, "fair=(weak(send),),") + MORE)
-    return str(file)
 
 
 def test_json_tells_loop_values_and_costs(model: str) -> None:
@@ -68,50 +30,6 @@ def test_the_page_tells_fairness_loop_and_costs(model: str) -> None:
     assert "fairness: weak send\n" in page
     assert "Nothing happens any more" in page
     assert "holds: worst 21 ms, at least 10 ms: a trace of " in page
-
-
-TWO_WAYS = """
-class State(Record):
-    at: Annotated[int, Range(0, 6)]
-
-@action()
-def initial(s, c):
-    \"\"\"0.\"\"\"
-
-@action()
-def walks(s, c):
-    \"\"\"The long way.\"\"\"
-    require(s.at < 4)
-    s.at += 1
-
-@action()
-def turns(s, c):
-    \"\"\"The short way.\"\"\"
-    require(s.at in (0, 5, 6))
-    s.at = 6 if s.at == 0 else 5 if s.at == 6 else 4
-
-def begins(s, c):
-    return s.at in (1, 5)
-
-def arrives(s, c):
-    return s.at == 4
-
-def price(before, after, c):
-    return after.at == 4
-
-price_of_a_way = at_most("price-of-a-way", "A way costs nothing.", costs=price, bound=0, when=begins, then=arrives, fair=(weak(walks), weak(turns)))
-PROPERTIES = (price_of_a_way,)
-MACHINE = Machine("two-ways", "Two ways that cost the same.", State, C, initial, (walks, turns))
-"""
-
-
-def test_what_costs_too_much_is_not_said_to_have_a_shortest_trace(tmp_path: Path) -> None:
-    file, junit = tmp_path / "two.py", tmp_path / "two.xml"
-    file.write_text(HEAD + TWO_WAYS)
-    page = fencepost("check", str(file), "--quiet", "--junit", str(junit)).stdout
-    assert "price-of-a-way is violated: a trace of 5 states\n" in page  # by way of 6 and 5 there is one of 4
-    assert "price-of-a-way is violated: a trace of 5 states" in junit.read_text()
-    assert "shortest" not in page + junit.read_text()
 
 
 @pytest.mark.parametrize(("prop", "verdict"), [("everything-arrives", "violated"), ("steps-to-read", "worst")])

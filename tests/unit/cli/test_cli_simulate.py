@@ -13,7 +13,6 @@ import psutil
 import pytest
 
 from tests.helpers.commands import data_of, fencepost, start
-from tests.helpers.places import MACHINES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,37 +96,12 @@ def test_json_tells_the_walks_and_what_they_found() -> None:
     assert found["steps"] == sum(item["fired"] for item in found["actions"])
 
 
-def test_the_same_seed_gives_the_same_and_another_seed_does_not() -> None:
-    def told(*more: str) -> dict[str, object]:
-        found = data_of(fencepost(*KIP320, "--json", *more))
-        return {name: value for name, value in found.items() if name not in ("seconds", "workers", "seed")}
-
-    assert told("--workers", "1") == told("--workers", "2")
-    assert told("--seed", "1") != told("--seed", "2")
-
-
 def test_the_trace_is_written_and_replays(tmp_path: Path) -> None:
     file = tmp_path / "found.trace"
     done = fencepost(*KIP279, "--trace", str(file))
     assert f"the trace of strong-isr is in {file}: `fencepost replay {file}` replays it" in done.stderr
     assert fencepost("replay", str(file)).exit_code == 0
     assert "log_size=1" in file.read_text()
-
-
-def test_without_shrinking_the_trace_is_as_it_was_found(tmp_path: Path) -> None:
-    file = tmp_path / "found.trace"
-    found = data_of(fencepost(*KIP279, "--trace", str(file), "--no-shrink", "--json"))
-    (strong,) = [item for item in found["properties"] if "steps" in item]
-    assert len(strong["steps"]) + 1 == strong["length"]
-    assert "shrunk" not in strong
-    assert "log_size=2" in file.read_text()
-    assert fencepost("replay", str(file)).exit_code == 0
-
-
-def test_nothing_is_written_where_nothing_is_violated(tmp_path: Path) -> None:
-    done = fencepost(*KIP320, "--trace", str(tmp_path / "none.trace"))
-    assert "nothing is violated" in done.stderr
-    assert not (tmp_path / "none.trace").exists()
 
 
 def test_coverage_tells_how_often_each_action_fired() -> None:
@@ -174,66 +148,3 @@ def test_a_signal_ends_with_a_partial_result() -> None:
     assert (found["verdict"], found["complete"]) == ("not-found", False)
     assert found["why_stopped"] == "SIGINT was received"
     assert 0 < found["walks"] < 2_000_000_000
-
-
-def test_ctrl_c_while_compiling_ends_with_an_empty_result(tmp_path: Path) -> None:
-    process = start(*KIP320[:4], "--walks", "2000000000", "--json", FENCEPOST_CACHE=str(tmp_path))
-    assert process.stderr is not None
-    assert process.stderr.readline() == "compiling kip320 for 2 replicas ... (kept for the next time)\n"
-    process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=60)
-    found = json.loads(stdout)
-    assert process.returncode == 3
-    if "compiled kip320" in stderr:  # it was quicker than the signal
-        assert found["why_stopped"].startswith("SIGINT was received")
-    else:
-        assert (stderr, found["walks"], found["why_stopped"]) == ("", 0, "SIGINT was received before the first walk")
-
-
-def test_a_protocol_of_ones_own_is_walked_too(tmp_path: Path) -> None:
-    text = """
-from typing import Annotated
-from fencepost.model.language import *
-
-class C(Constants):
-    most = bound(9, low=1, high=20, meaning="steps")
-
-class State(Record):
-    at: Annotated[int, Range(0, C.most)]
-
-@action()
-def initial(s, c):
-    \"\"\"At 0.\"\"\"
-
-@action()
-def step_on(s, c):
-    \"\"\"One more.\"\"\"
-    require(s.at < c.most)
-    s.at += 1
-
-@always
-def is_low(s: State, c: C) -> bool:
-    \"\"\"Below three.\"\"\"
-    return s.at < 3
-
-MACHINE = Machine("counter", "a counter", State, C, initial, (step_on,))
-PROPERTIES = (is_low,)
-"""
-    file = tmp_path / "counter.py"
-    file.write_text(text)
-    done = fencepost("simulate", str(file), "--walks", "5", "--trace", str(tmp_path / "t.trace"))
-    assert done.exit_code == 1
-    assert "Shortened" not in done.stdout
-    assert "Lowered: most 9 → 3" in done.stdout
-    assert fencepost("replay", str(tmp_path / "t.trace"), "--model", str(file)).exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("weights", "told"), [((), "no action can"), (("--weight", "draw=0"), "no action that has a weight can")]
-)
-def test_walks_that_end_where_the_only_actions_have_no_weight_are_told_as_such(
-    weights: tuple[str, ...], told: str
-) -> None:
-    model = str(MACHINES / "two_ways.py")
-    done = fencepost("simulate", model, "--walks", "4", "--depth", "9", "--quiet", *weights)
-    assert f"4 walks ended where {told} happen" in " ".join(done.stdout.split())

@@ -67,14 +67,6 @@ def test_a_constant_has_one_spelling_and_is_read_in_both() -> None:
                 assert str(constant.show(value)).lower() == word or constant.kind is bool
 
 
-def test_quiet_leaves_the_legend_out() -> None:
-    legend = "always: must be so in every reachable state"
-    loud, quiet = (fencepost("check", LOCK, "--engine", "plain", *more).stdout for more in ((), ("--quiet",)))
-    assert legend in loud
-    assert legend not in quiet
-    assert "one-holds             always     holds" in quiet
-
-
 def test_an_induction_that_breaks_says_what_that_means_and_what_is_next() -> None:
     found = fencepost("prove", LOCK, "--property", "one-holds", "--reach", "0s", "--no-cache")
     text = " ".join(found.stdout.split())

@@ -14,13 +14,11 @@ from fencepost.model import first
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT
-from tests.helpers.written import HEAD
 from tests.machines import mailbox
 
 CARELESS = MACHINES / "careless.py"
 LISTED = "initial, (sends, loses, complains))"
 SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.budget.losses -= 1\n")
-NOTICES = ("require(s.lost > 2)", "require(s.lost > 1)")
 
 WARNINGS = {
     ("unread-constant", "patience"): (
@@ -207,100 +205,3 @@ def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp
     assert warning.text.startswith(
         "parameter 'client' of action 'client-asks' may be NONE by its domain, and NONE is never tried: "
     )
-
-
-SKEWED = '''
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, choose
-
-class C(Constants):
-    skew = bound(1, low=0, high=2, meaning="ticks that a clock may be ahead or behind")
-
-Offset = Annotated[int, Range(-1 * C.skew, C.skew)]
-
-class State(Record):
-    offset: Annotated[int, Range(-2, 2)]
-
-@action(offset=Offset)
-def initial(s, c, offset):
-    """A clock has an offset."""
-    s.offset = offset
-
-@action(to=Annotated[int, Range(-1, 1)])
-def moves(s, c, to):
-    """It moves."""
-    s.offset = to
-
-@action()
-def draws(s, c):
-    """It is set."""
-    drawn = choose(Offset)
-    s.offset = drawn
-
-@always(least=Annotated[int, Range(-2, 0)], near=Offset)
-def is_there(s, c, least, near) -> bool:
-    """Each number is tried."""
-    return s.offset < 3 and least < 1 and near < 3
-
-MACHINE = Machine("skewed", "A clock.", State, C, initial, (moves, draws))
-PROPERTIES = (is_there,)
-'''
-
-
-@pytest.mark.parametrize("engine", ["plain", "native"])
-def test_a_domain_of_numbers_that_begins_at_minus_one_is_warned_of_wherever_it_is_a_parameter(
-    tmp_path: Path, engine: str
-) -> None:
-    file = tmp_path / "skewed.py"
-    file.write_text(SKEWED)
-    found = [(item.about, item.text) for item in check(file, engine=engine).warnings if item.kind == "none-never-tried"]
-    assert [about for about, _ in found] == ["initial", "moves", "draws", "is-there"]
-    begins = [text.partition(" has a domain that ")[2] for _, text in found]
-    assert [text.partition(",")[0] for text in begins] == [
-        "begins at -1 for some constants", "begins at -1", "begins at -1 for some constants", "begins at -1 for some constants",
-    ]  # fmt: skip
-    strict = fencepost("check", str(file), "--engine", engine, "--strict", "--quiet")
-    assert strict.exit_code != 0
-
-
-GOES_WRONG = '''
-class State(Record):
-    x: Annotated[int, Range(0, 9)]
-
-@action()
-def initial(s, c):
-    """0."""
-
-@action()
-def go(s, c):
-    """One more, as far as it goes."""
-    require(s.x < LIMIT)
-    s.x += 1
-
-@always
-def is_small(s, c) -> bool:
-    """It is small."""
-    return s.x < SMALL
-
-@sometimes
-def begins(s, c) -> bool:
-    """It begins with 0."""
-    return 3 >> 5 - s.x >= 0 and s.x == 0
-
-MACHINE = Machine("going", "It goes on.", State, C, initial, (go,))
-PROPERTIES = (is_small, begins)
-'''
-
-
-@pytest.mark.parametrize("engine", ["plain", "native"])
-@pytest.mark.parametrize(("limit", "small", "verdict"), [(9, 10, "holds"), (10, 3, "violated")])
-def test_a_model_that_goes_wrong_where_a_warning_is_looked_for_keeps_its_answer(
-    tmp_path: Path, engine: str, limit: int, small: int, verdict: str
-) -> None:
-    file = tmp_path / "going.py"
-    file.write_text(HEAD + GOES_WRONG.replace("LIMIT", str(limit)).replace("SMALL", str(small)))
-    found = check(file, engine=engine)
-    assert found.verdict == verdict
-    assert ("only-initially", "begins") in {(item.kind, item.about) for item in found.warnings}
-    assert found.to_dict()["verdict"] == verdict

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import socket
-import struct
 import subprocess
 import sys
 import threading
@@ -13,12 +12,11 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-import fencepost.api as f
 import pytest
 from fencepost.api import replay
-from fencepost.counterexamples.browser import links, page, pyodide, serving
+from fencepost.counterexamples.browser import links, page, pyodide
 from fencepost.counterexamples.browser.book import Book
-from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
+from fencepost.counterexamples.browser.serving import HOST, address, server
 from fencepost.counterexamples.browser.session import Session, described
 from fencepost.counterexamples.browser.setting import set_up
 from fencepost.counterexamples.browser.stories import Story, stories
@@ -333,74 +331,6 @@ def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it
     assert "import " not in made.rpartition("<script>")[2]
 
 
-GOES_WRONG = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
-
-
-class C(Constants):
-    \"\"\"Nothing depends on constants.\"\"\"
-
-
-class State(Record):
-    x: Annotated[int, Range(0, 4)]
-    tens: Annotated[int, Range(0, 40)]
-
-
-@action()
-def initial(s: State, c: C) -> None:
-    s.x = 0
-
-
-@action()
-def go(s: State, c: C) -> None:
-    require(s.x < 4)
-    s.x += 1
-
-
-@action()
-def jump(s: State, c: C) -> None:
-    require(s.x == 2)
-    s.x += 3
-
-
-@always
-def is_small(s: State, c: C) -> bool:
-    return s.x < 2 and s.x << 1 - s.x >= 0
-
-
-@always
-def has_room(s: State, c: C) -> bool:
-    return s.x < 2 or s.x << 2 - s.x >= 0
-
-
-MACHINE = Machine("goes-wrong", "It goes wrong beyond what it violates.", State, C, initial, (go, jump))
-PROPERTIES = (is_small, has_room)
-"""
-
-
-def test_the_page_of_a_trace_says_where_a_property_or_a_step_goes_wrong_near_it(tmp_path: Path) -> None:
-    file = tmp_path / "model.py"
-    file.write_text(GOES_WRONG)
-    found = f.check(file, stop_on_violation=True, workers=1)
-    made = found.traces["is-small"].render("html")
-    data = json.loads("{" + made.partition("\nexplore({")[2].partition(");\n})();")[0])
-    texts = data["texts"]
-    wrong = [
-        item
-        for state in data["states"]
-        for item in (texts[number] for number in state["properties"])
-        if item["status"] == "goes wrong"
-    ]
-    assert [(item["name"], item["values"]) for item in wrong] == [
-        ("has-room", "property 'has-room': negative shift count"),
-        ("has-room", "property 'has-room': negative shift count"),
-    ]
-    refused = [why["guard"] for state in data["states"] for item in state["actions"] for why in texts[item]["cannot"]]
-    assert "the model goes wrong: jump: State.x: 5 is out of its domain 0..4" in " ".join(refused)
-
-
 def test_a_notebook_shows_the_explorer_of_a_history_in_a_frame() -> None:
     shown = replay(ARCHIVE / "kip101-weak-isr.trace").explorer()._repr_html_()
     assert shown.startswith('<iframe title="Explorer" srcdoc="&lt;!DOCTYPE html&gt;')
@@ -482,61 +412,6 @@ def test_a_state_that_nobody_opened_is_answered_with_a_message() -> None:
     for what in ({"step": "leader-write leader=0"}, {"action": "leader-write"}):
         answer = ask("step" if "step" in what else "refusals", state=7, **what)
         assert "state 7 is not one of the 1 that were opened here" in answer["error"]
-
-
-def test_a_page_that_is_served_survives_another_version_and_goes_when_nobody_holds_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(page, "write", lambda folder: (folder / "index.html").write_text("the page"))
-    marks = iter(["first", "second", "second", "third"])
-    monkeypatch.setattr(serving, "_digest", lambda: next(marks))
-    with prepared() as served, prepared() as other:
-        assert served != other
-        assert (served / "index.html").read_text() == "the page"
-        with prepared() as again:
-            assert again == other
-    with prepared() as last:
-        assert [folder.name for folder in last.parent.iterdir()] == ["explorer-third"]
-
-
-def test_requests_that_no_browser_sends_get_an_answer_and_say_nothing_on_the_terminal(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "secret").write_text("SECRET")
-    page_of = tmp_path / "page"
-    page_of.mkdir()
-    (page_of / "large.bin").write_bytes(bytes(20_000_000))
-    names = (
-        "/../secret",
-        "/%2e%2e/secret",
-        "/..%2fsecret",
-        f"/{tmp_path}/secret",
-        "/%00",
-        "/a%00b",
-        "/%ff",
-        "/" + "a" * 300,
-    )
-    with server(page_of) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        for name in names:
-            with socket.create_connection((HOST, made.server_port), 10) as asking:
-                asking.sendall(f"GET {name} HTTP/1.0\r\n\r\n".encode())
-                assert asking.makefile("rb").readline().split()[1] == b"404", name
-        with socket.create_connection((HOST, made.server_port), 10) as asking:
-            asking.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
-            asking.recv(1000)
-            asking.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        with urlopen(f"http://{HOST}:{made.server_port}/large.bin") as answer:
-            assert len(answer.read()) == 20_000_000
-        made.shutdown()
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_link_of_signs_that_are_no_text_is_refused_or_opened() -> None:
-    for key in ("version", "start", "removed", "steps", "replicas"):
-        answer = Session().answer(json.dumps({"ask": "open", "link": f"#kip320?{key}=\ud800"}))
-        assert {"error", "views"} & set(json.loads(answer))
 
 
 HEADS = {

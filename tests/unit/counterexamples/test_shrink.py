@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import fencepost.api as f
 import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.calls.shrink import ShrinkResult
@@ -16,11 +15,10 @@ from fencepost.counterexamples.shortening import Attempts, simpler, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard
-from fencepost.explorers.verdict import Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model.cluster.machine import MACHINE as REPLICATION
-from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import data_of, fencepost
@@ -238,208 +236,6 @@ def test_a_trace_that_is_not_shortened_is_told_as_it_was() -> None:
     )
     assert ShrinkResult(**vars(replace(made, before=5))).summary.startswith(
         "Shortened from 5 to 2 states in 11.9 s. Lowered"
-    )
-
-
-ONLY_AS_IT_IS = """
-from typing import Annotated
-
-from fencepost.model.language import Array, Constants, Index, Machine, Range, Record, Size, action, always, bound, require, shape
-
-
-class C(Constants):
-    n = shape(3, low=0, high=4, meaning="flags")
-    most = bound(5, low=0, high=5, meaning="steps")
-
-
-class State(Record):
-    at: Annotated[int, Range(0, C.most)]
-    last: Annotated[int, Index(C.n)]
-    flags: Annotated[Array[bool], Size(C.n)]
-    spare: Annotated[Array[bool], Size(C.most - 3)]
-
-
-@action()
-def initial(s: State, c: C) -> None:
-    \"\"\"Nothing is set.\"\"\"
-
-
-@action()
-def go(s: State, c: C) -> None:
-    \"\"\"One step.\"\"\"
-    require(s.at < c.most)
-    s.at += 1
-
-
-@always
-def good(s: State, c: C) -> bool:
-    \"\"\"A flag is set from the second on.\"\"\"
-    return s.at < 2 or s.flags[s.at]
-
-
-MACHINE = Machine("as-it-is", "a model that smaller constants break", State, C, initial, (go,))
-PROPERTIES = (good,)
-"""
-
-
-def test_constants_under_which_a_model_goes_wrong_are_passed_over(tmp_path: Path) -> None:
-    file = tmp_path / "model.py"
-    file.write_text(ONLY_AS_IT_IS)
-    result = f.simulate(file, walks=5, workers=1)
-    assert result.verdict is Verdict.VIOLATED
-
-
-SHORT_BELOW = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-
-class C(Constants):
-    n = bound(4, low=0, high=4, meaning="how far y goes")
-
-
-class State(Record):
-    y: Annotated[int, Range(0, C.n)]
-    z: Annotated[int, Range(0, 9)]
-
-
-@action()
-def initial(s: State, c: C) -> None:
-    s.z = 0
-
-
-@action()
-def go(s: State, c: C) -> None:
-    require(s.z < 3)
-    s.z += 1
-
-
-@action()
-def short(s: State, c: C) -> None:
-    require(c.n < 4 and s.z == 0)
-    s.z = 3
-
-
-@action()
-def bad(s: State, c: C) -> None:
-    require(s.z == 0)
-    s.y = 4
-    s.z = 9
-
-
-@always
-def fine(s: State, c: C) -> bool:
-    return s.z != 3
-
-
-MACHINE = Machine("short-below", "a shorter way under constants that the model does not bear", State, C, initial, (go, short, bad))
-PROPERTIES = (fine,)
-"""
-
-
-def three_steps(folder: Path) -> Trace:
-    machine, properties = load(SHORT_BELOW, folder)
-    steps = tuple(Step(machine.actions[0], ()) for _ in range(3))
-    found = Protocol(machine, properties)
-    return Trace(
-        "Three",
-        found,
-        machine.set_constants({}),
-        properties[0],
-        steps,
-        initial=None,
-        source="a search",
-        why="It goes on.",
-    )
-
-
-def test_constants_under_which_a_search_goes_wrong_are_not_those_of_the_answer(tmp_path: Path) -> None:
-    made = shrink(three_steps(tmp_path), LIMITS)
-    assert (made.path.length, made.lowered, made.shortest) == (4, {}, True)
-
-
-def test_where_the_model_goes_wrong_under_the_only_constants_that_are_left_nothing_was_checked(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    whole, found = shrinking.search, []
-
-    def failing(*given: Any, **more: Any) -> Any:
-        if found:
-            raise DomainError("it goes wrong.")
-        result = whole(*given, **more)
-        if result.verdict is Verdict.VIOLATED:
-            found.append(result)
-        return result
-
-    monkeypatch.setattr(shrinking, "search", failing)
-    made = shrink(lamps_trace(), LIMITS)
-    assert (made.lowered, made.path.length, made.checked, made.searched) == ({"lamps": (3, 1)}, 2, 0, 0)
-    assert made.reach == (
-        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: it goes wrong)."
-    )
-
-
-GOES_WRONG = """
-from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
-
-
-class C(Constants):
-    \"\"\"Nothing depends on constants.\"\"\"
-
-
-class State(Record):
-    x: Annotated[int, Range(0, 6)]
-    aside: bool
-
-
-@action()
-def initial(s: State, c: C) -> None:
-    s.x = 0
-
-
-@action()
-def go(s: State, c: C) -> None:
-    require(not s.aside)
-    require(s.x < 6)
-    s.x += 1
-
-
-@action()
-def turn_aside(s: State, c: C) -> None:
-    require(s.x == 2)
-    s.aside = True
-
-
-@action()
-def go_wrong(s: State, c: C) -> None:
-    require(s.aside)
-    s.x = 7
-
-
-@always
-def is_small(s: State, c: C) -> bool:
-    return s.x < 6
-
-
-MACHINE = Machine("goes-wrong", "It goes wrong nearer to its first state than it violates anything.", State, C, initial, (go, turn_aside, go_wrong))
-PROPERTIES = (is_small,)
-"""
-
-
-def test_a_violation_is_told_where_a_search_for_a_shorter_one_goes_wrong(tmp_path: Path) -> None:
-    file = tmp_path / "model.py"
-    file.write_text(GOES_WRONG)
-    found = f.simulate(file, walks=50, depth=10, workers=1)
-    assert (found.verdict, found.trace and found.trace.length) == (Verdict.VIOLATED, 7)
-    assert found.trace is not None
-    made = f.shrink(found.trace, workers=1)
-    assert (made.path.length, made.checked) == (7, 0)
-    assert made.reach == (
-        "Whether a shorter one exists under these constants is not known (the model goes wrong under them: "
-        "go-wrong: State.x: 7 is out of its domain 0..6)."
     )
 
 

@@ -65,33 +65,6 @@ def test_reader_refuses(name: str, old: str, new: str, expected: str, here: Path
 HEADER, ACTIONS, STATES = (part + "----\n" for part in KIP101.split("----\n"))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("", f"1: the file is empty. {A_TRACE}", id="an empty file"),
-        pytest.param(
-            HEADER.replace("----\n", ""),
-            "14: the file ends in the header, so it is truncated. Write a line `----` after the header, and one after the actions; "
-            "`fencepost replay --rewrite` adds the states.",
-            id="a file that ends in the header",
-        ),
-        pytest.param(
-            (HEADER + ACTIONS).removesuffix("----\n"),
-            "26: the file ends in the actions, so it is truncated. Write a line `----` after the last action; "
-            "`fencepost replay --rewrite` adds the states.",
-            id="a file that ends in the actions",
-        ),
-        pytest.param(
-            HEADER + ACTIONS,
-            "27: the file ends without states. Write them with `fencepost replay --rewrite x.trace`.",
-            id="a file that ends before the states",
-        ),
-    ],
-)
-def test_reader_refuses_a_truncated_file(text: str, expected: str, here: Path) -> None:
-    assert message(here, text) == f"x.trace:{expected}"
-
-
 def test_a_file_that_is_cut_off_anywhere_is_refused_with_a_line(here: Path) -> None:
     for cut in range(0, len(KIP101) - 1, 11):
         assert re.match(r"x\.trace:\d+: .*\.$", message(here, KIP101[:cut])), cut
@@ -118,13 +91,6 @@ def test_reader_refuses_a_file_that_is_not_there_and_a_folder_and_what_is_no_tex
         UsageError, match=re.escape(f"x.trace:2: this is not UTF-8 text, so it is not a trace. {A_TRACE}")
     ):
         read(here)
-
-
-def test_a_file_that_cannot_be_written_is_a_usage_error(here: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"no/x\.trace: the trace cannot be written: No such file or directory\. Give a path in"
-    ):
-        write("no/x.trace", lamps_trace())
 
 
 def line_of(item: Any, text: str) -> int:

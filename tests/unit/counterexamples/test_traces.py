@@ -225,12 +225,6 @@ def test_constants_that_are_left_out_have_their_defaults(here: Path) -> None:
 # -- rewriting
 
 
-def test_rewrite_changes_nothing_in_an_archived_trace(here: Path) -> None:
-    here.write_text(KIP101)
-    rewrite(here)
-    assert here.read_text() == KIP101
-
-
 @pytest.mark.parametrize("newline", ["\n", "\r\n"], ids=["lf", "crlf"])
 def test_rewrite_makes_the_states_anew_and_leaves_header_and_actions_as_they_were(here: Path, newline: str) -> None:
     head, _, _ = KIP101.rpartition("----\n")

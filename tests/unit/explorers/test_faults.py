@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
-from fencepost.api.topics.fault_words import breaks_with, either, tolerated
+from fencepost.api.topics.fault_words import breaks_with, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
@@ -281,14 +281,6 @@ def test_without_any_fault_none_is_said_to_be_for_free() -> None:
     assert (tolerated(point), breaks_with(point)) == ("none: it fails without any", "no fault (1 state)")
 
 
-@pytest.mark.parametrize(
-    ("kinds", "told"),
-    [(["losses"], "loss"), (["unclean_elections", "no_ops", "fences"], "unclean election, no op or fence")],
-)
-def test_kinds_of_faults_have_a_singular(kinds: list[str], told: str) -> None:
-    assert either(kinds) == told
-
-
 def test_a_cell_that_the_protocol_refuses_is_listed_with_the_reason_and_the_others_are_answered() -> None:
     asked = ("faults", VAULT, "--property", "a-copy-is-left", "--quiet", "--grid", "drills=1,2", "--set", "copies=1")
     found = fencepost(*asked)
@@ -433,92 +425,3 @@ def test_a_setting_that_was_edited_is_refused_by_name_and_taken_as_it_was_writte
     edited = fencepost(*asked, "--resume")
     assert edited.exit_code == 2
     assert f"{file}: this file of the checkpoint is missing or damaged" in edited.stderr
-
-
-ROPE = '''"""A rope."""
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-class C(Constants):
-    jerks = bound(2, low=0, high=4, meaning="jerks")
-    frays = bound(0, low=0, high=4, meaning="frays")
-    strands = bound(3, low=1, high=9, meaning="strands")
-
-class Budget(Record):
-    jerks: Annotated[int, Range(0, C.jerks)]
-    frays: Annotated[int, Range(0, C.frays)]
-
-class State(Record):
-    budget: Budget
-    strands: Annotated[int, Range(0, 5)]
-    worn: Annotated[int, Range(0, 1)]
-
-@action()
-def initial(s: State, c: C) -> None:
-    """It is new."""
-    s.budget.jerks = c.jerks
-    s.budget.frays = c.frays
-    s.strands = c.strands
-
-@action()
-def jerk(s: State, c: C) -> None:
-    """A strand breaks; without any there is none to break."""
-    require(s.budget.jerks > 0, bound=C.jerks)
-    s.budget.jerks -= 1
-    s.strands -= 1
-
-@action()
-def fray(s: State, c: C) -> None:
-    """It is worn, once."""
-    require(s.budget.frays > 0, bound=C.frays)
-    s.budget.frays -= 1
-    s.worn += 1
-
-@always
-def it_holds(s: State, c: C) -> bool:
-    """A strand is left."""
-    return s.strands > 0
-
-@always
-def it_has_strands(s: State, c: C) -> bool:
-    """There are strands, or none."""
-    return s.strands >= 0
-
-MACHINE = Machine("rope", "A rope.", State, C, initial, (jerk, fray))
-PROPERTIES = (it_holds, it_has_strands)
-'''
-
-
-def test_a_setting_that_goes_wrong_leaves_what_was_found_of_the_others(tmp_path: Path) -> None:
-    file = tmp_path / "rope.py"
-    file.write_text(ROPE)
-    found = fencepost("faults", str(file), "--property", "it-holds", "--grid", "strands=1,2,6,3", "--json", "--quiet")
-    data = data_of(found)
-    assert [(item["setting"], item["least"], item["undetermined"]) for item in data["grid"]] == [
-        ({"strands": 1}, 1, False),
-        ({"strands": 2}, 2, False),
-        ({"strands": 6}, None, True),
-        ({"strands": 3}, None, False),
-    ]
-    why = data["grid"][2]["unknown"][0]["why"]
-    assert why.startswith("the model goes wrong: ")
-    assert why.endswith("State.strands: 6 is out of its domain 0..5")
-    assert found.exit_code == 3
-    page = fencepost("faults", str(file), "--property", "it-holds", "--grid", "strands=1,6").stdout
-    assert "State.strands: 6 is out of its domain 0..5." in " ".join(page.split())
-    assert "Undetermined: strands=6, " in page
-    alone = fencepost("faults", str(file), "--property", "it-holds", "--set", "strands=6")
-    assert (alone.exit_code, alone.stdout) == (2, "")
-    assert "6 is out of its domain 0..5" in alone.stderr
-
-
-def test_faults_with_which_the_model_goes_wrong_leave_what_is_known_of_fewer(tmp_path: Path) -> None:
-    machine, properties = load(ROPE, tmp_path)
-    found = api.faults(machine, properties, prop="it-has-strands", strands=2, jerks=4, frays=1)
-    (setting,) = found.settings
-    assert (setting.least, setting.undetermined) == (None, True)
-    assert [item["faults"] for item in found.to_dict()["grid"][0]["unknown"]] == [{"jerks": 3, "frays": 0}]
-    found = api.faults(machine, properties, prop="it-holds", strands=2, jerks=4, frays=2)
-    (setting,) = found.settings
-    assert (setting.least, [dict(item.faults) for item in setting.front]) == (2, [{"jerks": 2}])
-    assert [item["faults"] for item in found.to_dict()["grid"][0]["unknown"]] == [{"jerks": 0, "frays": 2}]

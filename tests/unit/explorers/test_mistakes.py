@@ -14,35 +14,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-ADVICE = (
-    "write|give|leave|annotate|number|say|put|begin|use|name|swap|assign|take|its members must|declare|Write|Import|Declare|Define|Members|Every|"
-    "Raise|Guard|Bags are|Its parameters are|NONE is a value of a domain"
-)
-"""How the part of an answer begins that says what to do."""
-
-
 @pytest.mark.parametrize("item", mistakes.every(), ids=lambda item: item.title)
 def test_the_whole_answer_to_a_mistake_is_as_written(item: mistakes.Mistake) -> None:
     assert mistakes.answer(item) == item.answer
-
-
-@pytest.mark.parametrize("item", mistakes.every(), ids=lambda item: item.title)
-def test_an_answer_names_the_file_and_what_to_write(item: mistakes.Mistake) -> None:
-    assert item.answer.startswith("lease.py")
-    assert "Traceback" not in item.answer
-    assert "0x" not in item.answer
-    assert re.search(rf"\nInstead, |[:.] (?:{ADVICE})\b|Did you mean '", item.answer)
-
-
-def test_an_answer_points_at_the_line_that_is_wrong() -> None:
-    assert [item.title for item in mistakes.every() if not re.search(r"^lease\.py:\d+: ", item.answer)] == [
-        "no MACHINE"
-    ]
-    assert [item.title for item in mistakes.every() if "\n" in item.answer and "^" not in item.answer] == []
-
-
-def test_there_are_a_hundred() -> None:
-    assert len({item.title for item in mistakes.every()}) == len(mistakes.every()) > 100
 
 
 def test_all_refusals_of_a_file_come_in_one_run(tmp_path: Path) -> None:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import os
-import resource
 import signal
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
 from enum import IntEnum
-from itertools import count
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import z3
@@ -22,9 +18,7 @@ from fencepost.api.answers.proof_report import ProveResult
 from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
 from fencepost.explorers.program.subset.program import check
-from fencepost.explorers.running.cache import write_cached
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, interruptible
-from fencepost.explorers.symbolic import asking, cache
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
 from fencepost.explorers.symbolic.pool import apart, over
@@ -38,9 +32,6 @@ from fencepost.model.language.errors import ModelError
 
 from tests.helpers.commands import data_of, fencepost
 from tests.machines import comforts, oddments, shift_register
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 REGISTER = str(Path(shift_register.__file__).relative_to(Path.cwd()))
 KIP320 = ["prove", "kip320", "--set", "replicas=2", "--workers", "1", "--no-cache", "--quiet", "--reach", "0s"]
@@ -173,24 +164,6 @@ def test_what_z3_cannot_say_in_time_is_undetermined(monkeypatch: pytest.MonkeyPa
     assert all(item["why"].startswith("z3 cannot say") for item in found.values() if item["verdict"] != "proved")
 
 
-def test_z3_is_given_no_more_time_than_it_may_have() -> None:
-    asked = Asking(timeout=0.05)
-    x, y, z = z3.Ints("x y z")
-    asked.add(x * x * x + y * y * y == z * z * z, x > 1, y > 1, z > 1)
-    assert asked.ask() == z3.unknown
-    assert asked.seconds < 5
-
-
-def test_a_counterexample_is_made_small_in_the_time_of_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = register("first-is-empty")
-    clock = SimpleNamespace(monotonic=count(0, 1_000).__next__, process_time=time.process_time)
-    monkeypatch.setattr(asking, "time", clock)
-    hurried = register("first-is-empty")
-    assert whole.pair is not None
-    assert hurried.pair is not None
-    assert whole.queries > hurried.queries
-
-
 def test_proofs_are_kept_by_the_text_of_what_they_are_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
     machine, properties = shift_register.MACHINE, shift_register.PROPERTIES
@@ -224,41 +197,6 @@ def test_a_proof_is_made_again_where_the_domain_of_a_property_s_parameter_has_ch
         (Verdict.UNDETERMINED, False),
         (Verdict.UNDETERMINED, True),
     ]
-
-
-def test_a_proof_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = shift_register.MACHINE
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "keep", full(cache.keep))
-    found = cached(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings())
-    assert found.verdict is prove(machine, machine.set_constants({}), shift_register.PROPERTIES, Settings()).verdict
-    assert [path.name for path in tmp_path.rglob("*")] == ["proofs"]
-
-
-def full(keep: Callable[[Path, bytes], None]) -> Callable[[Path, bytes], None]:
-    def where_no_room_is_left(path: Path, held: bytes) -> None:
-        before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (len(held) // 2, before[1]))
-        try:
-            write_cached(path, held)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, before)
-            signal.signal(signal.SIGXFSZ, ignored)
-
-    return where_no_room_is_left
-
-
-def keep_often(file: Path, held: bytes) -> None:
-    for _ in range(50):
-        write_cached(file, held)
-
-
-def test_processes_that_come_to_one_proof_at_once_all_keep_it(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(3) as others:
-        for item in [others.submit(keep_often, tmp_path / "proof", bytes(100_000)) for _ in range(3)]:
-            item.result()
-    assert [path.name for path in tmp_path.iterdir()] == ["proof"]
 
 
 def test_several_processes_find_what_one_finds() -> None:
@@ -451,40 +389,6 @@ def test_ctrl_c_ends_what_other_processes_think_about(way: str) -> None:
         wait()
     assert told == [1]
     assert time.monotonic() - began < 30
-
-
-def test_ctrl_c_in_a_destructor_at_the_end_of_the_work_is_heard() -> None:
-    class Last:
-        def __del__(self) -> None:
-            signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(Stopped, match="SIGINT was received"), interruptible():
-        Last()
-
-
-def no_memory(*_: Any) -> Any:
-    raise MemoryError
-
-
-def killed(*_: Any) -> Any:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize("way", [{"workers": 2}, {"k": 2}, {"depth": 3}, {"everywhere": True}], ids=str)
-@pytest.mark.parametrize("end", [no_memory, killed])
-def test_where_memory_runs_out_nothing_is_proved_and_the_reason_is_told(
-    way: dict[str, Any], end: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, whole = os.getpid(), Asking.ask
-
-    def ask(self: Asking, *flags: Any) -> Any:
-        return whole(self, *flags) if os.getpid() == here else end()
-
-    monkeypatch.setattr(Asking, "ask", ask)
-    found = register(*BOTH, **way)
-    assert {item.verdict for item in found.findings} == {Verdict.UNDETERMINED}
-    assert found.why_stopped.startswith("memory ran out")
-    assert found.gave_up
 
 
 def test_an_error_in_another_process_is_raised_here() -> None:

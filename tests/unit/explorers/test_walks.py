@@ -7,13 +7,11 @@ import signal
 import time
 from dataclasses import replace
 from itertools import pairwise
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.explorers.verdict import LEFT, VIOLATED, Verdict
-from fencepost.explorers.walk import sample as sampling
+from fencepost.explorers.verdict import LEFT, Verdict
 from fencepost.explorers.walk.measures import deepest_log, divergence, estimate, faults_used
 from fencepost.explorers.walk.sample import Plan, nothing, sample
 from fencepost.explorers.walk.walker import REGISTERS, End, Walker, walks
@@ -310,109 +308,6 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
         sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
 
 
-BEHIND_ITS_END = '''"""A count that runs behind the end of an array."""
-
-from typing import Annotated
-
-from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require
-
-
-class C(Constants):
-    """None."""
-
-
-class State(Record):
-    """A count, and an array."""
-
-    items: Annotated[Array[Annotated[int, Range(0, 7)]], Size(3)]
-    out: Annotated[int, Range(0, 50)]
-
-
-@action()
-def initial(s, c):
-    """All is 0."""
-
-
-@action()
-def go(s, c):
-    """The count goes on."""
-    require(s.out < 10)
-    s.out += 1
-
-
-def behind(s):
-    """Read behind the array, in a way that is not read in columns."""
-    at = 0
-    for _ in range(s.out):
-        if at == 9:
-            break
-        at += 1
-    return s.items[at]
-
-
-@always
-def reads(s, c):
-    """Fails behind the array; what an index that is wrong goes on with would violate it."""
-    return s.items[s.out] == 0 and s.out < 3 or s.items[s.out] == 1
-
-
-@always
-def calls(s, c):
-    """Fails there too."""
-    return behind(s) == 0 and s.out < 3
-
-
-@always
-def is_small(s, c):
-    """It is violated before."""
-    return s.out < 2
-
-
-MACHINE = Machine("behind-its-end", "A count that runs behind the end of an array", State, C, initial, (go,))
-PROPERTIES = (reads, calls, is_small)
-'''
-
-
-@pytest.mark.parametrize("asked", [["reads"], ["calls"], ["reads", "calls"], ["is-small", "calls", "reads"]])
-def test_a_check_that_fails_is_no_violation(asked: list[str], tmp_path: Path) -> None:
-    machine, known = load(BEHIND_ITS_END, tmp_path)
-    w = Walker(machine, machine.set_constants({}), tuple(item for name in asked for item in known if item.name == name))
-    assert w.walk(0, 4, seed=1, depth=2).decided.tolist() == [[2 if name == "is-small" else -1 for name in asked]] * 4
-    with pytest.raises(DomainError, match=r"State\.items: index 3 is outside the array: it has 3 elements"):
-        w.walk(0, 4, seed=1, depth=20)
-
-
-@pytest.mark.parametrize("failing", [0, 1])
-def test_a_violation_counts_where_only_a_later_batch_fails(failing: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One walk is a batch; with two threads that of walk 0 ends after that of walk 1."""
-    monkeypatch.setattr(sampling, "BATCH_STEPS", 1)
-    w, plan = walker("grid"), Plan(walks=2, depth=8, stop_on_violation=True)
-    walked = w.walk
-    found = []
-    for workers in (1, 2):
-        one_is_done = Event()
-
-        def walk(first: int, last: int, *, workers: int = workers, done: Event = one_is_done, **how: Any) -> Any:
-            if first == 0 and workers == 2:
-                assert done.wait(60)
-            if first == 1:
-                done.set()
-            if first == failing:
-                raise DomainError("it goes wrong")
-            return walked(first, last, **how)
-
-        monkeypatch.setattr(w, "walk", walk)
-        if failing == 0:
-            with pytest.raises(DomainError, match="it goes wrong"):
-                sample(w, replace(plan, workers=workers))
-        else:
-            found.append(sample(w, replace(plan, workers=workers)))
-    assert [(item.verdict, item.walks, item.why_stopped) for item in found] == [(Verdict.VIOLATED, 1, VIOLATED)] * len(
-        found
-    )
-    assert len({fixed(item).steps for item in found}) == (1 if failing else 0)
-
-
 GOES_WRONG = '''"""A machine that goes wrong in some walks."""
 from typing import Annotated
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
@@ -564,67 +459,6 @@ def test_faults_logs_and_divergence_are_read_off_any_machine_that_has_them() -> 
         == divergence(post.machine, post.states(post.initial)).tolist()
         == [0]
     )
-
-
-NO_LOGS = '''"""A count beside an array of logs that may be empty."""
-
-from typing import Annotated
-
-from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, require, shape
-
-
-class C(Constants):
-    """How many logs there are."""
-
-    logs = shape(0, low=0, high=2, meaning="logs")
-
-
-class Replica(Record):
-    """A log and its end."""
-
-    log: Annotated[Array[Annotated[int, Range(0, 1)]], Size(2)]
-    end: Annotated[int, Range(0, 2)]
-
-
-class State(Record):
-    """A count, and the logs."""
-
-    count: Annotated[int, Range(0, 3)]
-    replica: Annotated[Array[Replica], Size(C.logs)]
-
-
-@action()
-def initial(s, c):
-    """All is empty."""
-
-
-@action()
-def add(s, c):
-    """The count goes on, and every log with it."""
-    require(s.count < 2)
-    s.count += 1
-    for replica in s.replica:
-        replica.end += 1
-
-
-@always
-def is_small(s, c):
-    """The count is small."""
-    return s.count < 3
-
-
-MACHINE = Machine("no-logs", "logs that may be none", State, C, initial, (add,))
-PROPERTIES = (is_small,)
-'''
-
-
-def test_where_there_are_no_logs_the_longest_has_no_record(tmp_path: Path) -> None:
-    machine, properties = load(NO_LOGS, tmp_path)
-    for logs, longest in ((0, 0), (2, 2)):
-        found = sample(
-            Walker(machine, machine.set_constants({"logs": logs}), properties), Plan(walks=20, depth=5, workers=1)
-        )
-        assert (found.walks, found.verdict, found.deepest_log) == (20, Verdict.NOT_FOUND, longest)
 
 
 BUDGETS = '''"""Walks begin with other budgets."""

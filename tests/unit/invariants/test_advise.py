@@ -13,7 +13,7 @@ import pytest
 from fencepost.api.topics.advice_words import KINDS, headline, lines_of
 from fencepost.api.topics.advising import advise, versions
 from fencepost.api.topics.applying import findings_of, measured_on
-from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.crash_table import cells
 from fencepost.counterexamples.reader import read
 from fencepost.explorers.evidence.faults import fault_kinds
 from fencepost.invariants.catalogue import evidence
@@ -193,11 +193,6 @@ def test_steps_are_sentences_and_faults_are_in_kafkas_words() -> None:
     assert set(KINDS) == set(fault_kinds(protocol("replication").machine))
 
 
-def test_an_operator_is_shown_how_to_see_whether_a_cluster_has_elr() -> None:
-    assert "kafka-features.sh --bootstrap-server HOST:PORT describe" in fencepost("advise").stdout
-    assert "kafka-features.sh" not in fencepost("advise", "--kafka", "3.9").stdout
-
-
 def test_a_release_before_elr_is_advised_nothing_about_it() -> None:
     found = said("--kafka", "3.9", "--min-isr", "2")
     assert found["settings"]["elr"] is False
@@ -332,23 +327,3 @@ def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pyte
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "t")
     assert done.exit_code == 2
     assert "pip install 'fencepost[advise]'" in done.stderr
-
-
-def test_a_file_of_client_settings_with_a_line_that_sets_nothing_is_refused(
-    tmp_path: Path, cluster: dict[str, Any]
-) -> None:
-    assert cluster
-    file = tmp_path / "client.properties"
-    file.write_text("# ours\nsecurity.protocol=SSL\nnonsense\n")
-    done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "orders", "--client-config", str(file))
-    assert done.exit_code == 2
-    assert f"{file}:3 is 'nonsense'" in done.stderr
-
-
-def test_a_folder_in_the_place_of_client_settings_is_refused_by_its_name(tmp_path: Path) -> None:
-    done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "orders", "--client-config", str(tmp_path))
-    assert (done.exit_code, f"Is a directory: '{tmp_path}'" in done.stderr) == (2, True)
-
-
-def test_outcomes_are_words_of_the_figures() -> None:
-    assert [outcome(point) for point in cells(3)[:2]] == ["can be lost with 1 crash", "can be lost without any crash"]

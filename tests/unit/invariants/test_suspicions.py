@@ -56,12 +56,6 @@ def test_a_witness_that_is_not_reached_is_reported() -> None:
     assert "hall-is-full" in found.stdout
 
 
-@pytest.mark.xdist_group("planted")
-def test_nothing_is_said_to_be_suspicious_where_only_some_rows_were_asked_for() -> None:
-    found = data_of(fencepost("ablate", PLANTED, "--json", "--quiet", "--guard", "enter 4"))
-    assert found["suspicions"] == {}
-
-
 def test_a_guard_with_a_needed_part_is_not_idle() -> None:
     rows = [
         {
@@ -132,12 +126,6 @@ OTHERWISE = {
     "watermark-propagation": {"records": 4},
     "unclean-recovery": {"fences": 2},
 }
-
-
-def test_layout_comments_and_sentences_make_nothing_stale() -> None:
-    found = PROTOCOLS["kip320"]
-    told = replace(found.machine, sentence="said otherwise", source="elsewhere")
-    assert matrices.mark_of(replace(found, machine=told)) == matrices.mark_of(found)
 
 
 def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,14 +223,6 @@ def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(
     )
 
 
-def test_a_property_of_one_protocol_is_no_evidence_for_one_of_another() -> None:
-    families = {name: vacuity.family_of(name) for name in PROTOCOLS}
-    assert families["kip101"] == families["kip320"] == "lineage"
-    assert (
-        len({families[name] for name in ("replication", "quorum", "metadata-reads", "leader-discovery", "kip320")}) == 5
-    )
-
-
 @pytest.mark.parametrize("name", list(matrices.BASES))
 def test_vacuity_tells_of_each_protocol_what_was_never_seen(name: str) -> None:
     found = fencepost("vacuity", name, "--json")
@@ -306,17 +286,3 @@ def test_the_claim_of_kip_966_is_said_to_hold_only_where_every_search_below_it_e
     points: list[dict[str, Any]], says: str
 ) -> None:
     assert says in checks.claim({"grid": points})
-
-
-def test_what_no_matrix_was_measured_for_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vacuity, "measured", dict)
-    told = fencepost("vacuity", "kip320").stdout
-    assert "actions that never happen in a matrix: not examined" in told
-    assert "guards that no property was seen to depend on: not examined" in told
-
-
-def test_one_matrix_is_one_and_a_file_that_is_missing_is_said_to_be() -> None:
-    assert ", 1 matrix (" in fencepost("vacuity", "kip320").stdout
-    missing = fencepost("vacuity", "nofile.py")
-    assert missing.exit_code == 2
-    assert "there is no file nofile.py" in missing.stderr

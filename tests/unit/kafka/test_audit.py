@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.calls import audit as auditing
 from fencepost.api.calls.audit import audit
 from fencepost.cli.builds.sarif import audit_sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
-from fencepost.explorers.running import sealed
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.kafka.audit.cluster_context import Event, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
@@ -468,18 +464,6 @@ def test_what_kafkas_own_tool_prints_is_read_too(tmp_path: Path) -> None:
     assert [note.what for note in notes] == ["damaged", "refused", "strange"]
 
 
-def test_of_many_lines_that_are_not_as_they_should_be_the_others_are_counted(tmp_path: Path) -> None:
-    path, notes = tmp_path / "dump.txt", list[Note]()
-    path.write_text(DUMPED + "what is this\n" * 1_000 + DUMPED.splitlines(keepends=True)[-2] * 7)
-    assert len(list(lines(path, 3, [], notes))) == 1
-    assert [(note.what, note.count) for note in notes if note.count > 1] == [("strange", 997), ("refused", 4)]
-    assert [note.text for note in notes if note.count > 1] == [
-        f"{path}: 997 more: lines that are not the tool's",
-        f"{path}: 4 more: records that are none of the metadata log",
-    ]
-    assert len(notes) == 1 + 5 + 5
-
-
 def test_records_of_a_dump_that_were_read_before_are_passed_over(tmp_path: Path) -> None:
     path, runs = tmp_path / "dump.txt", list[list[int]]()
     path.write_text(DUMPED)
@@ -519,22 +503,6 @@ def test_without_a_log_nothing_begins() -> None:
     pytest.importorskip("pyspark")
     with pytest.raises(UsageError, match="no log was given"):
         audit()
-
-
-def test_what_an_audit_found_is_told_where_there_is_no_room_for_its_trace(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("pyspark")
-
-    def full(path: Path, _: str) -> None:
-        raise UsageError(f"{path} cannot be written: No space left on device.")
-
-    monkeypatch.setattr(auditing, "_audited", lambda *_, **__: (json.loads(json.dumps(DATA)), "a trace"))
-    monkeypatch.setattr(auditing, "write_text", full)
-    asked = ["audit", str(tmp_path), "--partition", "t-0", "--trace", str(tmp_path / "a.trace"), "--quiet"]
-    for result in (fencepost(*asked), fencepost(*asked, "--json")):
-        assert "leader was elected uncleanly" in " ".join(result.stdout.split())
-        assert (result.exit_code, "No space left on device" in result.stderr) == (2, True)
 
 
 # -- what is said
@@ -618,50 +586,6 @@ def test_the_page_has_a_timeline_and_says_the_same_as_the_report() -> None:
 
 
 BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
-OF_TYPES: dict[str, dict[str, Any]] = {
-    "PARTITION_RECORD": {
-        "partitionId": 0,
-        "topicId": "id",
-        "leader": 1,
-        "leaderEpoch": 0,
-        "partitionEpoch": 0,
-        "leaderRecoveryState": 0,
-        **{
-            name: [1, 2, 3]
-            for name in ("replicas", "isr", "removingReplicas", "addingReplicas", "eligibleLeaderReplicas")
-        },
-    },
-    "PARTITION_CHANGE_RECORD": {"partitionId": 0, "topicId": "id", "isr": [1, 2], "leader": 2, "lastKnownElr": [1]},
-    "REGISTER_BROKER_RECORD": {"brokerId": 1, "brokerEpoch": 1, "fenced": True, "inControlledShutdown": False},
-    "UNREGISTER_BROKER_RECORD": {"brokerId": 1},
-    "FENCE_BROKER_RECORD": {"id": 1},
-    "BROKER_REGISTRATION_CHANGE_RECORD": {"brokerId": 1, "fenced": 1, "inControlledShutdown": 1},
-    "TOPIC_RECORD": {"name": "t", "topicId": "id"},
-    "REMOVE_TOPIC_RECORD": {"topicId": "id"},
-    "CONFIG_RECORD": {"resourceType": 2, "resourceName": "t", "name": "min.insync.replicas", "value": "2"},
-    "CLEAR_ELR_RECORD": {"topicName": "t"},
-    "FEATURE_LEVEL_RECORD": {"name": "metadata.version", "featureLevel": 7},
-}
-ODD = (
-    None,
-    "x",
-    "\ud800",
-    -1,
-    1 << 31,
-    1 << 70,
-    1.5,
-    float("inf"),
-    [],
-    {},
-    [["a"]],
-    [None],
-    True,
-    [1 << 40],
-    [-1],
-    list(range(20_000)),
-    "\t\n",
-    "9" * 50,
-)
 
 
 def audited(text: str, folder: Path) -> Reading:
@@ -677,24 +601,6 @@ def audited(text: str, folder: Path) -> Reading:
 
 def record(offset: object, payload: str, time: object = 1) -> str:
     return f"| offset: {offset} CreateTime: {time} keySize: -1 payload: {payload}\n"
-
-
-@pytest.mark.parametrize("kind", OF_TYPES)
-def test_records_are_what_kafka_can_have_written_or_are_told(kind: str, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    known = [
-        json.dumps({"type": name, "version": 0, "data": OF_TYPES[name]})
-        for name in ("TOPIC_RECORD", "PARTITION_RECORD")
-    ]
-    made = [
-        json.dumps({"type": kind, "version": 0, "data": data})
-        for name in OF_TYPES[kind]
-        for data in [{**OF_TYPES[kind], name: value} for value in ODD]
-        + [{key: value for key, value in OF_TYPES[kind].items() if key != name}]
-    ]
-    for number, payload in enumerate(made):
-        (tmp_path / str(number)).mkdir()
-        audited(BATCH + "".join(map(record, itertools.count(), [*known, payload, known[1]])), tmp_path / str(number))
 
 
 @pytest.mark.parametrize(
@@ -716,51 +622,6 @@ def test_what_is_no_record_is_told(payload: str, tmp_path: Path) -> None:
     assert [note.what for note in found.every_note] == ["refused"]
 
 
-def test_numbers_and_times_that_no_log_has_are_told(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    payload = json.dumps({"type": "PARTITION_RECORD", "version": 0, "data": OF_TYPES["PARTITION_RECORD"]})
-    for number, text in enumerate(
-        (
-            record("9" * 25, payload), record(0, payload, "9" * 5000), BATCH.replace("Epoch: 1", f"Epoch: {'9' * 20}"),
-            record(0, payload, "9" * 18), record(0, payload, "-" + "9" * 18),
-        )
-    ):  # fmt: skip
-        (tmp_path / str(number)).mkdir()
-        audited(BATCH + text, tmp_path / str(number))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "baseOffset: 1 lastOffset: 1 " * 20_000,
-        "baseOffset: 1 lastOffset: 1 partitionLeaderEpoch: 1 " * 5_000,
-        "| offset: 1 " + "CreateTime: 1 " * 100_000,
-        "".join(record(2 * number, '{"type":"A","version":0,"data":{}}') for number in range(30_000)),
-        "nothing\n" * 100_000,
-        record(0, "{") * 30_000,
-    ],
-    ids=lambda text: text[:20].strip(),
-)
-def test_a_line_and_a_log_are_read_in_a_time_that_grows_with_them(text: str, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    began = time.monotonic()
-    found = audited(text, tmp_path)
-    assert time.monotonic() - began < 10
-    assert len(found.every_note) <= 5
-
-
-def test_a_dump_is_read_up_to_a_line_that_has_no_end(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    dump = tmp_path / "dump.txt"
-    dump.write_text((BATCH + record(0, '{"type":"A","version":0,"data":{}}')) * 5)
-    os.truncate(dump, 10 << 30)
-    began = time.monotonic()
-    found = read([dump], tmp_path / "audit", None, None, resume=False)
-    assert time.monotonic() - began < 5
-    assert "nothing is read from there on" in found.every_note[0].text
-    assert found.records == 5
-
-
 def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
@@ -778,22 +639,3 @@ def test_nothing_but_an_audit_is_removed_from_the_folder_of_one(tmp_path: Path) 
     (tmp_path / "begun/records").mkdir(parents=True)
     (tmp_path / "begun/records/part-00000.parquet").touch()
     assert read([tmp_path / "dump.txt"], tmp_path / "begun", None, None, resume=True).added == 1
-
-
-def test_a_manifest_of_an_audit_that_says_what_none_says_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    (tmp_path / "dump.txt").write_text(BATCH + record(0, '{"type":"A","version":0,"data":{}}'))
-    read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=False)
-    manifest = tmp_path / "read/records.json"
-    said = sealed.unseal(sealed.parse_object(manifest.read_bytes()))
-    (item,) = said["files"]
-    for name, odd in itertools.product(item, (None, "x", -1, 1 << 80, [], {}, [["a"]], [[1]], [{}])):
-        if type(odd) is type(item[name]) and odd in ([], "x"):
-            continue  # which it may say
-        manifest.write_bytes(sealed.seal({**said, "files": [{**item, name: odd}]}))
-        with pytest.raises(UsageError, match=r"no readable records\.json"):
-            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)
-    for parts in (["../../dump.txt"], ["part-00009.parquet"], [1], 1, None, [["a"]]):
-        manifest.write_bytes(sealed.seal({**said, "parts": parts}))
-        with pytest.raises(UsageError, match=r"no readable records\.json"):
-            read([tmp_path / "dump.txt"], tmp_path / "read", None, None, resume=True)

@@ -169,21 +169,6 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
     assert (rows[-1].election, rows[-1].why) == ("unjudged", "leader 2, ISR [2]")
 
 
-def test_a_way_through_the_model_is_called_one_of_many_over_what_breaks_on_it(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    print_audit(results(), of(trace=DATA["trace"]))
-    text = " ".join(capsys.readouterr().out.split())
-    assert "The trace numbers the brokers from 0: 0 is broker 1, 1 is broker 2." in text
-    assert "Recorded steps: 6 (offset 8, 00:00:00). All others are supposed." in text
-    assert "is supposed. On it: not so from step 7 on: The leader has it." in text
-
-
-def test_why_a_broker_left_stands_in_the_words_of_the_row() -> None:
-    made = history(change(12, 2, [], why="2: it was shutting down"))
-    assert "2 left the ISR (it was shutting down)" in lines_of(made)[2]["told"]
-
-
 # -- the head of the report
 
 
