@@ -8,7 +8,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from fencepost.api.answers.contract import AuditData, AuditFinding
     from fencepost.api.asking.watching import Watch
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.kafka.audit.controller_history import ControllerHistory
     from fencepost.kafka.audit.findings import Severity
-    from fencepost.kafka.audit.pipeline import Settings
-    from fencepost.kafka.audit.report import Asked
+    from fencepost.kafka.audit.pipeline import MetadataLog
+    from fencepost.kafka.audit.reading import Reading
+    from pyspark.sql import SparkSession
 
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Settings of Spark unless others are given: what ten million records need on one machine."""
@@ -97,8 +99,7 @@ def audit(
     """
     from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
     from fencepost.kafka.audit.findings import SEVERITIES
-    from fencepost.kafka.audit.pipeline import Settings
-    from fencepost.kafka.audit.report import Asked
+    from fencepost.kafka.audit.pipeline import MetadataLog
 
     look_for_spark()
     look_for_java()
@@ -110,19 +111,27 @@ def audit(
         raise UsageError(f"severity was given {severity!r}: write one of {', '.join(SEVERITIES)}.")
     if (partition is None) is not (trace is None) or (until is not None and trace is None):
         raise UsageError(
-            "--partition, --trace and --until go together: write --partition TOPIC-NUMBER --trace FILE [--until OFFSET]."
+            "`partition=`, `trace=` and `until=` go together: "
+            "write `partition='TOPIC-NUMBER'`, `trace='FILE'` and, if you like, `until=OFFSET`."
         )
     led = None if partition is None else _Led(partition, Path(str(trace)), until)
     folder = _folder(Path(output) if output else None, resume=resume)
     cluster = cluster or Cluster()
     cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
+    began = time.perf_counter()
+    watch = watched(progress)
     try:
         with cancelled_by(cancel):
-            data, text = _audited(
-                [Path(path) for path in paths], folder, (kafka, Path(jars) if jars else None), Settings(int(within * 1000), min_isr),
-                Asked(severity), cluster, watched(progress), led, resume=resume,
-            )  # fmt: skip
-        result = AuditResult.of({**data, "output": str(output) if output else None})
+            with watch.busy("reading the log"):
+                reading = _read(
+                    [Path(path) for path in paths], folder, kafka, Path(jars) if jars else None, resume=resume
+                )
+            read_in = time.perf_counter() - began
+            with _started(cluster, watch) as sql:
+                data, history = _judge(MetadataLog(sql, reading, int(within * 1000), min_isr), severity, watch, led)
+            text = _find_in_model(data, history, led, watch) if led and history else ""
+        seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
+        result = AuditResult.of(cast("AuditData", {**data, **seconds, "output": str(output) if output else None}))
         if led:
             try:
                 write_text(led.file, text)
@@ -138,79 +147,74 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
     """Return the folder to work in; raise UsageError where it holds something else, or an audit and `resume` was not asked for."""
     if output is None:
         if resume:
-            raise UsageError("--resume was given without an audit to continue: write --output DIR --resume.")
+            raise UsageError("`resume=True` was given without an audit to continue: name its folder as `output=` too.")
         return Path(tempfile.mkdtemp(prefix="fencepost-audit-"))
     try:
         output.mkdir(parents=True, exist_ok=True)
         empty = not any(output.iterdir())
     except OSError as error:
         raise UsageError(
-            f"--output {output} cannot be used: {error.strerror}. Name a folder that you may write."
+            f"`output=` was given {output}, which cannot be used: {error.strerror}. Name a folder that you may write."
         ) from error
     if not empty and not resume:
-        raise UsageError(f"{output} is not empty: write --resume to add to the audit in it, or name another folder.")
+        raise UsageError(
+            f"{output} is not empty: write `resume=True` to add to the audit in it, or name another folder."
+        )
     return output.absolute()
 
 
+def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
+    """Read what is not read yet; raise UsageError for a log without a record."""
+    from fencepost.kafka.audit.reading import read
+
+    reading = read(paths, folder, kafka, jars, resume=resume)
+    if not reading.parts:
+        notes = "; ".join(note.text for note in reading.every_note) or "its files are empty"
+        raise UsageError(
+            f"no record of the log could be read: {notes}. Audit it as a user who may read it, or audit a whole copy of it."
+        )
+    return reading
+
+
 @contextmanager
-def _told() -> Iterator[None]:
-    """Tell what Spark could not do in one sentence: no room for what it keeps, a file of the audit that is not what was written."""
-    from fencepost.explorers.spark.session import first_cause
+def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
+    """Start Spark; raise UsageError if it lacks room for what it keeps, or if a file of the audit is not what was written."""
+    from fencepost.explorers.spark.session import first_cause, spark
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
 
-    try:
-        yield
-    except (Py4JError, PySparkException) as error:
-        raise UsageError(
-            f"a Spark job failed: {first_cause(str(error))} Where it lacks room or memory, give it more; else name another --output."
-        ) from error
-
-
-def _audited(
-    paths: Sequence[Path],
-    folder: Path,
-    classes: tuple[str | None, Path | None],
-    settings: Settings,
-    asked: Asked,
-    cluster: Cluster,
-    watch: Watch,
-    led: _Led | None,
-    *,
-    resume: bool,
-) -> tuple[AuditData, str]:
-    """Read, judge and sum up; return what was found, and the text of the trace that was asked for."""
-    from fencepost.explorers.spark.session import spark
-    from fencepost.kafka.audit.pipeline import history_of, judge
-    from fencepost.kafka.audit.reading import read
-    from fencepost.kafka.audit.reconstruction import reconstruct
-    from fencepost.kafka.audit.report import report
-
-    began = time.perf_counter()
-    with watch.busy("reading the log"):
-        reading = read(paths, folder, *classes, resume=resume)
-    if not reading.parts:
-        told = "; ".join(note.text for note in reading.every_note) or "its files are empty"
-        raise UsageError(
-            f"no record of the log could be read: {told}. Audit it as a user who may read it, or audit a whole copy of it."
-        )
-    read_in = time.perf_counter() - began
     with ExitStack() as stack:
         with watch.busy(f"starting Spark with master {cluster.shown}"):
             context = stack.enter_context(spark(cluster))
-        stack.enter_context(_told())
-        from pyspark.sql import SparkSession
+        try:
+            yield SparkSession(context)
+        except (Py4JError, PySparkException) as error:
+            raise UsageError(
+                f"a Spark job failed: {first_cause(str(error))} Where it lacks room or memory, give it more; else name "
+                "another folder as `output=`."
+            ) from error
 
-        sql = SparkSession(context)
-        with watch.busy(f"following the partitions through {reading.records:,} records"):
-            differ = judge(sql, reading, settings, force=False)
-        with watch.busy("summing up"):
-            data = report(sql, reading, differ, asked)
-        history = history_of(sql, reading, settings, led.partition, led.until) if led else None
-    text = ""
-    if led and history:
-        with watch.busy(f"looking for {led.partition} in the model"):
-            made = reconstruct(history)
-        data["trace"], text = made.data(str(led.file)), made.replay.text
-    seconds = time.perf_counter() - began
-    return cast("AuditData", {**data, "seconds": round(seconds, 2), "reading_seconds": round(read_in, 2)}), text
+
+def _judge(
+    log: MetadataLog, severity: Severity, watch: Watch, led: _Led | None
+) -> tuple[dict[str, Any], ControllerHistory | None]:
+    """Judge and sum up; return what was found, and the history that is to be found in the model."""
+    from fencepost.kafka.audit.pipeline import history_of, judge
+    from fencepost.kafka.audit.report import report
+
+    with watch.busy(f"following the partitions through {log.reading.records:,} records"):
+        differ = judge(log)
+    with watch.busy("summing up"):
+        data = report(log, differ, severity)
+    return data, history_of(log, led.partition, led.until) if led else None
+
+
+def _find_in_model(data: dict[str, Any], history: ControllerHistory, led: _Led, watch: Watch) -> str:
+    """Look for a history in the model, and add what was found; return the text of its trace."""
+    from fencepost.kafka.audit.reconstruction import reconstruct
+
+    with watch.busy(f"looking for {led.partition} in the model"):
+        made = reconstruct(history)
+    data["trace"] = made.data(str(led.file))
+    return made.replay.text

@@ -159,40 +159,39 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
         runs.append([first, last])
 
 
-def chosen(files: Iterable[File]) -> list[tuple[int, int, int]]:
-    """Return (number of a file, first, last) such that every offset that any segment has is taken from exactly one."""
-    runs = sorted((first, -last, item.number) for item in files if item.kind != "snapshot" for first, last in item.runs)
-    taken: list[tuple[int, int, int]] = []
-    done = -1
-    for first, last, number in runs:
-        if -last > done:
-            taken.append((number, max(first, done + 1), -last))
-            done = -last
-    return taken
+@dataclass(frozen=True)
+class Coverage:
+    """Offsets of a log: those that files have, those that are missing, and those that several files have; ends are included."""
 
+    chosen: list[tuple[int, int, int]]
+    """Number of a file, first and last offset, such that every offset that any segment has is taken from exactly one."""
+    overlaps: list[tuple[int, int]]
+    """Ranges that more than one file has."""
+    gaps: list[tuple[int, int]]
+    """Ranges between others that no file has, and what is before the first one."""
 
-def overlaps(files: Iterable[File]) -> list[tuple[int, int]]:
-    """Return the ranges of offsets that more than one file has."""
-    runs = sorted((first, last) for item in files if item.kind != "snapshot" for first, last in item.runs)
-    found: list[tuple[int, int]] = []
-    done = -1
-    for first, last in runs:
-        if first <= done:
-            start, end = first, min(last, done)
-            if found and start <= found[-1][1] + 1:
-                found[-1] = (found[-1][0], max(found[-1][1], end))
-            else:
-                found.append((start, end))
-        done = max(done, last)
-    return found
+    @classmethod
+    def of(cls, files: Iterable[File]) -> Coverage:
+        """Return what the segments and dumps among these files cover."""
+        runs = sorted((*run, item.number) for item in files if item.kind != "snapshot" for run in item.runs)
+        made = cls([], [], [])
+        done = -1
+        for first, last, number in sorted(runs, key=lambda run: (run[0], -run[1], run[2])):
+            if first > done + 1:
+                made.gaps.append((done + 1, first - 1))
+            if last > done:
+                made.chosen.append((number, max(first, done + 1), last))
+                done = last
+        done = -1
+        for first, last, _ in runs:
+            if first <= done:
+                made.share(first, min(last, done))
+            done = max(done, last)
+        return made
 
-
-def gaps(files: Sequence[File]) -> list[tuple[int, int]]:
-    """Return the ranges of offsets between others that no file has, and what is before the first one."""
-    found = []
-    done = -1
-    for _, first, last in chosen(files):
-        if first > done + 1:
-            found.append((done + 1, first - 1))
-        done = last
-    return found
+    def share(self, first: int, last: int) -> None:
+        """Add a range that several files have, joined to the one before if they touch."""
+        if self.overlaps and first <= self.overlaps[-1][1] + 1:
+            self.overlaps[-1] = (self.overlaps[-1][0], max(self.overlaps[-1][1], last))
+        else:
+            self.overlaps.append((first, last))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
 from fencepost.kafka.audit.findings import Found
 from fencepost.kafka.audit.following import follow
-from fencepost.kafka.audit.logs import chosen, gaps, overlaps
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,14 +42,6 @@ removing array<int>, adding array<int>, leader int, leader_epoch int, partition_
 last_known array<int>, min_isr int, unclean boolean, election string, why string, findings array<{FINDING}>"""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What an audit goes by. `within` is in milliseconds; `min_isr` is what server.properties says where the log says nothing."""
-
-    within: int = 60_000
-    min_isr: int = 1
-
-
 @dataclass
 class Disagreement:
     """Offsets at which files of the log have different records: how many, and the first."""
@@ -58,37 +50,69 @@ class Disagreement:
     first: int
 
 
-def records(sql: SparkSession, reading: Reading) -> DataFrame:
-    """Return the records of the log, each once: what several files have is taken from one; snapshots count after their end."""
-    from pyspark.sql import functions as f
+@dataclass
+class MetadataLog:
+    """A log that was read, on Spark, and what it is judged by."""
 
-    rows = sql.read.parquet(*reading.paths)
-    ends = [(item.number, item.end) for item in reading.files if item.kind == "snapshot"]
-    kept = rows if not ends else rows.where(~rows["file"].isin([number for number, _ in ends]))
-    if overlaps(reading.files):
-        ranges = sql.createDataFrame(chosen(reading.files), "number int, first bigint, last bigint")
-        fits = (kept["file"] == ranges["number"]) & kept["offset"].between(ranges["first"], ranges["last"])
-        kept = kept.join(f.broadcast(ranges), fits, "left_semi")
-    kept = kept.withColumn("snapshot", f.lit(False))
-    if not ends:
-        return kept
-    known = f.broadcast(sql.createDataFrame([(number, end - 1) for number, end in ends], "number int, until bigint"))
-    inside = (
-        rows.join(known, rows["file"] == known["number"]).withColumn("offset", f.col("until")).drop("number", "until")
-    )
-    return kept.unionByName(inside.withColumn("snapshot", f.lit(True)))
+    sql: SparkSession
+    reading: Reading
+    within: int = 60_000
+    """Milliseconds after a change in which the next one is suspicious."""
+    min_isr: int = 1
+    """What server.properties says, for a log that says nothing."""
+
+    @property
+    def parquet(self) -> DataFrame:
+        """All records as they were read, of each file."""
+        return self.sql.read.parquet(*self.reading.paths)
+
+    @cached_property
+    def records(self) -> DataFrame:
+        """Each record once: what several files have is taken from one; snapshots count after their end."""
+        from pyspark.sql import functions as f
+
+        sql, rows, covered = self.sql, self.parquet, self.reading.coverage
+        ends = [(item.number, item.end) for item in self.reading.files if item.kind == "snapshot"]
+        kept = rows if not ends else rows.where(~rows["file"].isin([number for number, _ in ends]))
+        if covered.overlaps:
+            ranges = sql.createDataFrame(covered.chosen, "number int, first bigint, last bigint")
+            fits = (kept["file"] == ranges["number"]) & kept["offset"].between(ranges["first"], ranges["last"])
+            kept = kept.join(f.broadcast(ranges), fits, "left_semi")
+        kept = kept.withColumn("snapshot", f.lit(False))
+        if not ends:
+            return kept
+        known = sql.createDataFrame([(number, end - 1) for number, end in ends], "number int, until bigint")
+        inside = rows.join(f.broadcast(known), rows["file"] == known["number"])
+        inside = inside.withColumn("offset", f.col("until")).drop("number", "until")
+        return kept.unionByName(inside.withColumn("snapshot", f.lit(True)))
+
+    @cached_property
+    def context(self) -> ClusterContext:
+        """The cluster around the partitions."""
+        from pyspark.sql import functions as f
+
+        rows = self.records
+        events = rows.where(rows["type"].isin(list(TYPES))).select("offset", "snapshot", "time", "type", "fields")
+        last = rows.agg(f.max("offset").alias("offset"), f.max("time").alias("time")).first()
+        return gather_context(
+            (Event(*row) for row in events.toLocalIterator()),
+            gaps=self.reading.coverage.gaps,
+            end=last["offset"] if last["offset"] is not None else -1,
+            until=last["time"] or 0,
+            min_isr=self.min_isr,
+        )
 
 
-def disagreements(sql: SparkSession, reading: Reading) -> Disagreement:
+def disagreements(log: MetadataLog) -> Disagreement:
     """Compare what several files have of the same offsets."""
     from pyspark.sql import functions as f
 
-    shared = overlaps(reading.files)
+    shared = log.reading.coverage.overlaps
     if not shared:
         return Disagreement(0, -1)
-    ranges = f.broadcast(sql.createDataFrame(shared, "first bigint, last bigint"))
-    rows = sql.read.parquet(*reading.paths)
-    snapshots = [item.number for item in reading.files if item.kind == "snapshot"]
+    ranges = f.broadcast(log.sql.createDataFrame(shared, "first bigint, last bigint"))
+    rows = log.parquet
+    snapshots = [item.number for item in log.reading.files if item.kind == "snapshot"]
     rows = rows.where(~rows["file"].isin(snapshots)) if snapshots else rows
     both = rows.join(ranges, rows["offset"].between(ranges["first"], ranges["last"]), "left_semi")
     content = f.xxhash64("epoch", "type", "version", "fields")
@@ -97,29 +121,15 @@ def disagreements(sql: SparkSession, reading: Reading) -> Disagreement:
     return Disagreement(found["count"], -1 if found["first"] is None else found["first"])
 
 
-def surroundings(rows: DataFrame, reading: Reading, settings: Settings) -> ClusterContext:
-    """Gather what goes on around the partitions."""
-    from pyspark.sql import functions as f
-
-    chosen_rows = rows.where(rows["type"].isin(list(TYPES))).select("offset", "snapshot", "time", "type", "fields")
-    last = rows.agg(f.max("offset").alias("offset"), f.max("time").alias("time")).first()
-    return gather_context(
-        (Event(*row) for row in chosen_rows.toLocalIterator()),
-        gaps=gaps(reading.files),
-        end=last["offset"] if last["offset"] is not None else -1,
-        until=last["time"] or 0,
-        min_isr=settings.min_isr,
-    )
-
-
-def histories(sql: SparkSession, rows: DataFrame, around: ClusterContext, count: int, within: int) -> DataFrame:
+def histories(log: MetadataLog) -> DataFrame:
     """Return the history of every partition, with what was found in it.
 
-    Records are brought to their partition's task and sorted there, and the task reads them as a stream: however many a single partition
-    has, none is in memory but the newest.
+    Records are brought to their partition's task and sorted there, and the task reads them as a stream: however many a
+    single partition has, none is in memory but the newest.
     """
     from pyspark.sql import functions as f
 
+    sql, rows, around, within = log.sql, log.records, log.context, log.within
     fields = f.col("fields")
     named = rows.where(rows["type"].isin(CREATES, CHANGES)).select(
         "topic_id",
@@ -134,7 +144,7 @@ def histories(sql: SparkSession, rows: DataFrame, around: ClusterContext, count:
     if around.aborted:
         aborted = f.broadcast(sql.createDataFrame(around.aborted, "first bigint, last bigint"))
         named = named.join(aborted, named["offset"].between(aborted["first"], aborted["last"]), "left_anti")
-    tasks = max(2 * sql.sparkContext.defaultParallelism, count // ROWS_OF_A_TASK)
+    tasks = max(2 * sql.sparkContext.defaultParallelism, log.reading.records // ROWS_OF_A_TASK)
     brought = named.repartition(tasks, "topic_id", "partition")
     ordered = brought.sortWithinPartitions("topic_id", "partition", "offset", "snapshot")
     given = sql.sparkContext.broadcast(around)
@@ -185,44 +195,38 @@ def _array(column: tuple[Any, ...], kind: Any) -> Any:
     return pa.array(list(places), kind).take(pa.array(named, pa.int32()))
 
 
-def judge(sql: SparkSession, reading: Reading, settings: Settings, *, force: bool) -> Disagreement:
+def judge(log: MetadataLog) -> Disagreement:
     """Write histories and findings beside the records, unless they are there of just these records and settings."""
     from pyspark.sql import functions as f
 
-    folder = reading.folder
-    stands = {"judgement": JUDGEMENT, "parts": reading.parts, "within": settings.within, "min_isr": settings.min_isr}
-    if not force and (kept := _kept(folder, stands)) is not None:
+    folder = log.reading.folder
+    stands = {"judgement": JUDGEMENT, "parts": log.reading.parts, "within": log.within, "min_isr": log.min_isr}
+    if (kept := _kept(folder, stands)) is not None:
         return kept
     for name in (HISTORIES, FINDINGS):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / JUDGED).unlink(missing_ok=True)
-    rows = records(sql, reading)
-    around = surroundings(rows, reading, settings)
-    histories(sql, rows, around, reading.records, settings.within).write.parquet(
-        str(folder / HISTORIES), compression="zstd"
-    )
-    found = sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES)).where(f.size("findings") > 0)
+    histories(log).write.parquet(str(folder / HISTORIES), compression="zstd")
+    found = log.sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES)).where(f.size("findings") > 0)
     found = found.select("topic_id", "topic", "partition", f.explode("findings").alias("found"))
     flat = found.select("topic_id", "topic", "partition", "found.*")
-    flat.coalesce(sql.sparkContext.defaultParallelism).write.parquet(str(folder / FINDINGS), compression="zstd")
-    differ = disagreements(sql, reading)
+    flat.coalesce(log.sql.sparkContext.defaultParallelism).write.parquet(str(folder / FINDINGS), compression="zstd")
+    differ = disagreements(log)
     write_file(folder / JUDGED, sealed.seal({**stands, "count": differ.count, "first": differ.first}))
     return differ
 
 
-def history_of(
-    sql: SparkSession, reading: Reading, settings: Settings, name: str, until: int | None
-) -> ControllerHistory:
+def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
     """Return the history of a partition, by its name such as `orders-3`, as a controller of the model would have it."""
     from pyspark.sql import functions as f
 
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(
-            f"--partition was given {name!r}, which names no partition: write TOPIC-NUMBER, such as orders-3."
+            f"`partition=` was given {name!r}, which names no partition: write TOPIC-NUMBER, such as orders-3."
         )
     own = (f.col("topic") == topic) & (f.col("partition") == int(number))
-    histories = sql.read.schema(SCHEMA).parquet(str(reading.folder / HISTORIES)).where(own)
+    histories = log.sql.read.schema(SCHEMA).parquet(str(log.reading.folder / HISTORIES)).where(own)
     if until is not None:
         histories = histories.where(f.col("offset") <= until)
     rows = [row.asDict() for row in histories.drop("findings").orderBy(f.col("offset").desc()).limit(LED).collect()]
@@ -230,11 +234,8 @@ def history_of(
         raise UsageError(
             f"the log has no partition {name}: write the name of a topic, a dash, and the number of a partition that it has."
         )
-    newest = max(rows, key=itemgetter("offset"))[
-        "topic_id"
-    ]  # a topic that was deleted and created again has another id
-    around = surroundings(records(sql, reading), reading, settings)
-    return controller_history([row for row in rows if row["topic_id"] == newest], around, until)
+    newest = max(rows, key=itemgetter("offset"))["topic_id"]  # a topic that was created again has another id
+    return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:

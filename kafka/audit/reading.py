@@ -10,13 +10,14 @@ import subprocess
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.dump_text import lines
-from fencepost.kafka.audit.logs import File, Note, add_run, files_in, identity
+from fencepost.kafka.audit.logs import Coverage, File, Note, add_run, files_in, identity
 from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release, tool
 from fencepost.model.language.errors import UsageError
 
@@ -59,6 +60,11 @@ class Reading:
     def records(self) -> int:
         """All records that were read, of snapshots too."""
         return sum(item.records for item in self.files)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """Offsets that the files have, once all are read."""
+        return Coverage.of(self.files)
 
     @property
     def paths(self) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
-from fencepost.kafka.audit.logs import gaps, overlaps
 from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.kafka.audit.pipeline import FINDINGS, HISTORIES, SCHEMA
 from fencepost.kafka.formatting import clock, many
@@ -14,9 +12,8 @@ from fencepost.kafka.formatting import clock, many
 if TYPE_CHECKING:
     from fencepost.kafka.audit.findings import Severity
     from fencepost.kafka.audit.logs import File
-    from fencepost.kafka.audit.pipeline import Disagreement
-    from fencepost.kafka.audit.reading import Reading
-    from pyspark.sql import DataFrame, SparkSession
+    from fencepost.kafka.audit.pipeline import Disagreement, MetadataLog
+    from pyspark.sql import DataFrame
 
 
 FORMAT = 1
@@ -52,30 +49,20 @@ GROUP BY day, severity ORDER BY day, severity
 """
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What of the findings is reported: those of this severity or worse."""
-
-    severity: Severity = "low"
-
-    @property
-    def taken(self) -> list[str]:
-        """The severities that are reported."""
-        return list(SEVERITIES[: SEVERITIES.index(self.severity) + 1])
-
-
-def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Asked) -> dict[str, Any]:
-    """Return what was found, as JSON."""
+def report(log: MetadataLog, differ: Disagreement, severity: Severity) -> dict[str, Any]:
+    """Return what was found, as JSON; of the findings those of this severity or worse."""
+    sql, reading = log.sql, log.reading
+    taken: list[str] = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     folder = reading.folder
     histories = sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES))
     everything = sql.read.schema(FOUND_SCHEMA).parquet(str(folder / FINDINGS))
-    found = everything.where(_any("severity", asked.taken))
+    found = everything.where(_any("severity", taken))
     histories.createOrReplaceTempView("histories")
     everything.createOrReplaceTempView("everything")
     found.createOrReplaceTempView("findings")
     counts = sql.sql(COUNTS).first().asDict()
     every = [row.asDict() for row in sql.sql(SORTED).collect()]
-    sorts = [item for item in every if item["severity"] in asked.taken]
+    sorts = [item for item in every if item["severity"] in taken]
     worst = found.orderBy(_expr(RANK), "time", "topic", "partition", "sort", "offset").limit(SHOWN)
     findings = [_finding(row.asDict()) for row in worst.collect()]
     total = sum(item["count"] for item in sorts)
@@ -84,9 +71,9 @@ def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Ask
         for note in reading.every_note
     ]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
-    times = sql.read.parquet(*reading.paths).where("time > 0").selectExpr("min(time)", "max(time)").first()
-    newest = sql.read.parquet(*reading.paths).selectExpr("max(offset)").first()[0]
-    missing, common = gaps(reading.files), overlaps(reading.files)
+    times = log.parquet.where("time > 0").selectExpr("min(time)", "max(time)").first()
+    newest = log.parquet.selectExpr("max(offset)").first()[0]
+    missing, common = reading.coverage.gaps, reading.coverage.overlaps
     return {
         "format": FORMAT,
         "verdict": _verdict(every, notes),
@@ -94,7 +81,7 @@ def report(sql: SparkSession, reading: Reading, differ: Disagreement, asked: Ask
         "inputs": [_input(item) for item in reading.files],
         "began": times[0],
         "until": times[1],
-        "severity": asked.severity,
+        "severity": severity,
         "milder": sum(item["count"] for item in every) - total,
         "records": reading.records,
         "read_now": reading.added,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
 from fencepost.kafka.audit.following import Row, follow
-from fencepost.kafka.audit.logs import gaps
 
 from tests.helpers.places import ROOT
 
@@ -56,7 +55,7 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
         if row["type"] in TYPES
     ]
     last = max(known, key=lambda item: item[0])
-    around = gather_context(events, gaps=gaps(reading.files), end=last[0], until=last[2]["time"], min_isr=1)
+    around = gather_context(events, gaps=reading.coverage.gaps, end=last[0], until=last[2]["time"], min_isr=1)
     changes = []
     for offset, old, row in known:
         if row["type"] in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):

@@ -13,7 +13,6 @@ pytest.importorskip("pyarrow", reason="these tests have an environment of their 
 from fencepost.counterexamples.replay import replay
 from fencepost.kafka.audit.controller_history import controller_history, controller_state
 from fencepost.kafka.audit.findings import SORTS
-from fencepost.kafka.audit.logs import chosen, gaps, overlaps
 from fencepost.kafka.audit.reading import Reading, earlier, read
 from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.driver.releases import RELEASES
@@ -157,7 +156,7 @@ def test_a_flipped_bit_costs_one_batch_and_is_named(reading: Reading) -> None:
     assert (note.what, note.unread) == ("damaged", True)
     assert "its checksum does not fit" in note.text
     assert len(one.files[0].runs) == 2
-    assert gaps(one.files) == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
+    assert one.coverage.gaps == [(one.files[0].runs[0][1] + 1, one.files[0].runs[1][0] - 1)]
 
 
 def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: Path) -> None:
@@ -221,5 +220,5 @@ def test_every_planted_violation_is_found_and_nothing_else(tmp_path: Path) -> No
 
 def test_two_controllers_with_the_same_log_count_once(reading: Reading) -> None:
     both = Reading(reading.folder, [*part(reading, "hyp-10-4.1.2").files, *part(reading, "cut").files], reading.parts)
-    assert overlaps(both.files) == [tuple(part(reading, "cut").files[0].runs[0])]
-    assert sum(last - first + 1 for _, first, last in chosen(both.files)) == 177
+    assert both.coverage.overlaps == [tuple(part(reading, "cut").files[0].runs[0])]
+    assert sum(last - first + 1 for _, first, last in both.coverage.chosen) == 177

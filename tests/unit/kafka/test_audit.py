@@ -18,7 +18,7 @@ from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
 from fencepost.kafka.audit.judging import Rules, electable, judge_change, standing, with_inactive, with_stale
-from fencepost.kafka.audit.logs import File, Note, chosen, files_in, gaps, overlaps
+from fencepost.kafka.audit.logs import Coverage, File, Note, files_in
 from fencepost.kafka.audit.partition import SAME_LEADER, Core, PartitionChange
 from fencepost.kafka.audit.reading import Reading, read, take_notes
 from fencepost.kafka.audit.reconstruction import reconstruct
@@ -425,9 +425,10 @@ def segment(number: int, *runs: list[int]) -> File:
 
 def test_every_offset_is_taken_once_and_gaps_are_named() -> None:
     files = [segment(0, [0, 9], [20, 29]), segment(1, [5, 15])]
-    assert chosen(files) == [(0, 0, 9), (1, 10, 15), (0, 20, 29)]
-    assert overlaps(files) == [(5, 9)]
-    assert gaps(files) == [(16, 19)]
+    covered = Coverage.of(files)
+    assert covered.chosen == [(0, 0, 9), (1, 10, 15), (0, 20, 29)]
+    assert covered.overlaps == [(5, 9)]
+    assert covered.gaps == [(16, 19)]
 
 
 def test_what_the_decoder_notes_is_kept_over_runs() -> None:
