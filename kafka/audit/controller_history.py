@@ -121,7 +121,8 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
     )
     if not piece:
         raise UsageError(
-            "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or a later --until."
+            "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or "
+            "a later --until."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -130,7 +131,8 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
             return replace(made, left_out=why)
         why = why or f"from offset {row['offset']} on {made}"
     raise UsageError(
-        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin later either. Name an earlier "
+        f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin "
+        "later either. Name an earlier "
         "end with --until OFFSET, or another partition."
     )
 

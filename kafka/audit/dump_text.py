@@ -41,7 +41,10 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
             if len(line) == LONGEST and not line.endswith("\n"):
-                text = f"{path}, line {at}: it has more than {LONGEST:,} characters, which no record has: nothing is read from there on"
+                text = (
+                    f"{path}, line {at}: it has more than {LONGEST:,} characters, which no record has: nothing is "
+                    "read from there on"
+                )
                 notes.append(Note("damaged", text))
                 return
             batch = _batch(line)

@@ -41,10 +41,14 @@ class Found(NamedTuple):
 
 
 COMPARE = (
-    "Compare the logs of the replicas: `kafka-dump-log.sh` of the last segments around the leader epoch's start, and lines "
+    "Compare the logs of the replicas: `kafka-dump-log.sh` of the last segments around the leader "
+    "epoch's start, and lines "
     "'Truncating partition' in the logs of followers; records that only a deposed leader has are lost for consumers."
 )
-STATE = "Look for manual changes of the metadata, for mixed versions of controllers, and report it: Kafka's controller does not do this."
+STATE = (
+    "Look for manual changes of the metadata, for mixed versions of controllers, and report it: Kafka's "
+    "controller does not do this."
+)
 
 
 def _guarantee(identity: str) -> str:
@@ -70,7 +74,10 @@ SORTS: dict[str, Sort] = {
             "G-S6",
             _guarantee("G-S6"),
             "A broker that is fenced or shutting down leads or stays in the ISR.",
-            "Look at the broker's log for 'fenced' and at its heartbeats; records acknowledged meanwhile may be on fewer brokers than the ISR says.",
+            (
+                "Look at the broker's log for 'fenced' and at its heartbeats; records acknowledged meanwhile may "
+                "be on fewer brokers than the ISR says."
+            ),
         ),
         Sort(
             "elr-without-replica",
@@ -78,8 +85,12 @@ SORTS: dict[str, Sort] = {
             "high",
             "G-S6b",
             _guarantee("G-S6b"),
-            "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that may lead without loss. With a new, empty replica it can be elected.",
-            "Do not add this broker to the partition again before the ISR has min.insync.replicas members: then the ELR is empty. See `Elr` in "
+            (
+                "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that "
+                "may lead without loss. With a new, empty replica it can be elected."
+            ),
+            "Do not add this broker to the partition again before the ISR has min.insync.replicas members: "
+            "then the ELR is empty. See `Elr` in "
             "`kafka-topics.sh --describe`. No release up to 4.4.0 prevents it.",
         ),
         Sort(
@@ -125,7 +136,10 @@ SORTS: dict[str, Sort] = {
             "G-L6",
             _guarantee("G-L6"),
             "Nobody leads although an eligible broker is active.",
-            "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active controller's log for errors.",
+            (
+                "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active "
+                "controller's log for errors."
+            ),
         ),
         Sort(
             "unknown-partition",
@@ -143,7 +157,10 @@ SORTS: dict[str, Sort] = {
             "G-S5",
             _guarantee("G-S5"),
             "A snapshot has another state of the partition than the records before it.",
-            "Brokers that start from the snapshot and those that follow the log disagree. Compare `kafka-metadata-shell.sh` on both.",
+            (
+                "Brokers that start from the snapshot and those that follow the log disagree. Compare "
+                "`kafka-metadata-shell.sh` on both."
+            ),
         ),
         Sort(
             "created-twice",
@@ -160,11 +177,18 @@ SORTS: dict[str, Sort] = {
             "critical",
             "HYP-10",
             "docs/findings/hyp-10.md",
-            "A broker was elected that had deleted its log: a reassignment had taken its replica, and left it in the ELR, the list of those that may lead without loss.",
-            "Take acknowledged records for lost until the logs are compared. The leader before has them as long as it has not followed the new "
-            "one: keep it down, and copy the partition's folder from its disk. If it is back, 'Truncating partition' in its log says from which "
-            "offset they are gone; producers must send those again, or you from the copy. Until the ISR has min.insync.replicas members, "
-            "cancel no reassignment, and give no broker a replica again that has just lost it. No release up to 4.4.0 prevents it.",
+            (
+                "A broker was elected that had deleted its log: a reassignment had taken its replica, and left "
+                "it in the ELR, the list of those that may lead without loss."
+            ),
+            "Take acknowledged records for lost until the logs are compared. The leader before has them as "
+            "long as it has not followed the new "
+            "one: keep it down, and copy the partition's folder from its disk. If it is back, 'Truncating "
+            "partition' in its log says from which "
+            "offset they are gone; producers must send those again, or you from the copy. Until the ISR has "
+            "min.insync.replicas members, "
+            "cancel no reassignment, and give no broker a replica again that has just lost it. No release up "
+            "to 4.4.0 prevents it.",
         ),
         Sort(
             "late-min-isr-elected",
@@ -182,7 +206,10 @@ SORTS: dict[str, Sort] = {
             "HYP-11",
             "docs/findings/hyp-11.md",
             "The ISR fell below a min ISR that had just been raised, and who left it is eligible to lead.",
-            "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all replicas are in sync, and wait.",
+            (
+                "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all "
+                "replicas are in sync, and wait."
+            ),
         ),
         Sort(
             "min-isr-above-isr",
@@ -191,7 +218,10 @@ SORTS: dict[str, Sort] = {
             "HYP-11",
             "docs/findings/hyp-11.md",
             "Min ISR was raised above the size of the ISR.",
-            "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh --describe --under-min-isr-partitions`.",
+            (
+                "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh "
+                "--describe --under-min-isr-partitions`."
+            ),
         ),
         Sort(
             "cleared-while-leaderless",
@@ -200,7 +230,10 @@ SORTS: dict[str, Sort] = {
             "HYP-12",
             "docs/findings/hyp-11.md#hyp-12-a-change-while-nobody-leads",
             "Min ISR was changed while nobody led: the controller has forgotten who has the records.",
-            "No clean election is possible any more. Find the replica with the longest log, and elect it: an unclean election.",
+            (
+                "No clean election is possible any more. Find the replica with the longest log, and elect it: an "
+                "unclean election."
+            ),
         ),
         Sort(
             "stale-elr-elected",
@@ -208,8 +241,14 @@ SORTS: dict[str, Sort] = {
             "critical",
             "HYP-14",
             f"{FINDINGS}#hyp-14-elr-is-turned-off",
-            "A broker was elected from an ELR that was left when eligible leader replicas were turned off, and it had registered again since.",
-            f"If it had crashed it may have lost records, and nobody takes such brokers out of an ELR any more. {COMPARE}",
+            (
+                "A broker was elected from an ELR that was left when eligible leader replicas were turned off, "
+                "and it had registered again since."
+            ),
+            (
+                "If it had crashed it may have lost records, and nobody takes such brokers out of an ELR any "
+                f"more. {COMPARE}"
+            ),
         ),
         Sort(
             "elr-left-behind",
@@ -217,9 +256,14 @@ SORTS: dict[str, Sort] = {
             "high",
             "HYP-14",
             f"{FINDINGS}#hyp-14-elr-is-turned-off",
-            "Eligible leader replicas were turned off while the partition had some: they may still be elected, whatever became of their logs.",
-            "Bring the partition's ISR to min ISR before any of these brokers restarts: with the next change the ELR is empty. Before turning ELR "
-            "off again, change min ISR of the cluster and back while every partition has a leader: that empties every ELR.",
+            (
+                "Eligible leader replicas were turned off while the partition had some: they may still be "
+                "elected, whatever became of their logs."
+            ),
+            "Bring the partition's ISR to min ISR before any of these brokers restarts: with the next change "
+            "the ELR is empty. Before turning ELR "
+            "off again, change min ISR of the cluster and back while every partition has a leader: that "
+            "empties every ELR.",
         ),
         Sort(
             "cleared-then-deleted",
@@ -227,9 +271,14 @@ SORTS: dict[str, Sort] = {
             "high",
             "HYP-13",
             "docs/findings/report-hyp-13.md",
-            "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot register after a crash, and cannot be unregistered.",
-            "At each attempt the active controller resigns ('existed in isrMembers, but not in the topics map'). Stop that broker cleanly only: then it "
-            "registers. By the code, which was not tried: a controller that is restarted from a snapshot written later does not have the fault.",
+            (
+                "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot "
+                "register after a crash, and cannot be unregistered."
+            ),
+            "At each attempt the active controller resigns ('existed in isrMembers, but not in the topics "
+            "map'). Stop that broker cleanly only: then it "
+            "registers. By the code, which was not tried: a controller that is restarted from a snapshot "
+            "written later does not have the fault.",
         ),
         Sort(
             "regained-leadership",
@@ -238,7 +287,10 @@ SORTS: dict[str, Sort] = {
             "HYP-1",
             f"{FINDINGS}#hyp-1-a-leader-that-is-elected-again-keeps-log-ends-from-before",
             "A broker regained leadership soon after it had lost it, without a restart.",
-            "If its metadata was late it may have counted followers that had truncated. Look for 'Truncating partition' on followers between the two times, and compare the high watermarks.",
+            (
+                "If its metadata was late it may have counted followers that had truncated. Look for 'Truncating "
+                "partition' on followers between the two times, and compare the high watermarks."
+            ),
         ),
         Sort(
             "unclean-election",
@@ -248,7 +300,8 @@ SORTS: dict[str, Sort] = {
             "docs/losing-data.md",
             "A leader was elected that was neither in sync nor eligible (an unclean election).",
             f"Records that the new leader did not have are lost. {COMPARE} So that it does not happen again: "
-            "unclean.leader.election.enable=false for the topic and the cluster, three replicas, min.insync.replicas=2, and acks=all.",
+            "unclean.leader.election.enable=false for the topic and the cluster, three replicas, "
+            "min.insync.replicas=2, and acks=all.",
         ),
         Sort(
             "last-known-leader-elected",
@@ -257,7 +310,10 @@ SORTS: dict[str, Sort] = {
             "G-S2",
             _guarantee("G-S2"),
             "The last known leader was elected after it may have lost records.",
-            "It had stopped uncleanly. Look at its log for 'Recovering unflushed segment' and for a log end below the high watermark of before.",
+            (
+                "It had stopped uncleanly. Look at its log for 'Recovering unflushed segment' and for a log end "
+                "below the high watermark of before."
+            ),
         ),
         Sort(
             "last-replica-down",
@@ -275,7 +331,8 @@ SORTS: dict[str, Sort] = {
             "G-S2b",
             _guarantee("G-S2b"),
             "One replica alone was in sync.",
-            "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was refused, and this holds for acks=0 or 1. "
+            "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was "
+            "refused, and this holds for acks=0 or 1. "
             "If that broker crashed before others caught up, compare the logs.",
         ),
         Sort(
@@ -285,7 +342,8 @@ SORTS: dict[str, Sort] = {
             "G-L6",
             _guarantee("G-L6"),
             "Nobody led: the partition was offline, for producers and consumers.",
-            "Look at why its last brokers went away (the table says it, if the log does), and who was waited for. Three replicas on separate "
+            "Look at why its last brokers went away (the table says it, if the log does), and who was waited "
+            "for. Three replicas on separate "
             "racks, and restarts of one broker at a time, keep a leader.",
         ),
         Sort(
@@ -304,7 +362,10 @@ SORTS: dict[str, Sort] = {
             "G-S4",
             _guarantee("G-S4"),
             "The ISR was smaller than min ISR, while somebody led.",
-            "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers left: fences, shutdowns or lag.",
+            (
+                "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers "
+                "left: fences, shutdowns or lag."
+            ),
         ),
     )
 }

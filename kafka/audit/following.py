@@ -153,7 +153,10 @@ class Follower:
         self._raised = (moment.offset, moment.time, before.rules.min_isr)
         wanted = min(moment.rules.min_isr, len(self._core.replicas))
         if len(self._core.isr) < wanted:
-            text = f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is {shown(self._core.isr)}"
+            text = (
+                f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is "
+                f"{shown(self._core.isr)}"
+            )
             self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
 
     def _leave_behind(self, core: Core, moment: Moment) -> None:
@@ -167,7 +170,10 @@ class Follower:
         """Say who stays in the controller's index of a topic that is no more."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
-            text = f"{shown(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the controller's index still has it"
+            text = (
+                f"{shown(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the "
+                "controller's index still has it"
+            )
             self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
         self._cleared.clear()
 
@@ -197,7 +203,10 @@ class Follower:
             for away in presence.away_within(self._offset, end):
                 since = max(self._time, away.since)
                 if min(time, away.until) - since > SETTLES and not with_inactive(core, rules, (broker,)):
-                    text = f"broker {broker} is fenced, shutting down or not registered, and in the ISR {shown(core.isr)}; leader {core.leader}"
+                    text = (
+                        f"broker {broker} is fenced, shutting down or not registered, and in the ISR "
+                        f"{shown(core.isr)}; leader {core.leader}"
+                    )
                     self._say_once("inactive-member", max(away.first, self._offset), since, broker, text)
             for offset, since in presence.registered_within(self._offset, end):
                 if time - since > SETTLES and not with_stale(core, rules, broker):
@@ -217,7 +226,10 @@ class Follower:
             for away in (*presence.away_within(self._offset, end), None):
                 until = (away.first, away.since) if away is not None else (end, time)
                 if until[0] > last[0] and until[1] - last[1] > SETTLES:
-                    text = f"broker {broker} is active and eligible (ISR {shown(core.isr)}, ELR {shown(core.elr)}), and nobody leads"
+                    text = (
+                        f"broker {broker} is active and eligible (ISR {shown(core.isr)}, ELR {shown(core.elr)}), "
+                        "and nobody leads"
+                    )
                     self._say_once("nobody-elected", last[0], last[1], broker, text)
                 if away is not None:
                     last = (away.end, away.until)
@@ -294,7 +306,10 @@ class Follower:
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
         """Say what is broken, once for as long as it stays so."""
-        told = f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR {shown(core.elr)}, min ISR {self._now.rules.min_isr}"
+        told = (
+            f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR "
+            f"{shown(core.elr)}, min ISR {self._now.rules.min_isr}"
+        )
         outside = tuple(sorted(set(core.elr) - set(core.replicas)))
         now = [(sort, outside if sort == "elr-without-replica" else ()) for sort in broken]
         for sort, who in now:
@@ -333,7 +348,10 @@ class Follower:
         now = self._now
         if now.unclean:
             return f"{UNCLEAN}=true {now.whose} since offset {now.unclean_offset:,}, {when(now.unclean_time)}"
-        return f"the log has no {UNCLEAN}=true: server.properties allows it, or kafka-leader-election.sh --election-type unclean was run"
+        return (
+            f"the log has no {UNCLEAN}=true: server.properties allows it, or kafka-leader-election.sh "
+            "--election-type unclean was run"
+        )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
         """Say whether who is tainted may lack records: if ELR was turned off, only who has registered again since."""
@@ -350,7 +368,10 @@ class Follower:
             raised, since, was = self._raised
             wanted = min(self._now.rules.min_isr, len(after.replicas))
             if joined and time - since <= self._within and was <= len(after.isr) < wanted:
-                text = f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; {time - since:,} ms later {shown(joined)} left the ISR"
+                text = (
+                    f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; "
+                    f"{time - since:,} ms later {shown(joined)} left the ISR"
+                )
                 self._say("late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {shown(after.isr)}")
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
 

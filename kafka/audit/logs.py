@@ -117,7 +117,8 @@ def _look_for_one_cluster(paths: Sequence[Path]) -> None:
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()
         raise UsageError(
-            f"{here} is of the cluster {one} and {there} of {other}, by their meta.properties: an audit is of one cluster. Audit each by itself."
+            f"{here} is of the cluster {one} and {there} of {other}, by their meta.properties: an audit is of "
+            "one cluster. Audit each by itself."
         )
 
 
@@ -132,7 +133,8 @@ def _look_inside(path: Path, *, named: bool) -> None:
         raise UsageError(f"{path} is no log: it is text. Give what kafka-dump-log.sh prints a name that ends in .txt.")
     if not named and b"\0" in head:
         raise UsageError(
-            f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and .log): name the folder {TOPIC}."
+            f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and "
+            f".log): name the folder {TOPIC}."
         )
 
 

@@ -232,7 +232,8 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
     rows = [row.asDict() for row in histories.drop("findings").orderBy(f.col("offset").desc()).limit(LED).collect()]
     if not rows:
         raise UsageError(
-            f"the log has no partition {name}: write the name of a topic, a dash, and the number of a partition that it has."
+            f"the log has no partition {name}: write the name of a topic, a dash, and the number of a "
+            "partition that it has."
         )
     newest = max(rows, key=itemgetter("offset"))["topic_id"]  # a topic that was created again has another id
     return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)

@@ -160,7 +160,8 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is another file than the one that was read into {reading.folder}: leave out --resume and name another folder."
+            f"{path} is another file than the one that was read into {reading.folder}: leave out --resume and "
+            "name another folder."
         )
     item.identity = now
     return size > item.position
@@ -334,8 +335,14 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
     if note["failed"]:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
     elif grown > 0 and note["size"] > 0:  # what is no whole batch may be one by now
-        text = f"{item.path} grew by {grown:,} bytes while it was read: --resume reads on from position {note['position']:,}"
+        text = (
+            f"{item.path} grew by {grown:,} bytes while it was read: --resume reads on from position "
+            f"{note['position']:,}"
+        )
         item.notes.append(Note("grew", text, unread=False))
     elif left > 0:
-        text = f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are no whole batch: they are cut off or damaged"
+        text = (
+            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are no whole batch: they "
+            "are cut off or damaged"
+        )
         item.notes.append(Note("truncated", text))

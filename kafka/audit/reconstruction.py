@@ -364,8 +364,10 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
         version=version,
         recorded=told,
         why=(
-            f"In the model {names}. Recorded in the metadata log are the steps, each with its offset: {', '.join(offsets) or 'none'}. The "
-            "other steps are what the brokers may have done in between: found by search, not recorded. The first record is there to see "
+            f"In the model {names}. Recorded in the metadata log are the steps, each with its offset: "
+            f"{', '.join(offsets) or 'none'}. The "
+            "other steps are what the brokers may have done in between: found by search, not recorded. The "
+            "first record is there to see "
             "whether it survives."
         ),
     )

@@ -41,8 +41,14 @@ SELECT sort, severity, count(*) AS count, count(DISTINCT topic_id, partition) AS
        max(lasted) AS longest
 FROM everything GROUP BY sort, severity
 """
-TOPICS = "SELECT topic, count(*) AS count, count(DISTINCT partition) AS partitions FROM findings GROUP BY topic, topic_id ORDER BY count DESC, topic"
-BROKERS = "SELECT broker, count(*) AS count FROM (SELECT explode(brokers) AS broker FROM findings) GROUP BY broker ORDER BY count DESC, broker"
+TOPICS = (
+    "SELECT topic, count(*) AS count, count(DISTINCT partition) AS partitions FROM findings GROUP BY "
+    "topic, topic_id ORDER BY count DESC, topic"
+)
+BROKERS = (
+    "SELECT broker, count(*) AS count FROM (SELECT explode(brokers) AS broker FROM findings) GROUP BY "
+    "broker ORDER BY count DESC, broker"
+)
 DAYS = """
 SELECT date_format(timestamp_millis(time), 'yyyy-MM-dd') AS day, severity, count(*) AS count FROM findings
 GROUP BY day, severity ORDER BY day, severity
@@ -199,7 +205,8 @@ def warnings_of(
     found = []
     if differ.count * SEEMS > common:
         found.append(
-            f"these logs seem to be of different clusters: {differ.count:,} of {common:,} offsets that they share differ. Audit each by itself."
+            f"these logs seem to be of different clusters: {differ.count:,} of {common:,} offsets that they "
+            "share differ. Audit each by itself."
         )
     unread = [note for note in notes if note["unread"]]
     if unread or counts["unjudged"]:
@@ -214,7 +221,8 @@ def warnings_of(
         if counts["unjudged"]:
             changes, partitions = counts["unjudged"], counts["unjudged_partitions"]
             parts.append(
-                f"{many(changes, 'later change')} of {many(partitions, 'partition')} {'was' if changes == 1 else 'were'} not judged"
+                f"{many(changes, 'later change')} of {many(partitions, 'partition')} "
+                f"{'was' if changes == 1 else 'were'} not judged"
             )
         found.append(f"incomplete: {'; '.join(parts)}")
     return found
@@ -281,17 +289,21 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
     back = next((step for step in known if former in step["isr"]), None)
     if back is not None:
         return (
-            f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is that of the new leader now, and what "
-            f"only it had is gone. Search its log for 'Truncating partition {name}' between {began} and {clock(back['time'])}: the line says "
+            f"{who} It joined the ISR again at offset {back['offset']:,} ({clock(back['time'])}): its log is "
+            "that of the new leader now, and what "
+            f"only it had is gone. Search its log for 'Truncating partition {name}' between {began} and "
+            f"{clock(back['time'])}: the line says "
             "from which offset. Producers must send those records again, or you from a copy of its disk of before."
         )
     if known and former not in known[-1]["replicas"]:
         return (
-            f"{who} It is no replica any more since offset {_since(known, former):,}: stop it before it deletes the folder (a minute, by default), or look for "
+            f"{who} It is no replica any more since offset {_since(known, former):,}: stop it before it "
+            "deletes the folder (a minute, by default), or look for "
             f"a folder {name}.*-delete on its disk, and copy it."
         )
     return (
-        f"{who} It has not joined the ISR again when the log ends (offset {end[0]:,}, {clock(end[1])}). If it is down keep it down, and copy the folder {name} "
+        f"{who} It has not joined the ISR again when the log ends (offset {end[0]:,}, {clock(end[1])}). If it "
+        f"is down keep it down, and copy the folder {name} "
         f"from its disk before it starts: it may have the only copy of the records. If it runs, search its log for "
         f"'Truncating partition {name}' since {began}."
     )

@@ -239,7 +239,8 @@ def load(path: Path) -> History:
         trace = read(path).trace
         if trace.protocol.name != PROTOCOL:
             raise UsageError(
-                f"{path} is of protocol {trace.protocol.name!r}; clients play histories of {PROTOCOL!r} only: name one of it."
+                f"{path} is of protocol {trace.protocol.name!r}; clients play histories of {PROTOCOL!r} only: "
+                "name one of it."
             )
         return of_steps(trace.constants, trace.steps, path.stem)
     try:
@@ -248,7 +249,8 @@ def load(path: Path) -> History:
         moves = tuple(_move(str(text)) for text in data["moves"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that `fencepost conform --client ... --output DIR` "
+            f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that "
+            "`fencepost conform --client ... --output DIR` "
             "wrote, or a trace of leader-discovery."
         ) from error
     return History(constants, moves, str(data.get("name", path.stem)))

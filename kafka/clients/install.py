@@ -55,7 +55,8 @@ def parse_client(asked: str) -> tuple[str, str]:
         return name, ""
     if name not in NEWEST:
         raise UsageError(
-            f"--client {asked} is no client that can be driven.{nearest(name, list(NEWEST))} Write one of {', '.join(NEWEST)} or {OWN}, "
+            f"--client {asked} is no client that can be driven.{nearest(name, list(NEWEST))} Write one of "
+            f"{', '.join(NEWEST)} or {OWN}, "
             "with a version if you like, such as librdkafka==2.6.1."
         )
     version = version or NEWEST[name]

@@ -427,7 +427,8 @@ def _kept(
         began = time.monotonic()
         short = shorten(client, best)
         tell(
-            f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in {time.monotonic() - began:.0f} s"
+            f"{rule}: {len(best.history.moves)} moves shortened to {len(short.history.moves)} in "
+            f"{time.monotonic() - began:.0f} s"
         )
         name = f"{client.name.replace('/', '-')}-{client.version or 'own'}-{rule}"
         path = folder / f"{name}.history"

@@ -264,7 +264,10 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
         if event.leader == request.broker:
             known_then = [item for item in (*known.trail, *known.optional) if item.at <= event.at]
             then = max(known_then, key=lambda item: (item.topic, item.epoch))
-            why = f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} after {then.leader} led in epoch {then.epoch}"
+            why = (
+                f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} "
+                f"after {then.leader} led in epoch {then.epoch}"
+            )
             judge.breaks(f"older-{event.kind}-is-ignored", request, why)
             return
     was_named = any(item.leader == request.broker for item in known.trail if item.at <= request.at)
@@ -320,7 +323,10 @@ def _errors(judge: Judge, partition: int) -> None:
         if answer.api == "produce" and judge.play.backoff and not any(item.at <= retry.at for item in news):
             judge.count("retry-waits-for-the-backoff")
             if retry.at - answer.at < judge.play.backoff / 2:
-                why = f"sent again {1000 * (retry.at - answer.at):.0f} ms after the error, with a backoff of {1000 * judge.play.backoff:.0f} ms"
+                why = (
+                    f"sent again {1000 * (retry.at - answer.at):.0f} ms after the error, with a backoff of "
+                    f"{1000 * judge.play.backoff:.0f} ms"
+                )
                 judge.breaks("retry-waits-for-the-backoff", retry, why)
 
 

@@ -14,7 +14,8 @@ STORIES = (
     Story(
         "no-epoch-accepted",
         "twmb/franz-go#1331",
-        "After an election metadata names the new leader without its epoch (-1). After six such answers the consumer believes it, fetches without "
+        "After an election metadata names the new leader without its epoch (-1). After six such answers the "
+        "consumer believes it, fetches without "
         "an epoch and without a validated position, and misses that the log is shorter.",
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "consumer": 1},
         (
@@ -34,7 +35,8 @@ STORIES = (
     Story(
         "no-leader-in-a-hint",
         "confluentinc/librdkafka#5430",
-        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader again. The report says that the client is "
+        "An error to Produce names leader -1 in a newer epoch, and so does metadata; then there is a leader "
+        "again. The report says that the client is "
         "stuck.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
@@ -54,7 +56,10 @@ STORIES = (
     Story(
         "rolling-upgrade",
         "confluentinc/librdkafka#4796",
-        "The broker that leads next is older and gives no leader epochs. The client takes -1 for an older epoch, or for no leader, and finds nobody.",
+        (
+            "The broker that leads next is older and gives no leader epochs. The client takes -1 for an older "
+            "epoch, or for no leader, and finds nobody."
+        ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
         ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
         ("recovers", "newer-metadata-is-used"),
@@ -64,7 +69,8 @@ STORIES = (
     Story(
         "no-leader-erases-the-epoch",
         "found here",
-        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another broker is believed then, and the client "
+        "Metadata with leader -1 and epoch -1 makes the client forget the epoch. An older answer of another "
+        "broker is believed then, and the client "
         "goes back to a leader of an older epoch.",
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1},
         (
@@ -84,7 +90,10 @@ STORIES = (
     Story(
         "two-leaders-in-one-epoch",
         "redpanda-data/redpanda#31668, confluentinc/librdkafka#5593",
-        "Metadata names one leader and then another within milliseconds. The client believes the one and fetches from the other, for ever.",
+        (
+            "Metadata names one leader and then another within milliseconds. The client believes the one and "
+            "fetches from the other, for ever."
+        ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
             "controller-elects-leader 0 1",
@@ -103,7 +112,10 @@ STORIES = (
     Story(
         "idle-consumer-forgets-its-epoch",
         "found here",
-        "A fetch that brings nothing sets the leader epoch of the position to -1, so it is not validated: an idle consumer misses a truncation.",
+        (
+            "A fetch that brings nothing sets the leader epoch of the position to -1, so it is not validated: an "
+            "idle consumer misses a truncation."
+        ),
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         (
             *TRIES,
@@ -120,7 +132,10 @@ STORIES = (
     Story(
         "hint-to-a-broker-that-has-gone",
         "found here",
-        "A hint names a leader that has stopped meanwhile. The consumer wants to validate its position there, and now and then it sends nothing more.",
+        (
+            "A hint names a leader that has stopped meanwhile. The consumer wants to validate its position "
+            "there, and now and then it sends nothing more."
+        ),
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "restarts": 1, "consumer": 1},
         ("controller-elects-leader 0 1", "controller-elects-leader 0 0", "broker-stops 1", "broker-learns 0 1", *TRIES),
         ("recovers",),
@@ -131,7 +146,8 @@ STORIES = (
     Story(
         "validated-by-an-older-leader",
         "found here",
-        "While the consumer waits for an older leader to validate its position, metadata names the next leader. The answer of the older one is taken "
+        "While the consumer waits for an older leader to validate its position, metadata names the next "
+        "leader. The answer of the older one is taken "
         "for an answer of the next, whose log is shorter: the truncation is missed.",
         {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         (
@@ -146,7 +162,8 @@ STORIES = (
     Story(
         "new-topic-with-smaller-epochs",
         "confluentinc/librdkafka#4898, KAFKA-12257",
-        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them with those of the old topic, or fails the "
+        "A topic is created again under its name, and its leader epochs begin at 0. The client compares them "
+        "with those of the old topic, or fails the "
         "record, as the id is another.",
         {"brokers": 2, "partitions": 1, "changes": 3, "elections": 2, "recreations": 1},
         (
@@ -163,7 +180,10 @@ STORIES = (
     Story(
         "old-leader-while-there-is-none",
         "found here",
-        "Metadata names nobody, in a newer epoch. The consumer fetches from the old leader on, in the old epoch, and is refused each time.",
+        (
+            "Metadata names nobody, in a newer epoch. The consumer fetches from the old leader on, in the old "
+            "epoch, and is refused each time."
+        ),
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
         ("leader-is-missing 0", *TRIES, *(*ASKS, *TRIES) * 3),
         ("no-leader-no-request",),
@@ -174,7 +194,10 @@ STORIES = (
     Story(
         "hinted-leader-while-there-is-none",
         "found here",
-        "A hint names a leader, and metadata then names nobody, in a newer epoch. The producer writes to the leader of the hint on, and is refused.",
+        (
+            "A hint names a leader, and metadata then names nobody, in a newer epoch. The producer writes to the "
+            "leader of the hint on, and is refused."
+        ),
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},
         (
             *(
@@ -194,7 +217,8 @@ STORIES = (
     Story(
         "partition-without-a-leader-beside-a-hint",
         "confluentinc/librdkafka#5280",
-        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills in one, reads what was never written, and "
+        "One answer has a hint for one partition and leader -1 for another. The client counts both and fills "
+        "in one, reads what was never written, and "
         "its process dies.",
         {"brokers": 2, "partitions": 2, "changes": 2, "elections": 2, "consumer": 1},
         ("controller-elects-leader 0 1", "leader-is-missing 1", "broker-learns 0 1", *TRIES, *TRIES),
@@ -207,7 +231,10 @@ STORIES = (
     Story(
         "epoch-without-a-leader-change",
         "found here",
-        "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of NOT_LEADER_OR_FOLLOWER only, and believes older metadata.",
+        (
+            "A fetch is answered with FENCED_LEADER_EPOCH and a hint. The client takes hints of "
+            "NOT_LEADER_OR_FOLLOWER only, and believes older metadata."
+        ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 2, "consumer": 1},
         (
             *(
@@ -235,7 +262,8 @@ def story(name: str) -> Story:
     if found is None:
         names = [item.name for item in STORIES]
         raise UsageError(
-            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of the tables has a name such as "
+            f"there is no story {name!r}.{nearest(name, names)} Stories are: {', '.join(names)}; a history of "
+            "the tables has a name such as "
             "'walk 951.125'."
         )
     return found

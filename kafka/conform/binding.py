@@ -59,7 +59,8 @@ class Binding:
         why = self.refuse(constants, version)
         if why:
             raise UsageError(
-                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave these as the version has them."
+                f"Kafka cannot be compared with these constants: {why}. Its rules cannot be switched; leave "
+                "these as the version has them."
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:

@@ -34,11 +34,20 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 SIZES: tuple[str, ...] = (
-    "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1",
-    "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 unclean_election=1 max_records=0 metadata_lag=1",
+    (
+        "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 "
+        "min_isr=2 max_records=0 metadata_lag=1"
+    ),
+    (
+        "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
+        "unclean_election=1 max_records=0 metadata_lag=1"
+    ),
 )
 """Constants whose images are looked at: operators and fences, and crashes with unclean elections."""
-ELR_TURNED_OFF = "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
+ELR_TURNED_OFF = (
+    "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
+    "max_records=0 metadata_lag=1"
+)
 """Images on which nobody clears the ELR that is left; looked at where there is one."""
 MOST_STATES = 2_000_000
 BATCH = 500
@@ -316,7 +325,8 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
     waiting = ((image, change) for image in reached for change in model.asked(image))
     while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
         line = " ".join(
-            f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} {change.unclean} "
+            f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} "
+            f"{change.unclean} "
             f"{int(has_elr(model.fill(image), model.c))} {rest}"
             for image, change in batch
         )

@@ -81,7 +81,8 @@ def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> 
     graph = state_graph(plain, MOST_STATES)
     if graph is None:
         raise UsageError(
-            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: lower a constant, "
+            f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
+            "lower a constant, "
             "or execute random walks with --walks."
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
@@ -100,7 +101,8 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> HistoriesRepo
     bound.make_sure_drivable(release.model, constants)
     if trace.removed is not None or not trace.normalize:
         raise UsageError(
-            f"{path} is a history of another model (without a guard, or without `normalize`): take one of the whole model."
+            f"{path} is a history of another model (without a guard, or without `normalize`): take one of the "
+            "whole model."
         )
     plain = Interpreter(trace.protocol.machine, constants)
     initial = plain.initial_states()[0]

@@ -69,7 +69,8 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
     found = _departure(plain, trace, path)
     if found is None:
         raise UsageError(
-            "no repair that is known changes what a leader does in this history, so no test could fail without and pass with it. "
+            "no repair that is known changes what a leader does in this history, so no test could fail "
+            "without and pass with it. "
             f"Repairs are known of {', '.join(REPAIRS)}."
         )
     values: Any = constants

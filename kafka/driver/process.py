@@ -115,7 +115,8 @@ class Driver:
             if left <= 0:
                 self._process.kill()
                 raise DriverError(
-                    f"the driver for Kafka {self.release.version} did not answer {asked!r} within {self.patience:g} s; it was ended."
+                    f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
+                    f"{self.patience:g} s; it was ended."
                 )
         line, _, self._rest = self._rest.partition(b"\n")
         try:

@@ -191,7 +191,8 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
                 f" Kafka {version} has no test jar of {harness.tests}." if harness.tests and version in RELEASES else ""
             )
             raise UsageError(
-                f"Kafka {version} is not a release that the driver knows.{lacks}{nearest(version, list(harness.releases))} "
+                f"Kafka {version} is not a release that the driver "
+                f"knows.{lacks}{nearest(version, list(harness.releases))} "
                 f"Write one of {known}, or give a folder of jars with --jars."
             )
         return version, fetch_kafka(version), ""
@@ -200,7 +201,10 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
         raise UsageError(
             f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
         )
-    unknown = f"Kafka {told} is not a release that the driver knows; it is compared with the model's {harness.model_of(told)}."
+    unknown = (
+        f"Kafka {told} is not a release that the driver knows; it is compared with the model's "
+        f"{harness.model_of(told)}."
+    )
     return told, jars, "" if told in harness.releases else unknown
 
 
@@ -256,7 +260,8 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
     maven = shutil.which("mvn")
     if maven is None:
         raise UsageError(
-            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or {instead}."
+            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or "
+            f"{instead}."
         )
     jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(dir=jars.parent) as work:
@@ -309,7 +314,8 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:12])
             raise UsageError(
-                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a jar is missing or damaged. "
+                f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a "
+                "jar is missing or damaged. "
                 f"The driver knows {', '.join(RELEASES)}.\n{said}"
             )
         _keep(made, classes)

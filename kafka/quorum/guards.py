@@ -31,12 +31,16 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ),
     (
         "quorum-elects",
-        "all((log.is_up_to_date(n, s.node[node]) and (not s.node[node].failed) for node in range(c.nodes) if bits.contains(electors, node)))",
+        (
+            "all((log.is_up_to_date(n, s.node[node]) and (not s.node[node].failed) for node in range(c.nodes) if "
+            "bits.contains(electors, node)))"
+        ),
     ): Check("QuorumState.canGrantVote: its log is not up to date", NOT_ELECTED),
     (
         "quorum-elects",
         (
-            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and may_grant_pre_vote(s, c, node, entered_epoch(c, n))) "
+            "not c.pre_vote or all((hears_nothing(s, c, node) or (node != candidate and "
+            "may_grant_pre_vote(s, c, node, entered_epoch(c, n))) "
             "for node in range(c.nodes) if bits.contains(electors, node)))"
         ),
     ): Check("LeaderState.canGrantVote, FollowerState.canGrantVote: there is a leader", NOT_ELECTED),

@@ -30,8 +30,10 @@ RELEASES: dict[str, str] = {
 
 ACTIONS: dict[str, Act] = {
     "quorum_elects": Act(
-        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election timeouts are over. The "
-        "candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and it gets their answers.",
+        "Time passes at the candidate, and from 4.0 at electors that follow, until their fetch or election "
+        "timeouts are over. The "
+        "candidate's requests (Vote, before it PreVote from 4.0) are handled by the electors alone, and it "
+        "gets their answers.",
         lambda _, candidate, electors: f"elect {candidate} {electors}",
     ),
     "voter_stands": Act(
@@ -52,7 +54,9 @@ ACTIONS: dict[str, Act] = {
         lambda _, leader: f"resign {leader}",
     ),
     "node_learns_leader": Act(
-        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses its pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap server "
+        "A voter handles the leader's BeginQuorumEpoch; one that is prospective in the leader's epoch loses "
+        "its pre-vote by time. At an observer the fetch timeout passes, and its fetch to this bootstrap "
+        "server "
         "is answered. Who restarts and finds in the file of its election state whom it has followed fetches there.",
         lambda _, node, leader: f"learn {node} {leader}",
     ),
@@ -90,7 +94,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, node: f"snapshot {node}",
     ),
     "follower_loads_snapshot": Act(
-        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot request, and the follower its "
+        "KafkaRaftClient.handleFetchResponse with the leader's answer; the leader handles each FetchSnapshot "
+        "request, and the follower its "
         "answer, until the follower sends its next fetch.",
         lambda _, follower: f"load {follower}",
     ),
@@ -110,9 +115,15 @@ NOT_DRIVEN: dict[str, str] = {
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
-    "node.role": "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a follower of nobody",
+    "node.role": (
+        "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
+        "follower of nobody"
+    ),
     "node.epoch": "QuorumState.epoch",
-    "node.leader": "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in the same epoch",
+    "node.leader": (
+        "where the node's fetch goes, if it is a follower (QuorumState.isFollower) and that node leads in "
+        "the same epoch"
+    ),
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
     "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
@@ -156,19 +167,25 @@ ASIDE = (STOPS,)
 
 LIMITS: tuple[str, ...] = (
     (
-        "A node that is told of a leader in its epoch, knows another, or ought to be that leader itself, stops with an IllegalStateException. "
+        "A node that is told of a leader in its epoch, knows another, or ought to be that leader itself, "
+        "stops with an IllegalStateException. "
         "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
     ),
     (
-        "A leader that loses its disk and leads in the same epoch again still has its followers of before, who do not notice. The model's wait "
+        "A leader that loses its disk and leads in the same epoch again still has its followers of before, "
+        "who do not notice. The model's wait "
         "until they hear of it, so Kafka allows more: refusals are not tried where disks are lost."
     ),
     (
-        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader that has resigned grants none until "
+        "A pre-vote is one step in the model. Kafka counts answers that are older, and who follows a leader "
+        "that has resigned grants none until "
         "its fetch timeout is over: the driver lets that pass."
     ),
     "MockLog answers a fetch with at most two batches: `records_per_answer` is 2.",
-    "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are of one release.",
+    (
+        "The state of a message is its object: versions of Fetch are not written to bytes, so all nodes are "
+        "of one release."
+    ),
 )
 
 AS_DRIVEN: dict[str, int] = {
@@ -234,7 +251,10 @@ def refuse(c: Constants, version: str) -> str | None:
         if int(getattr(values, name)) != value:
             return f"{name} is set otherwise than Kafka is built or driven ({name}={value})"
     if values.real_votes and values.pre_vote:
-        return "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each request for one"
+        return (
+            "real_votes is set, and a pre-vote is one step in the model: Kafka's voters move on with each "
+            "request for one"
+        )
     return None
 
 

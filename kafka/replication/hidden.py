@@ -30,8 +30,7 @@ NAMED: dict[str, str] = {
     "broker.partition.log.producerStateManager.lastSnapOffset": _SNAPSHOTS,
     "broker.partition.log.producerStateManager.snapshots.offset": _SNAPSHOTS,
     "broker.partition.remoteReplicasMap.replicaState.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
-    "broker.partition.remoteReplicasMap.replicaState.lastFetchLeaderLogEndOffset": "read together with the time of the fetch, which is "
-    "put long ago",
+    "broker.partition.remoteReplicasMap.replicaState.lastFetchLeaderLogEndOffset": "read together with the time of the fetch, which is put long ago",
 }
 """Hidden fields that were seen, and why each is of no account."""
 

@@ -29,28 +29,37 @@ if TYPE_CHECKING:
 
 ACTIONS: dict[str, Act] = {
     "broker_crashes": Act(
-        "The broker's objects are dropped with their files open; of its segment file the first `kept` records are kept. The fetch "
+        "The broker's objects are dropped with their files open; of its segment file the first `kept` "
+        "records are kept. The fetch "
         "that RemoteLeaderEndPoint.buildFetch has built is still to be handled.",
         lambda _, broker, kept: f"crash {broker} {kept}",
     ),
     "broker_stops": Act(
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other brokers that run; if the "
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown, after heartbeats of the other "
+        "brokers that run; if the "
         "answer is to stop, the broker's objects are dropped and its epoch is saved.",
         lambda _, broker: f"stop {broker}",
     ),
     "broker_starts": Act(
-        "What `broker_registers` does but for the registration: until then brokerEpochSupplier of the new ReplicaManager says -1, as "
+        "What `broker_registers` does but for the registration: until then brokerEpochSupplier of the new "
+        "ReplicaManager says -1, as "
         "BrokerLifecycleManager does. BrokerServer, which starts both, is not among the classes here.",
         lambda _, broker, checkpoint: f"start {broker} {checkpoint}",
     ),
     "broker_registers": Act(
-        "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new ReplicaManager, a "
-        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless the metadata log, which it "
-        "applies, has no such replica (LogManager.isStrayReplica). If the process runs already it gets its epoch, and applies what is new.",
+        "ClusterControlManager.registerBroker of a new incarnation, the session of the old one over; a new "
+        "ReplicaManager, a "
+        "LogManager that recovers the segment file, with `checkpoint` in the file of high watermarks, unless "
+        "the metadata log, which it "
+        "applies, has no such replica (LogManager.isStrayReplica). If the process runs already it gets its "
+        "epoch, and applies what is new.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
     "controller_fences_broker": Act(
-        "The broker's last heartbeat is put longer ago than a session lasts; ReplicationControlManager.maybeFenceOneStaleBroker.",
+        (
+            "The broker's last heartbeat is put longer ago than a session lasts; "
+            "ReplicationControlManager.maybeFenceOneStaleBroker."
+        ),
         lambda _, broker: f"fence {broker}",
     ),
     "controller_unfences_broker": Act(
@@ -58,7 +67,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, broker: f"unfence {broker}",
     ),
     "controller_begins_shutdown": Act(
-        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing leads another topic for "
+        "ReplicationControlManager.processBrokerHeartbeat with wantShutDown. A broker that leads nothing "
+        "leads another topic for "
         "this moment: else it would be let go at once.",
         lambda _, broker: f"begin-shutdown {broker}",
     ),
@@ -75,12 +85,18 @@ ACTIONS: dict[str, Act] = {
         lambda _: "elr-off",
     ),
     "operator_raises_min_isr": Act(
-        "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a ClearElrRecord follows.",
+        (
+            "ConfigurationControlManager.incrementalAlterConfigs of the topic's min.insync.replicas; with ELR a "
+            "ClearElrRecord follows."
+        ),
         lambda _: "min-isr 1",
     ),
     "operator_lowers_min_isr": Act("The same.", lambda _: "min-isr -1"),
     "broker_applies_configs": Act(
-        "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as DynamicConfigPublisher calls it.",
+        (
+            "TopicConfigHandler.processConfigChanges with the configuration of the image that was applied, as "
+            "DynamicConfigPublisher calls it."
+        ),
         lambda _, broker, _index: f"configs {broker}",
     ),
     "controller_applies_alter_partition": Act(
@@ -90,13 +106,15 @@ ACTIONS: dict[str, Act] = {
     "controller_finds_replica_ineligible": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "controller_refuses_alter_partition": Act("The same.", lambda seen, m: f"alter {seen.requests().number(m)}"),
     "broker_applies_metadata": Act(
-        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, ReplicaManager.applyDelta. Who has no replica "
+        "One MetadataDelta over the log up to the image: KRaftMetadataCache.setImage, "
+        "ReplicaManager.applyDelta. Who has no replica "
         "any more deletes its log (LogManager.asyncDelete).",
         lambda seen, broker, index: f"apply {broker} {seen.frame.image + index}",
     ),
     "leader_appends": Act("ReplicaManager.appendRecords with acks=all.", lambda _, leader: f"produce {leader}"),
     "leader_handles_fetch": Act(
-        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages at the leader. An answer "
+        "The follower's request as RemoteLeaderEndPoint.buildFetch builds it; ReplicaManager.fetchMessages "
+        "at the leader. An answer "
         "without records that brings no other high watermark is handled at once: the leader would hold it back.",
         lambda _, leader, follower: f"fetch {leader} {follower}",
     ),
@@ -110,7 +128,8 @@ ACTIONS: dict[str, Act] = {
         lambda _, leader, follower: f"lag {leader} {follower}",
     ),
     "leader_requests_shrink": Act(
-        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than the lag time and that of "
+        "Partition.maybeShrinkIsr, at a time when the last caught-up time of `members` is longer ago than "
+        "the lag time and that of "
         "all others is not.",
         lambda _, leader, members: f"shrink {leader} {members}",
     ),
@@ -120,7 +139,8 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_learns_change_refused": Act("The same.", lambda seen, m: f"answer {seen.requests().number(m)}"),
     "leader_resends_request": Act(
-        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer counts; the network client "
+        "The request that DefaultAlterPartitionManager has sent is on its way twice, and the first answer "
+        "counts; the network client "
         "that sends again is not among the classes here.",
         lambda seen, m: f"resend {seen.requests().number(m)}",
     ),
@@ -141,8 +161,10 @@ NOT_DRIVEN: dict[str, str] = {
 """Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
-    "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and ConfigurationControlManager.getConfigs "
-    "after each of the controller's actions; each running broker's own MetadataImage must equal the image that it has applied",
+    "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
+    "ConfigurationControlManager.getConfigs "
+    "after each of the controller's actions; each running broker's own MetadataImage must equal the "
+    "image that it has applied",
     "newest": "how often the controller has written",
     "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
@@ -152,7 +174,9 @@ FIELDS: dict[str, str] = {
     "replica.early": "whether the broker's objects are there, and have no broker epoch yet",
     "replica.applied": "how far the broker has applied the metadata log",
     "replica.raised": "UnifiedLog.config.minInSyncReplicas of who has a replica",
-    "replica.log": "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file",
+    "replica.log": (
+        "UnifiedLog.read: each record's value and its batch's leader epoch; of a broker that is down, its segment file"
+    ),
     "replica.end": "the same",
     "replica.high_watermark": "UnifiedLog.highWatermark; of a broker that is down, the last one",
     "replica.isr": "Partition.partitionState.isr of a leader; maximalIsr must be this with `proposed_isr`",
@@ -163,7 +187,8 @@ FIELDS: dict[str, str] = {
     "replica.follower": "Replica.stateSnapshot: log end offset and broker epoch",
     "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
     "replica.answer": "the answer of ReplicaManager.fetchMessages that the follower has still to handle",
-    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error codes; `raised` of a "
+    "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error "
+    "codes; `raised` of a "
     "request is the sender's when it was sent",
     "late_fetches": "FetchRequests whose sender is down",
     "written": "writes that were appended",
@@ -191,29 +216,41 @@ ASIDE = (
 
 LIMITS: tuple[str, ...] = (
     (
-        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote nothing names such an epoch in its "
-        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the next fetch is compared. Where "
+        "The model has no leader epochs without records in a log's epochs. A follower that led and wrote "
+        "nothing names such an epoch in its "
+        "fetch; if the leader answers that the logs diverge there, the answer is handled at once, and the "
+        "next fetch is compared. Where "
         "records are cut off by that, or the follower is down since, this cannot be done: the history is set aside."
     ),
     (
-        "The controller lets a broker go that shuts down once every active broker has told in a heartbeat that it knows. It waits for a "
-        "broker that is down, too, until that is fenced; the model does not. Kafka allows less, and such a history is set aside."
+        "The controller lets a broker go that shuts down once every active broker has told in a heartbeat "
+        "that it knows. It waits for a "
+        "broker that is down, too, until that is fenced; the model does not. Kafka allows less, and such a "
+        "history is set aside."
     ),
     (
-        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the leader's log was then; "
+        "Kafka also counts a follower as caught up as of its previous fetch, if it has now got as far as the "
+        "leader's log was then; "
         "time stands still here, and the time of a fetch is put long ago as soon as it was handled."
     ),
     (
-        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the partition again then: the ELR "
-        "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is replaced, and the list may get "
+        "An operator who names the replicas that are there changes nothing in the model. Kafka looks at the "
+        "partition again then: the ELR "
+        "goes if the ISR is large enough by now, a reassignment ends that can, a leader that is fenced is "
+        "replaced, and the list may get "
         "another order. The model's list is always the replicas that stay, by their numbers, then those that go."
     ),
     (
-        "The controller replays a ClearElrRecord without telling its index of the ELR (ReplicationControlManager.removeTopicElrs). If such a broker "
-        "is in the ISR again and registers unclean, the partition is changed twice. The model has no such index; the history is set aside."
+        "The controller replays a ClearElrRecord without telling its index of the ELR "
+        "(ReplicationControlManager.removeTopicElrs). If such a broker "
+        "is in the ISR again and registers unclean, the partition is changed twice. The model has no such "
+        "index; the history is set aside."
     ),
     "A fetch answer from an earlier leader epoch never reaches a follower.",
-    "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage and transactions are not there.",
+    (
+        "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage "
+        "and transactions are not there."
+    ),
 )
 
 

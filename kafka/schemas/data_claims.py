@@ -56,7 +56,10 @@ def unsupported_is_minus_one(kafka: Classes) -> Observation:
         refers, "AlterPartitionRequestData$BrokerState.brokerEpoch", "long -1l", "BrokerRegistration.epoch"
     )
     found = _epoch(unset.read)
-    what = f"not set it reads as {found}; ineligibleReplicasForIsr compares with -1 before it looks at the registration's epoch"
+    what = (
+        f"not set it reads as {found}; ineligibleReplicasForIsr compares with -1 before it looks at the "
+        "registration's epoch"
+    )
     return holds_if(
         compares and found == "-1", what, f"not set it reads as {found}; the controller does not compare with -1"
     )
@@ -68,7 +71,10 @@ def replica_state(kafka: Classes) -> Observation:
     plain = [version for version, found in fields.items() if "replica_id" in found]
     states = [version for version, found in fields.items() if "replica_state.replica_epoch" in found]
     tagged = all(" tag " in fields[version]["replica_state"] for version in states)
-    what = f"of versions {span(list(fields))}, a plain replica id in {span(plain)}, a tagged replica state in {span(states)}"
+    what = (
+        f"of versions {span(list(fields))}, a plain replica id in {span(plain)}, a tagged replica state in "
+        f"{span(states)}"
+    )
     return holds_if(tagged and plain[-1:] == [FIRST_STATE - 1] and plain + states == list(fields), what, what)
 
 
@@ -89,7 +95,8 @@ def empty_with_zookeeper(kafka: Classes) -> Observation:
     return holds_if(
         members and not fetches,
         "without KRaft Partition puts -1 for every member, and fetches have no epoch",
-        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the ReplicaManager the epoch of "
+        "without KRaft Partition puts -1 for every member of the ISR; but KafkaServer gives the "
+        "ReplicaManager the epoch of "
         "ZooKeeper, which fetches of version 15 carry",
     )
 
@@ -124,7 +131,10 @@ def gated_by_metadata_version(kafka: Classes) -> Observation:
     first = next((name for name, version in versions.items() if version >= FIRST_STATE), "none")
     older = max((version for name, version in versions.items() if name < first), default=0)
     callers = kafka.callers("org.apache.kafka.server.common.MetadataVersion", "fetchRequestVersion")
-    what = f"a replica's fetch has version {older} at most before {first}, and {versions.get(first)} with it; asked by {', '.join(callers)}"
+    what = (
+        f"a replica's fetch has version {older} at most before {first}, and {versions.get(first)} with it; "
+        f"asked by {', '.join(callers)}"
+    )
     ordered = list(versions.values()) == sorted(versions.values())
     return holds_if(ordered and first == "IBP_3_5_IV1" and callers, what, what)
 
@@ -139,7 +149,8 @@ def versions_alone(kafka: Classes) -> Observation:
     return holds_if(
         kept,
         "the messages' classes carry both in the versions before",
-        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state in version 14 of Fetch: "
+        f"the messages' classes {first} epochs in version 2 of AlterPartition and {second} the replica state "
+        "in version 14 of Fetch: "
         "the builders convert, and the metadata version holds replicas back",
     )
 
@@ -169,7 +180,10 @@ def with_existing_errors(kafka: Classes) -> Observation:
     """The errors that the current leader is looked up for."""
     produce, fetch = (kafka.code(APIS, name) for name in ("handleProduceRequest", "handleFetchRequest"))
     told = in_order(produce, MOVED, "getCurrentLeader") and in_order(fetch, MOVED, FENCED, "getCurrentLeader")
-    what = "KafkaApis looks the leader up for NOT_LEADER_OR_FOLLOWER in answers to produce, for FENCED_LEADER_EPOCH too in those to fetch"
+    what = (
+        "KafkaApis looks the leader up for NOT_LEADER_OR_FOLLOWER in answers to produce, for "
+        "FENCED_LEADER_EPOCH too in those to fetch"
+    )
     return holds_if(told, what, "KafkaApis looks the leader up for other errors")
 
 
@@ -184,7 +198,10 @@ def refresh_as_before(kafka: Classes) -> Observation:
         for owner in owners
         for name in kafka.callers(f"org.apache.kafka.clients.{owner}", "updatePartitionLeadership")
     ]
-    what = f"FetchCollector.handleInitializeErrors and Sender.completeBatch ask for metadata; {', '.join(takers)} take the leader besides"
+    what = (
+        "FetchCollector.handleInitializeErrors and Sender.completeBatch ask for metadata; "
+        f"{', '.join(takers)} take the leader besides"
+    )
     return holds_if(asks and takers, what, what)
 
 
@@ -203,7 +220,10 @@ def endpoint_with_leader(kafka: Classes) -> Observation:
         nodeEndpoints=[{"nodeId": 3, "host": "h", "port": 9092, "rack": "r"}],
     ).read
     carried = "leaderId=3, leaderEpoch=8" in read and "NodeEndpoint(nodeId=3, host='h', port=9092, rack='r')" in read
-    what = "produce from version 10 and fetch from version 16 have id and epoch by partition, and node id, host, port and rack beside them"
+    what = (
+        "produce from version 10 and fetch from version 16 have id and epoch by partition, and node id, "
+        "host, port and rack beside them"
+    )
     return holds_if(all(seen) and carried, what, f"otherwise than that: {read}")
 
 
@@ -260,7 +280,8 @@ def selector_on_changes(kafka: Classes) -> Observation:
     callers = kafka.callers(SELECTOR, "select")
     if callers == ["ReplicaManager.findPreferredReadReplica"]:
         return not_built(
-            "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no consumer has one"
+            "the selector is the broker's: only ReplicaManager.findPreferredReadReplica asks it, and no "
+            "consumer has one"
         )
     return holds_if(False, "", f"it is asked by {', '.join(callers)}")
 
@@ -270,7 +291,10 @@ def only_a_recommendation(kafka: Classes) -> Observation:
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")
-    what = f"in version 10 a request drops the consumer's rack without an error, and a response is read with replica {read}: none"
+    what = (
+        "in version 10 a request drops the consumer's rack without an error, and a response is read with "
+        f"replica {read}: none"
+    )
     return holds_if(read == "-1" and rack == "''" and not request.refused, what, request.refused or what)
 
 
@@ -320,7 +344,10 @@ def stale_metadata(kafka: Classes) -> Observation:
 def newer_api_versions(kafka: Classes) -> Observation:
     """Read the header of an ApiVersions request of a version that the release does not know, with an unknown tagged field."""
     read = kafka.header("API_VERSIONS", NEWER)
-    what = f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an unknown tagged field"
+    what = (
+        f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an "
+        "unknown tagged field"
+    )
     return holds_if(read["correlation"] == 6 and read["unknown"] == 1, what, what)
 
 
@@ -328,7 +355,8 @@ def unknown_tags_are_skipped(kafka: Classes) -> Observation:
     """Read a header with an unknown tagged field."""
     fetch, versions = kafka.header("FETCH", max(kafka.fields("FetchRequestData"))), kafka.header("API_VERSIONS", 3)
     what = (
-        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header version; the answer to "
+        f"a header of version {fetch['version']} with an unknown tagged field is read, in the same header "
+        "version; the answer to "
         f"ApiVersions has header version {versions['response']}, which has no room for one"
     )
     return holds_if(fetch["correlation"] == 6 and fetch["unknown"] == 1, what, what)

@@ -89,7 +89,10 @@ def carried_value(kafka: Classes) -> Observation:
 def three_states(kafka: Classes) -> Observation:
     """The values that come through; the type allows others, which nobody sends."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
-    what = "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and KafkaRaftClient does not send"
+    what = (
+        "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and "
+        "KafkaRaftClient does not send"
+    )
     return holds_if(all(value == str(mark) for mark, value in read.items()), what, f"read as {read}")
 
 
