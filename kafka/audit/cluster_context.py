@@ -110,7 +110,10 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Say why it is away at a change of a partition, which may be written just before that of the broker; empty if it is not."""
+        """Say why it is away at a change of a partition; empty if it is not.
+
+        The change may be written just before that of the broker.
+        """
         at = bisect_right(self.standings, offset, key=lambda item: item.offset)
         known = self.standings[at - 1] if at else Standing(-1, 0, False, False, 0)
         for item in (known, *self.standings[at : at + 2]):
@@ -140,7 +143,7 @@ class Presence:
 
 
 class Moment(NamedTuple):
-    """What is in force for a topic from an offset on. `clears`: a ClearElrRecord for it; `removed`: it is deleted here."""
+    """Settings of a topic from an offset on. `clears`: a ClearElrRecord for it; `removed`: it is deleted here."""
 
     offset: int
     time: int
@@ -262,7 +265,7 @@ def _aborted(events: list[Event]) -> list[tuple[int, int]]:
 
 
 def _whole(text: str | None) -> int | None:
-    """Return what a configuration means as a number; None where it is none, which Kafka's controller would not have taken."""
+    """Return a configuration as a number; None for text that Kafka's controller would not have taken."""
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 

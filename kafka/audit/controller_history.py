@@ -1,4 +1,4 @@
-"""A partition's recorded history as the controller of `replication` would have it: state after state, in the model's own numbers.
+"""A partition's recorded history as the controller of `replication` would have it, in the model's own numbers.
 
 Only the controller is recorded. `reconstruction` looks for what the brokers may have done.
 """
@@ -63,6 +63,11 @@ class ControllerState(NamedTuple):
     elr_on: bool
     registered: tuple[int, ...]
 
+    @property
+    def assignment(self) -> tuple[int, int, int]:
+        """Replicas that are added and removed, and brokers without one."""
+        return (self.adding, self.removing, self.missing)
+
 
 class Point(NamedTuple):
     """What the controller has from a record on. Records of one batch have one time."""
@@ -99,13 +104,13 @@ def controller_state(s: Any, c: Any) -> ControllerState:
     """Return what the controller of a state has."""
     image = newest(s)
     return ControllerState(
-        image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing, image.fenced,
-        image.stopping, c.min_isr + image.raised, has_elr(s, c), tuple(image.broker_epoch),
+        image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing,
+        image.fenced, image.stopping, c.min_isr + image.raised, has_elr(s, c), tuple(image.broker_epoch),
     )  # fmt: skip
 
 
 class _Item(NamedTuple):
-    """Something that happened, in the order of the log: `change` of the partition, `settings`, or `standing` of a `broker`."""
+    """An event in the order of the log: `change` of the partition, `settings`, or `standing` of a `broker`."""
 
     offset: int
     time: int
@@ -115,14 +120,17 @@ class _Item(NamedTuple):
 
 
 def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | None) -> ControllerHistory:
-    """Return the history of a partition from its rows, as far back as the model can begin and has room for; raise UsageError if nowhere."""
+    """Return the history of a partition from its rows, as far back as the model can begin and has room for.
+
+    Raises UsageError if the model can begin nowhere.
+    """
     piece, end = _last_piece(
         [row for row in rows if until is None or row["offset"] <= until], _end(rows, around, until)
     )
     if not piece:
         raise UsageError(
             "the beginning of the partition is in no file, nor a snapshot that has it: name another one, or "
-            "a later --until."
+            "a later end as `until=`."
         )
     why = ""
     for start, row in enumerate(piece):
@@ -133,7 +141,7 @@ def controller_history(rows: Sequence[dict[str, Any]], around: ClusterContext, u
     raise UsageError(
         f"the model cannot follow {piece[0]['topic']}-{piece[0]['partition']}: {why}, and it cannot begin "
         "later either. Name an earlier "
-        "end with --until OFFSET, or another partition."
+        "end as `until=`, or another partition."
     )
 
 
@@ -144,7 +152,10 @@ def _end(rows: Sequence[dict[str, Any]], around: ClusterContext, until: int | No
 
 
 def _last_piece(rows: list[dict[str, Any]], end: int) -> tuple[list[dict[str, Any]], int]:
-    """Return the rows since the partition was last created, or known again after a gap, and up to where that goes: a deletion ends it."""
+    """Return the rows since the partition was last created, or known again after a gap, and the last offset of them.
+
+    A deletion ends the rows.
+    """
     found: list[dict[str, Any]] = []
     until = end
     for row in sorted(rows, key=itemgetter("offset")):
@@ -195,9 +206,10 @@ def _targets(rows: list[dict[str, Any]]) -> list[Brokers]:
 
 
 def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]) -> tuple[Brokers, int]:
-    """Return the brokers in an order that the replica lists agree with as far as possible, and how many of them are moved.
+    """Return the brokers in an order that most replica lists agree with, and how many of them are moved.
 
-    Those that are moved come first, and among them those without a replica in the beginning come last, as the model has it.
+    Those that are moved come first, and among them those without a replica in the beginning come last, as the model has
+    it.
     """
     begun = lists[0]
     moved = {broker for broker in everybody if any(broker not in one for one in (*lists, *targets))}
@@ -259,12 +271,14 @@ def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch
         yield now._replace(
             leader=names.number(row["leader"]), leader_epoch=row["leader_epoch"] - epoch, isr=names.mask(row["isr"]),
             elr=names.mask(row["elr"]), last_known=names.number(last[0]) if len(last) == 1 else NONE,
-            adding=names.mask(row["adding"]), removing=names.mask(row["removing"]), missing=everyone & ~names.mask(row["replicas"]),
+            adding=names.mask(row["adding"]), removing=names.mask(row["removing"]),
+            missing=everyone & ~names.mask(row["replicas"]),
         )  # fmt: skip
     elif item.kind == "standing":
         standing, place = item.what, names.number(item.broker)
         yield now._replace(
-            fenced=_with(now.fenced, place, is_in=standing.fenced), stopping=_with(now.stopping, place, is_in=standing.stopping),
+            fenced=_with(now.fenced, place, is_in=standing.fenced),
+            stopping=_with(now.stopping, place, is_in=standing.stopping),
             registered=tuple(standing.registered if at == place else count for at, count in enumerate(now.registered)),
         )  # fmt: skip
     else:
@@ -308,11 +322,12 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
         return f"there are {epochs} leader epochs, and the model has room for 12"
     moves = movable > 0 and bits.size(begun.missing) < len(begun.registered) and counted["reassignments"] > 0
     return {
-        "brokers": len(begun.registered), "movable": movable, "spare": bits.size(begun.missing), "initial_leader": begun.leader,
-        "initial_isr": bits.size(begun.isr), "min_isr": begun.min_isr, "elr": int(begun.elr_on), "unclean_election": int(unclean),
-        "any_preferred": 1, "loss": Loss.NONE, "max_records": 4, "metadata_lag": 24, "alter_partitions": 4, "late_fetches": 0,
-        "max_leader_epoch": epochs, "crashes": 4, "clean_stops": 4, "fences": 6, "shrinks": 4, "elections": 4,
-        "reassignments": 4 if moves else 0, "cancels": 3 if moves else 0, "raises": counted["raises"], "lowers": counted["lowers"],
+        "brokers": len(begun.registered), "movable": movable, "spare": bits.size(begun.missing),
+        "initial_leader": begun.leader, "initial_isr": bits.size(begun.isr), "min_isr": begun.min_isr,
+        "elr": int(begun.elr_on), "unclean_election": int(unclean), "any_preferred": 1, "loss": Loss.NONE,
+        "max_records": 4, "metadata_lag": 24, "alter_partitions": 4, "late_fetches": 0, "max_leader_epoch": epochs,
+        "crashes": 4, "clean_stops": 4, "fences": 6, "shrinks": 4, "elections": 4, "reassignments": 4 if moves else 0,
+        "cancels": 3 if moves else 0, "raises": counted["raises"], "lowers": counted["lowers"],
         "elr_disables": counted["elr_disables"],
     }  # fmt: skip
 

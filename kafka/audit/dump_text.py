@@ -36,7 +36,10 @@ LONGEST = 1 << 24
 
 
 def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], after: int = -1) -> Iterator[bytes]:
-    """Yield a line for each record after an offset; runs of offsets and what could not be understood are added to the lists."""
+    """Yield a line for each record after an offset.
+
+    Runs of offsets, and notes on what could not be understood, are added to the lists.
+    """
     last, epoch, control = -1, -1, False
     with path.open(encoding="utf-8", errors="replace") as opened:
         for at, line in enumerate(iter(partial(opened.readline, LONGEST), ""), 1):
@@ -65,7 +68,8 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
                 kind, version, about, fields = found
                 add_run(runs, offset, offset)
                 if offset > after:
-                    yield f"{number}\t{offset}\t{max(last, offset)}\t{epoch}\t{time}\t{kind}\t{version}\t{about}\t{fields}\n".encode()
+                    columns = (number, offset, max(last, offset), epoch, time, kind, version, about, fields)
+                    yield ("\t".join(map(str, columns)) + "\n").encode()
             elif (
                 not batch
                 and not record
@@ -76,7 +80,7 @@ def lines(path: Path, number: int, runs: list[list[int]], notes: list[Note], aft
 
 
 def _batch(line: str) -> tuple[int, int, int, bool] | None:
-    """Return the first and the last offset of a batch, its epoch, and whether it is a control batch; each is looked for once."""
+    """Return the first and the last offset of a batch, its epoch, and whether it is a control batch."""
     found = BATCH.search(line)
     epoch = EPOCH.search(line, found.end()) if found else None
     control = CONTROL.search(line, epoch.end()) if epoch else None

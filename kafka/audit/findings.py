@@ -1,4 +1,4 @@
-"""What an audit may say: every kind of finding, with its severity, the guarantee it is about, and what to look at on the brokers."""
+"""Kinds of findings of an audit: severity, guarantee, and what to look at on the brokers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ FINDINGS = "docs/findings.md"
 
 @dataclass(frozen=True)
 class Sort:
-    """A kind of finding. A violation breaks an invariant of the controller; an exposure is a state from which records may be lost."""
+    """A kind of finding.
+
+    A violation breaks an invariant of the controller; an exposure is a state from which records may be lost.
+    """
 
     name: str
     violation: bool
@@ -28,7 +31,7 @@ class Sort:
 
 
 class Found(NamedTuple):
-    """A finding about a partition. `lasted` is in milliseconds, -1 for a moment; `brokers` are those that it is about."""
+    """A finding about a partition and some of its brokers. `lasted` is in milliseconds, -1 for a moment."""
 
     sort: str
     severity: Severity

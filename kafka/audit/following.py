@@ -1,4 +1,4 @@
-"""A partition followed from record to record: its history, what breaks an invariant, and by which states records may be lost."""
+"""A partition followed from record to record: its history, broken invariants, and states that may lose records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
 
 
 class Row(NamedTuple):
-    """A partition after a record. `election` says by what its leader was elected, if it is new; `why`, why brokers left the ISR."""
+    """A partition after a record. `election`: how a new leader was elected; `why`: why brokers left the ISR."""
 
     topic_id: str
     topic: str
@@ -60,7 +60,10 @@ class Row(NamedTuple):
 
 
 class Follower:
-    """One partition. `within` is how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious."""
+    """One partition.
+
+    `within`: how soon, in milliseconds, after a change of min ISR or of the leader something is suspicious.
+    """
 
     def __init__(
         self, around: ClusterContext, topic_id: str, partition: int, moments: list[Moment], within: int
@@ -79,7 +82,8 @@ class Follower:
         self._found: list[Found] = []
         self._tainted: dict[int, str] = {}
         self._cleared: dict[int, int] = {}
-        """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset of that (HYP-13)."""
+        """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset
+        of that (HYP-13)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
@@ -397,9 +401,9 @@ class Follower:
         self._offset, self._time = offset, time
         core = self._core or _NOTHING
         return Row(
-            self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr, core.removing, core.adding,
-            core.leader, self._leader_epoch, self._partition_epoch, core.recovering, core.elr, core.last_known, self._now.rules.min_isr,
-            self._now.unclean, election, why, found,
+            self._topic_id, self._topic, self._partition, offset, time, self._epoch, core.replicas, core.isr,
+            core.removing, core.adding, core.leader, self._leader_epoch, self._partition_epoch, core.recovering,
+            core.elr, core.last_known, self._now.rules.min_isr, self._now.unclean, election, why, found,
         )  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """A recorded change of a partition, judged by the model: its own predicates and rules run on what the log has.
 
-The predicates of `invariants.replication` that speak of the controller's image, and the rules of `model.cluster.partition_change`, read a
-state by its attributes. `Held` has those of the controller; brokers are numbered by their place in the replica list, which is the
-order in which the controller elects.
+The predicates of `invariants.replication` that speak of the controller's image, and the rules of
+`model.cluster.partition_change`, read a state by its attributes. `Held` has those of the controller; brokers are
+numbered by their place in the replica list, which is the order in which the controller elects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Rules(NamedTuple):
-    """What is in force when a record is written: min ISR, whether there are eligible leader replicas, and what opens an epoch."""
+    """Rules in force when a record is written: min ISR, eligible leader replicas or not, what opens an epoch."""
 
     min_isr: int
     elr: bool
@@ -147,7 +147,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return who would be elected cleanly for a partition that nobody leads, with these brokers active; NO_LEADER if nobody."""
+    """Return the clean leader of a partition that has none, with these brokers active; NO_LEADER if there is none."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
@@ -159,7 +159,7 @@ def electable(core: Core, rules: Rules, active: Brokers) -> int:
 
 
 class JudgedChange(NamedTuple):
-    """A change after it was judged: the partition, by how much its leader epoch rose, how its leader was elected, and what is broken."""
+    """A judged change: the partition, the rise of its leader epoch, how its leader was elected, and what is broken."""
 
     core: Core
     opens: int
@@ -202,8 +202,8 @@ def _election(core: Core, after: Core, rules: Rules) -> str:
 
 def _by_the_rules(core: Core, after: Core, rules: Rules, opens: int, election: str, unclean: Brokers) -> list[str]:
     """Return where a change differs from what the model's controller makes of the same request."""
-    names = Names(after.replicas, core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known,
-                  [core.leader, after.leader])  # fmt: skip
+    groups = (core.replicas, core.isr, core.elr, after.isr, after.elr, after.last_known, core.last_known)
+    names = Names(after.replicas, *groups, [core.leader, after.leader])
     missing = bits.everyone(len(names.order)) & ~names.mask(after.replicas)
     asked = 0 if rules.elr and election in ("elr", "last-known", "unclean") else names.mask(after.isr)
     possible = set()

@@ -28,7 +28,7 @@ Kind = Literal["segment", "snapshot", "dump"]
 
 @dataclass
 class Note:
-    """Something that could not be read, or is not as it should be, in one line. `unread` says whether a part is missing for it."""
+    """Trouble with a file, in one line. `unread`: a part of the log is missing because of it."""
 
     what: str
     text: str
@@ -147,7 +147,7 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return what tells a file from another of the same name: the header of its first batch. Empty if it has none yet."""
+    """Return the digest of a file's first header, which tells it from others of its name; empty if it has none yet."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""
@@ -163,10 +163,11 @@ def add_run(runs: list[list[int]], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Offsets of a log: those that files have, those that are missing, and those that several files have; ends are included."""
+    """Offsets of a log: those that files have, those that are missing, those that several files have; ends included."""
 
     chosen: list[tuple[int, int, int]]
-    """Number of a file, first and last offset, such that every offset that any segment has is taken from exactly one."""
+    """Number of a file, first and last offset, such that every offset that any segment has is taken from exactly
+    one."""
     overlaps: list[tuple[int, int]]
     """Ranges that more than one file has."""
     gaps: list[tuple[int, int]]

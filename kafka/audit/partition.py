@@ -49,7 +49,8 @@ class PartitionChange(NamedTuple):
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""What a ClearElrRecord does to a partition that has something to forget (ReplicationControlManager.removeTopicElrs)."""
+"""What a ClearElrRecord does to a partition that has something to forget
+(ReplicationControlManager.removeTopicElrs)."""
 
 
 def brokers(found: Any) -> Brokers | None:
@@ -91,7 +92,7 @@ def created(text: str) -> tuple[Core, int, int]:
 
 
 def merged(core: Core, change: PartitionChange) -> Core:
-    """Return a partition after a change (PartitionRegistration.merge). Its leader epoch rises if the change names a leader."""
+    """Return a partition after a change (PartitionRegistration.merge); naming a leader opens a leader epoch."""
     return Core(
         core.replicas if change.replicas is None else change.replicas,
         core.isr if change.isr is None else change.isr,

@@ -36,10 +36,14 @@ BATCH = 20_000
 LED = 400
 """Changes of a partition that may become a trace, the last ones: the model has room for fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
-FINDING = "struct<sort:string,severity:string,offset:bigint,time:bigint,end:bigint,lasted:bigint,brokers:array<int>,text:string>"
-SCHEMA = f"""topic_id string, topic string, partition int, offset bigint, time bigint, epoch int, replicas array<int>, isr array<int>,
-removing array<int>, adding array<int>, leader int, leader_epoch int, partition_epoch int, recovering int, elr array<int>,
-last_known array<int>, min_isr int, unclean boolean, election string, why string, findings array<{FINDING}>"""
+FINDING = (
+    "struct<sort:string,severity:string,offset:bigint,time:bigint,end:bigint,lasted:bigint,"
+    "brokers:array<int>,text:string>"
+)
+SCHEMA = f"""topic_id string, topic string, partition int, offset bigint, time bigint, epoch int, replicas array<int>,
+isr array<int>, removing array<int>, adding array<int>, leader int, leader_epoch int, partition_epoch int,
+recovering int, elr array<int>, last_known array<int>, min_isr int, unclean boolean, election string, why string,
+findings array<{FINDING}>"""
 
 
 @dataclass
@@ -150,7 +154,7 @@ def histories(log: MetadataLog) -> DataFrame:
     given = sql.sparkContext.broadcast(around)
 
     def follow_all(batches: Iterator[Any]) -> Iterator[Any]:
-        gc.disable()  # thousands of rows are alive and none is part of a circle: to look for some takes a fifth of the time
+        gc.disable()  # thousands of rows are alive, none part of a circle: looking for some takes a fifth of the time
         try:
             yield from _tables(follow(given.value, within, _rows(batches)))
         finally:
@@ -169,9 +173,10 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
     import pyarrow as pa
 
     numbers = pa.list_(pa.int32())
-    kinds = [pa.string(), pa.string(), pa.int32(), pa.int64(), pa.int64(), pa.int32(), numbers, numbers, numbers, numbers,
-             pa.int32(), pa.int32(), pa.int32(), pa.int32(), numbers, numbers, pa.int32(), pa.bool_(), pa.string(), pa.string()]  # fmt: skip
-    finding = [pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.int64(), numbers, pa.string()]
+    text, small, large = pa.string(), pa.int32(), pa.int64()
+    kinds = [text, text, small, large, large, small, *[numbers] * 4, *[small] * 4]
+    kinds += [numbers, numbers, small, pa.bool_(), text, text]
+    finding = [text, text, large, large, large, large, numbers, text]
     names = [part.split()[0] for part in SCHEMA.replace(FINDING, "x").split(",")]
     while held := list(islice(rows, BATCH)):
         *columns, found = zip(*held, strict=True)
@@ -185,7 +190,10 @@ def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
 
 
 def _array(column: tuple[Any, ...], kind: Any) -> Any:
-    """Return a column for Arrow. Lists of brokers are few, and making one costs much: each is made once, and named where it stands."""
+    """Return a column for Arrow.
+
+    There are few lists of brokers, and making one is expensive: each is made once, and rows refer to it.
+    """
     import pyarrow as pa
 
     if not pa.types.is_list(kind):

@@ -80,7 +80,7 @@ class Reading:
 def earlier(folder: Path) -> Reading:
     """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
     refused = UsageError(
-        f"{folder} has no readable {MANIFEST} of an audit: leave out --resume and name another folder."
+        f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
     try:
         data = sealed.unseal(sealed.parse_object(read_file(folder / MANIFEST)))
@@ -98,7 +98,7 @@ def earlier(folder: Path) -> Reading:
 
 
 def _parts_in(folder: Path) -> list[Path]:
-    """Return the Parquet files of an audit, which may be removed; raise UsageError where anything else is in their place."""
+    """Return the Parquet files of an audit, which may be removed; raise UsageError for anything else."""
     records = folder / RECORDS
     try:
         if not records.is_symlink():
@@ -108,14 +108,14 @@ def _parts_in(folder: Path) -> list[Path]:
                 return found
     except FileExistsError:
         pass
-    raise UsageError(f"{records} is not a folder of an audit's records: name another --output.")
+    raise UsageError(f"{records} is not a folder of an audit's records: name another `output=`.")
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
     """Read what of a log is not read yet."""
     begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
-        raise UsageError(f"{folder} holds no audit: leave out --resume and name another folder.")
+        raise UsageError(f"{folder} holds no audit: leave out `resume=True` and name another folder.")
     reading = earlier(folder) if resume and not begun else Reading(folder)
     found, reading.notes = files_in(paths)
     for part in _parts_in(folder):
@@ -141,7 +141,10 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
 
 
 def _take_dump(reading: Reading, item: File) -> None:
-    """Take the records of a dump that were not read yet. Its text is understood as a whole, and what is wrong with it noted anew."""
+    """Take the records of a dump that were not read yet.
+
+    Its whole text is parsed again, and what is wrong with it is noted anew.
+    """
     path, before = Path(item.path), reading.added
     after = max((last for _, last in item.runs), default=-1)
     item.notes, item.runs = [], []
@@ -160,7 +163,7 @@ def _has_more(item: File, reading: Reading) -> bool:
         return False
     if (item.identity and now != item.identity) or size < item.position:
         raise UsageError(
-            f"{path} is another file than the one that was read into {reading.folder}: leave out --resume and "
+            f"{path} is another file than the one that was read into {reading.folder}: leave out `resume=True` and "
             "name another folder."
         )
     item.identity = now
@@ -336,7 +339,7 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
         item.notes.append(Note("unreadable", f"{item.path} cannot be read: {note['failed']}"))
     elif grown > 0 and note["size"] > 0:  # what is no whole batch may be one by now
         text = (
-            f"{item.path} grew by {grown:,} bytes while it was read: --resume reads on from position "
+            f"{item.path} grew by {grown:,} bytes while it was read: `resume=True` reads on from position "
             f"{note['position']:,}"
         )
         item.notes.append(Note("grew", text, unread=False))

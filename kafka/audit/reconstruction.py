@@ -1,9 +1,9 @@
-"""Search for what brokers must have done: a path through `replication` whose controller does what was recorded, and nothing else.
+"""Search for what brokers must have done: a path through `replication` whose controller does what was recorded.
 
-A step of the model either leaves what the controller has as it is, or brings it to what was recorded next: a step of a few
-records if they were written in one batch. The search is guided by how many records are reached. It continues where the brokers
-have applied all metadata, as they usually have; where that leads nowhere it comes back to states in which they have not. A path
-that it does not find may exist.
+A step of the model either leaves what the controller has as it is, or brings it to what was recorded next: a step of a
+few records if they were written in one batch. The search is guided by how many records are reached. It continues where
+the brokers have applied all metadata, as they usually have; where that leads nowhere it comes back to states in which
+they have not. A path that it does not find may exist.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ HIDDEN = 14
 LATE = 4
 """By how many steps a way is put back on which a broker has not applied what was recorded."""
 OF_BROKERS = (
-    "broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied", "leader_learns_change_refused",
-    "controller_refuses_alter_partition", "controller_finds_replica_ineligible", "leader_gives_up_waiting", "leader_handles_fetch",
-    "leader_reports_divergence", "leader_tells_epoch_end", "leader_requests_expansion", "follower_appends", "follower_truncates",
+    "broker_applies_metadata", "broker_applies_configs", "leader_learns_change_applied",
+    "leader_learns_change_refused", "controller_refuses_alter_partition", "controller_finds_replica_ineligible",
+    "leader_gives_up_waiting", "leader_handles_fetch", "leader_reports_divergence", "leader_tells_epoch_end",
+    "leader_requests_expansion", "follower_appends", "follower_truncates",
 )  # fmt: skip
 """Steps that are tried before any record, as far as they are about brokers that the record is about."""
 PROMPT = (
@@ -54,7 +55,8 @@ PROMPT = (
 
 
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""What is done before anything else: a record is written and acknowledged, so that it can be seen whether it survives."""
+"""What is done before anything else: a record is written and acknowledged, so that it can be seen whether it
+survives."""
 
 
 class Node(NamedTuple):
@@ -89,7 +91,7 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """A way that was found: the trace of it, the place at which each step has brought the controller, and how much was looked at.
+    """A path through the model: its trace, the place that each step has reached, and how many states were searched.
 
     Where the last place is not the end of what was recorded, the trace ends there.
     """
@@ -106,7 +108,7 @@ class Reconstruction:
 
     @cached_property
     def broken(self) -> list[tuple[Property, int]]:
-        """The properties that the way violates, each with the number of the first step after which it does; 0 for the start."""
+        """Properties that the path violates, each with the number of the first violating step; 0 for the start."""
         plain = self.replay.trace.interpreter()
         found = []
         for prop in self.replay.trace.protocol.properties:
@@ -226,7 +228,7 @@ class _Search:
             heappush(self.waiting, (-node.place, node.hidden + late, -next(self.order), number))
 
     def chain(self, number: int, rounds: Iterable[tuple[str, ...]]) -> list[int]:
-        """Take steps that change nothing of what is recorded, in each round the first of these actions that can happen; return the nodes."""
+        """Take steps that change nothing recorded, in each round the first of these actions; return the nodes."""
         found, place = [number], self.nodes[number].place
         for names in rounds:
             node = self.nodes[found[-1]]
@@ -333,9 +335,10 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
         fenced, stopping = other.fenced & ~one.fenced, other.stopping & ~one.stopping
         leaders = sum({bits.only(leader) for leader in (one.leader, other.leader) if leader >= 0})
         task = task._replace(
-            fenced=task.fenced | fenced, unfenced=task.unfenced | one.fenced & ~other.fenced, stopping=task.stopping | stopping,
-            registered=task.registered | registered, joined=task.joined | joined, left=task.left | left,
-            moves=task.moves or (one.adding, one.removing, one.missing) != (other.adding, other.removing, other.missing),
+            fenced=task.fenced | fenced, unfenced=task.unfenced | one.fenced & ~other.fenced,
+            stopping=task.stopping | stopping, registered=task.registered | registered, joined=task.joined | joined,
+            left=task.left | left,
+            moves=task.moves or one.assignment != other.assignment,
             leads=task.leads or one.leader != other.leader, raised=task.raised or other.min_isr - one.min_isr,
             turned_off=task.turned_off or (one.elr_on and not other.elr_on),
             involved=task.involved | fenced | stopping | registered | joined | left | leaders,
@@ -349,8 +352,10 @@ def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Int
     told = history.told(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [
-        f"{number} ({history.points[other.place].offset})" for number, (one, other) in enumerate(pairwise(way), 1) if one.place != other.place
-    ]  # fmt: skip
+        f"{number} ({history.points[other.place].offset})"
+        for number, (one, other) in enumerate(pairwise(way), 1)
+        if one.place != other.place
+    ]
     names = ", ".join(
         f"{number} is broker {broker}" if broker >= 0 else f"{number} has nothing to do"
         for number, broker in enumerate(history.order)

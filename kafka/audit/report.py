@@ -24,10 +24,11 @@ TOLD = 5
 GAPS = 3
 """Gaps that are named at the top; all are at the end."""
 SEEMS = 10
-"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in so many differs they are of two."""
+"""Logs of one cluster differ in a few offsets at most, at their ends; if more than one in so many differs they are
+of two."""
 TOP = 10
-FOUND_SCHEMA = """topic_id string, topic string, partition int, sort string, severity string, offset bigint, time bigint, end bigint,
-lasted bigint, brokers array<int>, text string"""
+FOUND_SCHEMA = """topic_id string, topic string, partition int, sort string, severity string, offset bigint,
+time bigint, end bigint, lasted bigint, brokers array<int>, text string"""
 RANK = "array_position(array('critical', 'high', 'medium', 'low'), severity)"
 COUNTS = """
 SELECT count_if(election NOT IN ('end', 'deleted')) AS changes, count(DISTINCT topic_id) AS topics,
@@ -37,8 +38,8 @@ SELECT count_if(election NOT IN ('end', 'deleted')) AS changes, count(DISTINCT t
 FROM histories
 """
 SORTED = """
-SELECT sort, severity, count(*) AS count, count(DISTINCT topic_id, partition) AS partitions, min(time) AS first, max(time) AS last,
-       max(lasted) AS longest
+SELECT sort, severity, count(*) AS count, count(DISTINCT topic_id, partition) AS partitions, min(time) AS first,
+       max(time) AS last, max(lasted) AS longest
 FROM everything GROUP BY sort, severity
 """
 TOPICS = (
@@ -229,7 +230,8 @@ def warnings_of(
 
 
 BEFORE, AFTER = 8, 20
-"""Changes that are shown: the last ones up to the worst finding, and the first ones after it; the newest is shown always."""
+"""Changes that are shown: the last ones up to the worst finding, and the first ones after it; the newest is shown
+always."""
 STEP = (
     "offset",
     "time",
@@ -252,8 +254,8 @@ Told = dict[str, Any]
 def partition_story(rows: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
     """Return the history of a partition for a report.
 
-    Rows are its changes in their order, each with how many there are on its side of the finding (`of`) and whether it is up to it
-    (`earlier`). `end` is the offset and the time at which the log ends.
+    Rows are its changes in their order, each with how many there are on its side of the finding (`of`) and whether it
+    is up to it (`earlier`). `end` is the offset and the time at which the log ends.
     """
     steps = [{name: row[name] for name in STEP} for row in rows]
     first = rows[0]

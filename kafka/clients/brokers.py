@@ -118,7 +118,10 @@ class Connection(asyncio.Protocol):
             Request(self, message).send()
 
     def answer(self, data: bytes) -> None:
-        """Write an answer, and take the next request. What has come by now was sent before the client could read this answer."""
+        """Write an answer, and take the next request.
+
+        A request that has come by now was sent before the client could read this answer.
+        """
         assert self.transport is not None
         self.transport.write(data)
         if not self.buffer:

@@ -22,15 +22,16 @@ Kind = Literal[
     "settled",
     "moved",
 ]
-"""`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer. `reported`: the client reported an error.
-`moved`: the cluster changed."""
+"""`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer.
+`reported`: the client reported an error. `moved`: the cluster changed."""
 
 
 @dataclass(frozen=True)
 class Event:
     """One event. Epochs are those on the wire; `topic` counts how often the topic was created again.
 
-    Of a request `since` is the earliest time at which the client can have sent it: it had then read the answer before it on its connection.
+    Of a request `since` is the earliest time at which the client can have sent it: it had then read the answer before
+    it on its connection.
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Histories: steps of the model, and what happens besides that the model does not know; as files that replay, and as diagrams."""
+"""Histories: steps of the model and moves that it does not know, as files that replay, and as diagrams."""
 
 from __future__ import annotations
 
@@ -63,7 +63,8 @@ BESIDES = {
 }
 """What real clusters do and the model does not: each is about one partition, the last about one broker."""
 DRAWN = tuple(BESIDES)[:4]
-"""Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for stories."""
+"""Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for
+stories."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +102,8 @@ class History:
 class Story:
     """A history, the rules of which one is broken, and the clients that break it and that do not.
 
-    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where there are no rules,
-    the process dies.
+    `rarely` are clients that are reported to break it, and do so hardly ever or did not when they played it here. Where
+    there are no rules, the process dies.
     """
 
     name: str
@@ -131,7 +132,7 @@ def of_steps(constants: Constants, steps: Iterable[Step], name: str) -> History:
 
 @dataclass
 class Source:
-    """Where histories come from: a path cover of a small state graph, or walks; with what happens besides, by the seed."""
+    """Source of histories: a path cover of a small state graph, or walks; with other moves, by the seed."""
 
     settings: tuple[dict[str, int], ...]
     seed: int = 1
@@ -152,7 +153,7 @@ class Source:
             if graph is None:
                 raise UsageError(
                     f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
-                    "lower a constant, or take random walks with --walks."
+                    "lower a constant, or take random walks with `walks=`."
                 )
             for number, walk in enumerate(Cover(graph).walks()):
                 found = of_steps(constants, (item.step for item in walk), f"cover {place}.{number}")
@@ -171,7 +172,7 @@ class Source:
             yield self._with_more(found, random.Random(f"{self.seed} {place} besides"))  # noqa: S311 (no secret)
 
     def _with_more(self, history: History, chance: random.Random) -> History:
-        """Return a history in which a broker may learn less, with up to two of BESIDES put in, each at a place that is drawn."""
+        """Return a history in which a broker may learn less, with up to two of BESIDES at places that are drawn."""
         moves = list(history.moves)
         if chance.random() < self.lag:
             late = chance.randrange(int(history.constants.brokers))
@@ -249,9 +250,8 @@ def load(path: Path) -> History:
         moves = tuple(_move(str(text)) for text in data["moves"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that "
-            "`fencepost conform --client ... --output DIR` "
-            "wrote, or a trace of leader-discovery."
+            f"{path} cannot be read as a history ({type(error).__name__}: {error}). Name a file that an earlier run "
+            "wrote to `output=`, or a trace of leader-discovery."
         ) from error
     return History(constants, moves, str(data.get("name", path.stem)))
 
@@ -315,6 +315,6 @@ def _line(event: Event) -> str:
 
 def page(history: History, play: Play, rule: str, why: str, client: str, last: Event, file: str) -> str:
     """Return a page on a failure: what was broken, how to play it again, and the diagram."""
-    again = f"`fencepost conform {PROTOCOL} --client {client} --trace {file}` plays it again."
+    again = f'`fencepost.conform_clients("{client}", traces="{file}")` plays it again.'
     moves = "\n".join(f"- {move}" for move in history.moves)
     return f"# {client}: {rule}\n\n{why}\n\n{again}\n\n{moves}\n\n```mermaid\n{diagram(play, last)}```\n"

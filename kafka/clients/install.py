@@ -1,4 +1,4 @@
-"""Clients by name and version, each installed once in a folder of the cache; what is missing is said in one sentence."""
+"""Clients by name and version, each installed once in a folder of the cache."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Installed:
 
 
 def parse_client(asked: str) -> tuple[str, str]:
-    """Return name and version of a client that was asked for as NAME or NAME==VERSION; raise UsageError if there can be none."""
+    """Return name and version of a client written as NAME or NAME==VERSION; raise UsageError if there can be none."""
     name, _, version = asked.partition("==")
     if name == OWN or name.startswith(f"{OWN}/"):
         return name, ""
     if name not in NEWEST:
         raise UsageError(
-            f"--client {asked} is no client that can be driven.{nearest(name, list(NEWEST))} Write one of "
-            f"{', '.join(NEWEST)} or {OWN}, "
-            "with a version if you like, such as librdkafka==2.6.1."
+            f"`clients=` was given {asked!r}, which is not a client that can be driven.{nearest(name, list(NEWEST))} "
+            f"Write one of {', '.join(NEWEST)} or {OWN}, with a version if you like, such as librdkafka==2.6.1."
         )
     version = version or NEWEST[name]
     if not VERSION.match(version):
         raise UsageError(
-            f"--client {asked} has a version that cannot be one: write a number such as {name}=={NEWEST[name]}."
+            f"`clients=` was given {asked!r}, whose version cannot be one: write a number such as "
+            f"{name}=={NEWEST[name]}."
         )
     return name, version
 

@@ -1,7 +1,7 @@
-"""One history played with one client: the cluster's moves are made, and the client's requests are answered when the history says.
+"""One history played with one client: the cluster moves, and requests are answered, when the history says.
 
-The client does as it likes. A request that the history does not wait for is answered at once, from what the broker knows; a request
-that does not come in time is passed over. What happened is what is judged.
+The client does as it likes. A request that the history does not wait for is answered at once, from what the broker
+knows; a request that does not come in time is passed over. What happened is what is judged.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WARM = 2
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds: the client's backoff, how long the history waits for a request, for the client to start, and to recover in the end."""
+    """Seconds of the client's backoff, and of waiting for a request, for its start, and for its recovery."""
 
     backoff: float = 0.03
     grace: float = 0.09

@@ -50,7 +50,7 @@ AGAIN = 3
 
 @dataclass
 class Failure:
-    """A history in which a rule was broken: the play, the verdict, and in how many of the plays after it the rule was broken again."""
+    """A history in which a rule was broken: the play, the verdict, and how many of the later plays broke it again."""
 
     history: History
     play: Play
@@ -81,7 +81,8 @@ class ClientOutcome:
     undone: Counter[str] = field(default_factory=Counter)
     """Histories that could not be played to their end, by the reason."""
     begun_again: Counter[str] = field(default_factory=Counter)
-    """Histories that were played a second time since they could not be played to their end the first time, by the reason."""
+    """Histories that were played a second time since they could not be played to their end the first time, by the
+    reason."""
     deaths: int = 0
     """How often a process with several clients died."""
     names: list[str] = field(default_factory=list)
@@ -133,7 +134,7 @@ class ClientOutcome:
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs if a deviation shows each time that its history is played, undetermined if one shows now and then."""
+        """The verdict: differs if a deviation shows in each play of its history, undetermined if only sometimes."""
         if any(found.is_steady for items in self.failures.values() for found in items):
             return "differs"
         is_whole = self.complete and self.counted and not self.undone and not self.deaths
@@ -143,8 +144,8 @@ class ClientOutcome:
 class Pool:
     """Clients of one kind: one process for all, or our own in this process.
 
-    A process that dies takes all its clients along. Another takes its place, and each history that was being played is played again in a
-    process of its own, so that one which kills the process keeps no other from being judged.
+    A process that dies takes all its clients along. Another takes its place, and each history that was being played is
+    played again in a process of its own, so that one which kills the process keeps no other from being judged.
     """
 
     def __init__(self, client: Installed, times: Times, at_once: int = AT_ONCE) -> None:
@@ -284,7 +285,7 @@ PLAYS = 10
 
 @dataclass(frozen=True)
 class ClientPlan:
-    """Which histories are played, for at most `seconds` with each client: stories, each many times, walks, files, or a path cover of SMALL."""
+    """Histories to play, for at most `seconds` with each client: stories, walks, files, or a path cover of SMALL."""
 
     walks: int = 0
     depth: int = DEPTH
@@ -393,7 +394,7 @@ def _reasons(found: Counter[str]) -> list[dict[str, Any]]:
 
 
 def conform_clients(clients: Sequence[str], request: ClientPlan, tell: Callable[[str], None]) -> list[ClientReport]:
-    """Play the histories with each client, one after the other; a client that is missing does not keep the others from it."""
+    """Play the histories with each client, one after the other; if a client is missing, the others still play."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # it names each connection that a client has closed
     for asked in clients:
         parse_client(asked)

@@ -1,4 +1,7 @@
-"""Rules that clients are judged by, each a sentence of a KIP, and what a client that keeps them knows of a partition's leader."""
+"""Rules that clients are judged by, each a sentence of a KIP, and the beliefs of a client that keeps them.
+
+A belief is what a client knows of a partition's leader from what it was told: the model's own functions decide.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return what the client may believe when it sends a request: what it knew before, and all that it was told since."""
+        """Return what the client may believe when it sends a request: what it knew before, and everything since."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -80,7 +83,10 @@ class Beliefs:
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
-    """Say whether news is to be believed, or may be: of a hint without an endpoint the client may know where the leader is."""
+    """Say whether news is to be believed, or may be.
+
+    Of a hint without an endpoint the client may know where the leader is.
+    """
     if event.kind == "hint":
         return (
             now is not None
@@ -106,7 +112,8 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
 
 
 WITHOUT_ASKING = 3
-"""Requests that may follow an error at the same broker before the client asks for metadata: it may ask at the same time."""
+"""Requests that may follow an error at the same broker before the client asks for metadata: it may ask at the same
+time."""
 REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 
@@ -258,7 +265,7 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    """Say which rule a request to the wrong broker breaks: the newest news that it does not heed, or the older news that it does."""
+    """Say which rule a request to the wrong broker breaks: it ignores the newest news, or heeds older news."""
     shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -331,7 +338,7 @@ def _errors(judge: Judge, partition: int) -> None:
 
 
 def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
-    """Return what the client was told, since it sent the request that was refused, of leaders that are newer than the one it sent it to."""
+    """Return the news of newer leaders since the client sent the request that was refused."""
     refused = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     before = known.possible(refused[-1])[:1] if refused else []
     began = refused[-1].at if refused else answer.at

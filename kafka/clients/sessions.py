@@ -1,4 +1,4 @@
-"""Clients that play: many of one kind in a process that is asked by lines of JSON, or our own small client with its mutants."""
+"""Clients that play: many of one kind in a process driven by lines of JSON, or our own client and its mutants."""
 
 from __future__ import annotations
 

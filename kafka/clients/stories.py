@@ -1,4 +1,4 @@
-"""Defects that users of clients reported, and others, each as a history that shows it: in which version it is, and in which it is not."""
+"""Defects of clients, reported by users or found here, each as a history that shows it, with versions that have it."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _leaves(hint: Any) -> list[Any]:
 
 @cache
 def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
-    """Return each field of a message: its name, the class of the records in it or of its code of an error, and which of both it is."""
+    """Return each field of a message: its name, the class of its records or error code, and whether it is an error."""
     hints = typing.get_type_hints(kind)
     found = []
     for item in fields(kind):

@@ -1,7 +1,8 @@
 """The scripted cluster as data: what each broker believes, which logs the leaders have, and what they answer.
 
-Leaders, brokers and caches are a state of the model, changed by the model's own actions. Beside it are logs, and leaders that are missing.
-On the wire a leader epoch is twice the model's, so that a partition without a leader has an epoch between two leaders.
+Leaders, brokers and caches are a state of the model, changed by the model's own actions. Beside it are logs, and
+leaders that are missing. On the wire a leader epoch is twice the model's, so that a partition without a leader has an
+epoch between two leaders.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """What a broker believes of a partition; `epoch` is the model's, `wire_epoch` what it says, `leader` is -1 if there is none."""
+    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 if there is none."""
 
     topic: int
     leader: int
@@ -81,7 +82,8 @@ class World:
         self.ports: dict[tuple[int, int], int] = {}
         """The port of each endpoint: broker, and how often brokers had been restarted."""
         self.absent: dict[tuple[int, int, int], str] = {}
-        """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one again (restored)."""
+        """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one
+        again (restored)."""
         self.guesses: dict[int, int] = {}
         self.nameless: set[int] = set()
         """Partitions of which metadata does not say the epoch."""
@@ -171,7 +173,7 @@ class World:
         return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1 if why == "missing" else NOBODY)
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
-        """Return the error of a request with this leader epoch: `outcome_of` of the model, with epochs as on the wire."""
+        """Return the error of a request with this leader epoch: the model's `outcome_of`, with epochs of the wire."""
         own = self.view(partition, self.s.broker[broker].replica)
         if NOBODY not in (epoch, own.wire_epoch):
             if epoch < own.wire_epoch:
@@ -236,7 +238,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the newest epoch in the log up to this one and the offset where it ends; -1 and -1 if there is none."""
+        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 if there is none."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)
@@ -248,7 +250,7 @@ class World:
         return None if told == NOBODY else ("127.0.0.1", self.ports.get((broker, told), NO_PORT))
 
     def metadata(self, broker: int) -> tuple[dict[int, tuple[str, int]], list[tuple[int, View, int]]]:
-        """Return what a broker's metadata says: where brokers are, and of each partition the leader, with the epoch as it is told."""
+        """Return a broker's metadata: endpoints, and each partition's leader with the epoch that is sent."""
         cache = self.s.broker[broker].cache
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []

@@ -188,8 +188,8 @@ class Cluster:
                 socket.create_server(("127.0.0.1", port)).close()
             except OSError as error:
                 raise UsageError(
-                    f"port {port} of 127.0.0.1 is taken by another program. The cluster listens on ports {min(ports)} to {max(ports)}: "
-                    "write --port with the first of as many that are free."
+                    f"port {port} of 127.0.0.1 is taken by another program. The cluster listens on ports {min(ports)} "
+                    f"to {max(ports)}: write the first of as many that are free as `port=`."
                 ) from error
 
     def _format(self, *nodes: int) -> None:

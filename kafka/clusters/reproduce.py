@@ -137,7 +137,7 @@ def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
     if kit.number < scenario.since:
         raise UsageError(
             f"{scenario.name} cannot be played on Kafka {kit.version}: it needs eligible leader replicas, which are on "
-            f"from {'.'.join(map(str, scenario.since))}. Write --kafka with a later release."
+            f"from {'.'.join(map(str, scenario.since))}. Write a later release as `kafka=`."
         )
 
 

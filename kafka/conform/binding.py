@@ -32,7 +32,7 @@ PROTOCOL = "replication"
 
 @dataclass(frozen=True)
 class Binding:
-    """How a protocol is bound to Kafka's classes: by what driver, by whom a history is followed, and what its mapping says."""
+    """Binding of a protocol to Kafka's classes: the driver, the execution that follows a history, and the mapping."""
 
     protocol: str
     harness: Harness
@@ -64,7 +64,7 @@ class Binding:
             )
 
     def as_built(self, version: str, constants: Constants) -> Constants:
-        """Return constants with the rules of this version of the model in place of those of a trace; sizes and budgets stay."""
+        """Return constants of a trace with the rules of this version of the model; sizes and budgets stay."""
         values = {name: int(value) for name, value in constants.values.items()}
         return self.machine.set_constants({**values, **self.rules(version)})
 

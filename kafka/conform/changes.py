@@ -1,9 +1,10 @@
-"""What the model makes of a change to the partition, and what PartitionChangeBuilder makes of it, on every image that is reached.
+"""Changes to the partition by the model and by PartitionChangeBuilder, compared on every image that is reached.
 
-The images are those of a whole state graph, each once whatever its epochs. Of each every change is asked for that a controller
-could ask for: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of active members; the preferred
-leader is elected; an operator names any set of replicas, or cancels. What comes of it must be the same: leader, ISR, ELR, last known
-leader, replicas, both lists of a reassignment, and how far the two epochs move.
+The images are those of a whole state graph, each once whatever its epochs. Of each every change is asked for that a
+controller could ask for: a broker is fenced, unfenced, or registers after a crash; the leader asks for any ISR of
+active members; the preferred leader is elected; an operator names any set of replicas, or cancels. What comes of it
+must be the same: leader, ISR, ELR, last known leader, replicas, both lists of a reassignment, and how far the two
+epochs move.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class Image(NamedTuple):
 
 
 class RequestedChange(NamedTuple):
-    """What is asked for: an ISR or replicas in `target`, brokers that may be elected, those that may have lost records."""
+    """A requested change: ISR or replicas in `target`, brokers that may be elected, and that may have lost records."""
 
     what: ChangeKind
     target: int = 0

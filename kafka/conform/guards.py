@@ -1,11 +1,12 @@
-"""Does the comparison notice? Kafka's checks are removed from the model one by one, its rules changed, and what it refuses is tried.
+"""Test of the comparison itself: the model without each of Kafka's checks, with other rules, and what it refuses.
 
-A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is led to the
-nearest state at which such a variant departs from the model, and does the step: it must not come out as in the variant.
+A model without a check allows a step that Kafka refuses; one with another rule ends a step in another state. Kafka is
+led to the nearest state at which such a variant departs from the model, and does the step: it must not come out as in
+the variant.
 
-Refusals are tried on states of the model without `normalize`, which answers requests before anyone has handled them, and only
-where nothing but checks of Kafka refuses the step: if a process is down, a message is not there, or a budget is spent, nothing
-can be tried.
+Refusals are tried on states of the model without `normalize`, which answers requests before anyone has handled them,
+and only where nothing but checks of Kafka refuses the step: if a process is down, a message is not there, or a budget
+is spent, nothing can be tried.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class VariantRow:
 
     @property
     def is_well(self) -> bool:
-        """Whether the row needs no explanation: it was noticed, or its reason is named and nothing speaks against it."""
+        """Whether the row needs no explanation: it was noticed, or the reason is named and uncontradicted."""
         return self.is_noticed or (self.sight is Sight.NOWHERE and bool(self.why))
 
     def data(self) -> dict[str, Any]:
@@ -353,7 +354,7 @@ def conform_guards(
     *,
     ablate: bool,
 ) -> GuardsReport:
-    """Try what checks and rules refuse on Kafka's classes: those of each variant of the model, and `refusals` that are drawn."""
+    """Try on Kafka's classes what checks and rules refuse, of each variant, and `refusals` that are drawn."""
     machine = bound.machine
     base = bound.as_built(version, machine.set_constants(dict(machine.version(version).values)))
     bound.make_sure_drivable(release.model, base)

@@ -83,7 +83,7 @@ def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> 
         raise UsageError(
             f"the state graph has more than {MOST_STATES:,} states under these constants, too many to cover: "
             "lower a constant, "
-            "or execute random walks with --walks."
+            "or execute random walks with `walks=`."
         )
     tell(f"walks that take all {graph.number_of_edges():,} transitions between {len(graph):,} states")
     outcome = run.execute(Cover(graph).walks(), request.seconds)
@@ -126,7 +126,7 @@ def conform_trace(bound: Binding, release: Release, path: Path) -> HistoriesRepo
 
 
 def write_differences(report: HistoriesReport, folder: Path) -> None:
-    """Write each difference as a trace: its history replays on the model, and again on Kafka by `fencepost conform --trace`."""
+    """Write each difference as a trace, whose history replays on the model, and again on Kafka with `traces=`."""
     for number, (kind, found) in enumerate(sorted(report.outcome.differences.items()), 1):
         path = folder / f"{report.bound.protocol}-{report.release.version}-difference-{number}.trace"
         write(path, trace_of(report, found))
@@ -157,8 +157,8 @@ MOST_KINDS = 20
 class HistoriesOutcome:
     """What a run found: `taken` are the pairs of state and step that were executed and compared, as hashes of 64 bits.
 
-    Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so that
-    the hashes of several runs can be counted together.
+    Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so
+    that the hashes of several runs can be counted together.
     """
 
     tally: Tally = field(default_factory=Tally)

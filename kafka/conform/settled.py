@@ -29,7 +29,8 @@ class TraceVerdict(StrEnum):
     """What a release says to a history."""
 
     CONFIRMED = "confirmed"
-    """Every step happened on Kafka's classes with the state that the model has, and the property is violated in the end."""
+    """Every step happened on Kafka's classes with the state that the model has, and the property is violated in the
+    end."""
     REFUTED = "refuted"
     """Kafka does a step otherwise, or the property holds where the history ends."""
     NOT_DRIVEN = "not driven"

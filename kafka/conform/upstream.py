@@ -1,7 +1,7 @@
-"""A trace as a test for Kafka's own suite: what concerns its leader, as calls of `Partition` like those of PartitionTest.
+"""A trace as a test for Kafka's own suite: its leader's steps as calls of `Partition`, like those of PartitionTest.
 
-The test says what the model with a repair says, at the first step where that differs from what Kafka's own rules say. So it
-fails on a release and passes with the repair.
+The test says what the model with a repair says, at the first step where that differs from what Kafka's own rules say.
+So it fails on a release and passes with the repair.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RepairPoint:
 
 
 def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = None) -> str:
-    """Return a Java class with one test; for a release (its version and the folder of its jars), or for the newest known."""
+    """Return a Java class with one test, for a release (version and folder of jars) or the newest known."""
     if trace.protocol.name != PROTOCOL:
         raise UsageError(
             f"the trace is of protocol {trace.protocol.name!r}, and only {PROTOCOL!r} is mapped to Kafka's classes."

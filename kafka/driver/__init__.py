@@ -1,1 +1,1 @@
-"""Kafka, for every comparison: releases and their jars, the process with its classes, histories executed step by step."""
+"""Kafka for every comparison: releases and jars, the process with its classes, histories executed step by step."""

@@ -86,7 +86,10 @@ class Ablation:
 
 
 def with_and_without(at: Key, place: int, message: Key) -> tuple[Key, ...]:
-    """Return a state, and the same without a message of the bag at this place: one that was handled for nothing may be there or gone."""
+    """Return a state, and the same without a message of the bag at this place.
+
+    A message that was handled in vain may be there or gone.
+    """
     messages = list(at[place])
     messages.remove(message)
     return (at, (*at[:place], tuple(messages), *at[place + 1 :]))

@@ -41,7 +41,7 @@ HIDDEN = 400
 
 @dataclass(frozen=True)
 class Variant:
-    """The model without a guard, or with one rule set otherwise. `others` are guards of the same action that it lacks too."""
+    """The model without a guard (and without `others` of the same action), or with one rule set otherwise."""
 
     name: str
     guard: Guard | None = None
@@ -52,7 +52,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Chance:
-    """A step that the model and a variant disagree on, at the end of a history. `model` and `variant`: the state after it, None if refused."""
+    """A step that the model and a variant disagree on, at the end of a history.
+
+    `model` and `variant`: the state after it, None if refused.
+    """
 
     history: tuple[Transition, ...]
     at: Key
@@ -102,7 +105,7 @@ class Ground:
         self._order = np.argsort(self.space.depths, kind="stable")
 
     def chances(self, variant: Variant, most: int) -> list[Chance]:
-        """Return steps that the variant takes otherwise, or alone, the nearest ones first, of different actions if there are."""
+        """Return steps that the variant takes otherwise, or alone: the nearest, of different actions if possible."""
         other = self._other(variant)
         if other is None:
             return []

@@ -1,6 +1,7 @@
-"""The driver's text for one release: classes are named where they are, and lines that are for other releases are left out.
+"""The driver's source for one release: classes are named where they are, lines for other releases are left out.
 
-A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and what comes after.
+A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and what
+comes after.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
 
 
 def adapted(text: str, classes: Mapping[str, set[str]]) -> str:
-    """Return the text with every class of Kafka named where it is; one that is in several other places stays as it was."""
+    """Return the text with every class of Kafka named where it is; an ambiguous one stays as it was."""
 
     def place(named: re.Match[str]) -> str:
         simple = named[1]

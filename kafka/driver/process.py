@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 PATIENCE = 60.0
 """Seconds after which a process that does not answer is given up."""
 SLICE = 1.0
-"""Seconds of one wait: a run that is stopped by Ctrl-Z, with its driver, loses one of them and not all of its patience."""
+"""Seconds of one wait: a run that is stopped by Ctrl-Z, with its driver, loses one of them and not all of its
+patience."""
 CLOSING = 20.0
 """Seconds that a process has to end by itself; an agent of JaCoCo writes a file then."""
-MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only as the parent of a private folder; checkpoint files make disks slow)
+MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108 (only the parent of a private folder; checkpoint files slow disks down)
 
 
 class DriverError(UsageError):

@@ -90,7 +90,7 @@ TEST_POM = """\
 
 @dataclass(frozen=True)
 class Harness:
-    """A driver of some of Kafka's classes: the releases that it knows with the model's version of each, its sources, its class.
+    """A driver of some of Kafka's classes: known releases with the model's version of each, sources, and main class.
 
     `tests` is the artifact of Kafka whose test jar it needs, if it needs one.
     """
@@ -101,7 +101,7 @@ class Harness:
     tests: str = ""
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model that a release is compared with: that of the newest one if it is not known."""
+        """Return the version of the model that a release is compared with, of the newest one if it is unknown."""
         return self.releases.get(version, list(self.releases.values())[-1])
 
 
@@ -110,7 +110,7 @@ BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replica
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Kafka with the driver compiled against it. `model` is the model's version that it is compared with."""
+    """A release of Kafka with its compiled driver. `model` is the model's version that it is compared with."""
 
     version: str
     model: str
@@ -170,7 +170,7 @@ def missing_tools() -> str:
 
 
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
-    """Return a release of Kafka by its number, by a folder of jars, or both; its driver is compiled if it was not yet."""
+    """Return a release of Kafka by its number, by a folder of jars, or both, with its driver, compiled once."""
     version, jars, warning = locate_release(version, jars, harness)
     more = with_tests(version, jars, harness)
     classes = compile_driver(version, jars, harness.sources, *more)
@@ -178,13 +178,13 @@ def release(version: str | None, jars: Path | None = None, harness: Harness = BR
 
 
 def locate_release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> tuple[str, Path, str]:
-    """Return the version, the folder of jars and a warning for a release by its number, by a folder of jars, or both."""
+    """Return version, folder of jars and warning of a release given by its number, by a folder of jars, or by both."""
     java_version()
     known = ", ".join(harness.releases)
     if jars is None:
         if version is None:
             raise UsageError(
-                f"no release of Kafka was given: write --kafka with one of {known}, or --jars with a folder."
+                f"no release of Kafka was given: write one of {known} as `kafka=`, or a folder as `jars=`."
             )
         if version not in harness.releases:
             lacks = (
@@ -193,13 +193,13 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             raise UsageError(
                 f"Kafka {version} is not a release that the driver "
                 f"knows.{lacks}{nearest(version, list(harness.releases))} "
-                f"Write one of {known}, or give a folder of jars with --jars."
+                f"Write one of {known}, or give a folder of jars as `jars=`."
             )
         return version, fetch_kafka(version), ""
     told = version_of(jars)
     if version is not None and told != version:
         raise UsageError(
-            f"--kafka says {version}, and the jars in {jars} are Kafka {told}: write --kafka {told} or leave it out."
+            f"`kafka=` was given {version}, and the jars in {jars} are Kafka {told}: write {told} or leave it out."
         )
     unknown = (
         f"Kafka {told} is not a release that the driver knows; it is compared with the model's "
@@ -209,7 +209,7 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
-    """Return a folder with the test jar that a driver needs, which Maven brings the first time; none if it is among the jars."""
+    """Return a folder with the test jar that a driver needs, by Maven the first time; none if it is among the jars."""
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
@@ -226,7 +226,8 @@ def version_of(folder: Path) -> str:
     """Return the version of the Kafka whose jars are in a folder, which its kafka-clients says."""
     if not folder.is_dir():
         raise UsageError(
-            f"--jars {folder} is not a folder: name one with kafka_2.13, kafka-clients and all that they need."
+            f"`jars=` was given {folder}, which is not a folder: name one with kafka_2.13, kafka-clients and all that "
+            "they need."
         )
     found = sorted(folder.glob("kafka-clients-*.jar"))
     if len(found) != 1:
@@ -253,8 +254,11 @@ def fetch_kafka(version: str) -> Path:
     )
 
 
-def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars with --jars") -> Path:
-    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time; without Maven say what to do instead."""
+def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
+    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time.
+
+    `instead` is what to do without Maven.
+    """
     if jars.is_dir():
         return jars
     maven = shutil.which("mvn")
@@ -283,7 +287,7 @@ def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of
             )  # after a blank line it advertises its manual
             raise UsageError(
                 f"Maven did not bring {what}:\n{said.strip()}\n"
-                "Run this again where Maven Central can be reached, or give a folder of jars with --jars."
+                "Run this again where Maven Central can be reached, or give a folder of jars as `jars=`."
             )
         _keep(Path(work) / "jars", jars)
     return jars

@@ -1,6 +1,7 @@
 """One step tried on Kafka at the end of a history: what the model refuses, or what a variant of it takes otherwise.
 
-It is the last step of its history: a refusal may change when a follower was last caught up, or what waits in a purgatory.
+It is the last step of its history: a refusal may change when a follower was last caught up, or what waits in a
+purgatory.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ def state_graph(plain: Interpreter, most: int) -> nx.MultiDiGraph[Key] | None:
 class Cover:
     """Walks from the initial state that take every edge, made one after the other; not the least number of walks.
 
-    A walk takes edges that no walk has taken, and where there are none goes on to where some are ahead. A component is spent once
-    nothing is left in it nor in any that it leads to; components, unlike states, form no cycles, so this can be counted.
+    A walk takes edges that no walk has taken, and where there are none goes on to where some are ahead. A component is
+    spent once nothing is left in it nor in any that it leads to; components, unlike states, form no cycles, so this can
+    be counted.
     """
 
     def __init__(self, graph: nx.MultiDiGraph[Key]) -> None:
@@ -77,7 +78,7 @@ class Cover:
             yield walk
 
     def _way(self, start: Key) -> list[tuple[Key, Key, int]]:
-        """Return a way that ends with the nearest edge that was not taken; if that is far, one that leaves the component for others."""
+        """Return a path to the nearest edge that was not taken; if that is far, one into another component."""
         came: dict[Key, tuple[Key, Key, int] | None] = {start: None}
         waiting = deque([start])
         away = None

@@ -166,7 +166,9 @@ BOUNDS: dict[tuple[str, str], str] = {
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
-    """Say whether nothing but their logs and leaders is between these nodes: whoever is asked from a later epoch enters it even if it refuses.
+    """Say whether nothing but their logs and leaders is between these nodes.
+
+    A node that is asked from a later epoch enters it even if it refuses.
 
     More electors than a majority elect too: who else votes learns of the leader later in the model.
     """
@@ -215,7 +217,7 @@ _FAILED_ELECTION = "a failed election moves epochs on; votes one by one have the
 
 
 def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
-    """Return the checks of elections that are not driven: one by one where there are pre-votes, in one step where there are none."""
+    """Return the checks of elections that are not driven: vote by vote with pre-votes, in one step without them."""
     if constants.values["pre_vote"]:
         return {key: _ONE_STEP for key in KAFKAS if key[0] in VOTE_BY_VOTE}
     return {key: _FAILED_ELECTION for key in KAFKAS if key[0] == "quorum-elects"}
@@ -291,7 +293,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return what is compared of a state of the model: without what is forgotten, and without what a parked fetch hides."""
+    """Return what is compared of a state of the model, without what is forgotten and what a parked fetch hides."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

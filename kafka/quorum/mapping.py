@@ -1,10 +1,10 @@
 """The mapping between `quorum` and Kafka: what each action does to KafkaRaftClient, and what each field is read from.
 
-Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a StringSerde. Its log,
-the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and MockMessageQueue of Kafka's own tests.
-Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each node has one of its own, which goes on only where
-this page says so. Messages are the objects of Kafka's requests and answers; they are not written to bytes. A message that no
-action is about, such as EndQuorumEpoch, never arrives.
+Each node is a KafkaRaftClient with QuorumState, LeaderState, FollowerState and the rest of its package, and a
+StringSerde. Its log, the file of its election state and its queue of messages are MockLog, MockQuorumStateStore and
+MockMessageQueue of Kafka's own tests. Not Kafka's are the network, the timeouts of parked fetches, and the clocks: each
+node has one of its own, which goes on only where this page says so. Messages are the objects of Kafka's requests and
+answers; they are not written to bytes. A message that no action is about, such as EndQuorumEpoch, never arrives.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ FIELDS: dict[str, str] = {
     "node.voted": "the voted key in the file of the election state, of a node without a leader; with `real_votes`",
     "node.granted": "the candidate itself, and who has granted it the vote in an answer that waits",
     "node.fetched": "whether FollowerState.canGrantVote refuses a pre-vote; with pre-votes",
-    "node.failed": "whether handling an answer ended with an error that the log must not be cut below the high watermark",
+    "node.failed": "whether an answer ended with an error that the log must not be cut below the high watermark",
     "node.log": "the batches of MockLog: each record's value and its batch's epoch",
     "node.end": "the same",
     "node.high_watermark": "QuorumState.highWatermark",
@@ -149,7 +149,7 @@ NOT_COMPARED: dict[str, str] = {
     "node.sent": "no release remembers what it has sent",
     "node.applied": NOT_DRIVEN["broker_applies_metadata"],
     "node.log below its start": "it is in a snapshot, which has no records here",
-    "node.fetch of a parked fetch": "the answer of its arrival is hidden in a closure until the fetch times out, and compared then",
+    "node.fetch of a parked fetch": "the answer of its arrival is in a closure, compared when the fetch times out",
     "node.fetch.remaining": NOT_DRIVEN["time_passes"],
     "removed": NOT_DRIVEN["leader_removes_itself"],
     "added": NOT_DRIVEN["leader_adds_voter"],
@@ -245,7 +245,10 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as in this version of the model."""
+    """Say why Kafka cannot be driven with these constants; None if it can.
+
+    The switches must be as in this version of the model.
+    """
     values: Any = c
     for name, value in rules(version).items():
         if int(getattr(values, name)) != value:

@@ -20,7 +20,8 @@ STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}
 FETCH = {name: place for place, (name, _) in enumerate(fields(Fetch))}
 LEADER_IS_KNOWN = -2
-"""The vote of a node that knows the leader of its epoch: the file of its election state has no vote then, or an old one."""
+"""The vote of a node that knows the leader of its epoch: the file of its election state has no vote then, or an old
+one."""
 NO_FETCH = (0,) * len(FETCH)
 NO_ENTRY = (0,) * len(fields(Entry))
 
@@ -137,6 +138,6 @@ class Nodes(Execution):
         return without_forgotten(self.plain, expected), without_forgotten(self.plain, self.seen.key(expected))
 
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
-        """Let late fetches never arrive that no leader would serve; states are compared without what `normalize` forgets."""
+        """Drop late fetches that no leader would serve; states are compared without what `normalize` forgets."""
         self.lose_late(transition.after)
         return self.compare(steps, transition.after)

@@ -354,7 +354,7 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    "stale_elr_elects": "nobody turns ELR off here; `--changes` compares what is elected where it is off",
+    "stale_elr_elects": "nobody turns ELR off here; `conform_changes` compares what is elected where it is off",
     "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
@@ -412,7 +412,7 @@ _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.
 
 
 def reason(name: str, constants: Constants) -> str:
-    """Return why a rule that is turned shows nowhere, with or without eligible leader replicas; an empty string if it must."""
+    """Return why a changed rule shows nowhere, with or without eligible leader replicas; an empty string if it must."""
     constant = name.partition("=")[0]
     if constant in ELR_RULES and not constants.values["elr"]:
         return _NO_ELR
@@ -455,7 +455,7 @@ def _refused(at: Key, step: Step) -> tuple[Key, ...]:
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Say whether the controller can write once more, and open a leader epoch: what it does in Kafka must not be refused for want of it."""
+    """Say whether the controller can write once more and open a leader epoch, as Kafka always can."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

@@ -1,7 +1,8 @@
-"""Fields of Kafka that the model has not: where two histories lead to one state of the model, all of Kafka's fields are compared.
+"""Fields of Kafka that the model has not, compared where two histories lead to one state of the model.
 
-A field that differs is hidden from the comparison of states. If it bears on what Kafka does later, a later step differs: so hidden
-fields are named, and a path cover, which takes every transition from some history, is what tries them.
+A field that differs is hidden from the comparison of states. If it bears on what Kafka does later, a later step
+differs: so hidden fields are named, and a path cover, which takes every transition from some history, is what tries
+them.
 """
 
 from __future__ import annotations
@@ -23,21 +24,24 @@ _SNAPSHOTS = (
     "state of idempotent producers, of which there are none, is written down at a restart and when a log is cut"
 )
 
+_LOG = "broker.partition.log"
+_STATE = "broker.partition.remoteReplicasMap.replicaState"
+
 NAMED: dict[str, str] = {
     "broker.fetch.lag": "a figure for metrics",
     "broker.fetch.state": "a follower with an empty log looks once more where to truncate before its next fetch",
-    "broker.partition.log.localLog.segments.segments.bytesSinceLastIndexEntry": "when the next entry of the offset index is due",
-    "broker.partition.log.producerStateManager.lastSnapOffset": _SNAPSHOTS,
-    "broker.partition.log.producerStateManager.snapshots.offset": _SNAPSHOTS,
-    "broker.partition.remoteReplicasMap.replicaState.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
-    "broker.partition.remoteReplicasMap.replicaState.lastFetchLeaderLogEndOffset": "read together with the time of the fetch, which is put long ago",
+    f"{_LOG}.localLog.segments.segments.bytesSinceLastIndexEntry": "when the next entry of the offset index is due",
+    f"{_LOG}.producerStateManager.lastSnapOffset": _SNAPSHOTS,
+    f"{_LOG}.producerStateManager.snapshots.offset": _SNAPSHOTS,
+    f"{_STATE}.lastCaughtUpTimeMs": "both times are longer ago than the lag time",
+    f"{_STATE}.lastFetchLeaderLogEndOffset": "read with the time of the fetch, which is put long ago",
 }
 """Hidden fields that were seen, and why each is of no account."""
 
 
 @dataclass
 class Hidden:
-    """Dumps by state of the model, and the fields in which those of one state differ, each with how often and two of its values."""
+    """Dumps by state of the model, and the fields in which dumps of one state differ, with how often and two values."""
 
     dumps: dict[Key, dict[str, str]] = field(default_factory=dict)
     again: int = 0

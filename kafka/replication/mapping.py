@@ -1,9 +1,9 @@
-"""The mapping between `replication` and Kafka: what each action does to the real classes, and what each field is read from.
+"""Mapping between `replication` and Kafka: what each action does to the classes, and where each field is read.
 
-The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and what they need for the controller; LogManager,
-KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its ReplicaFetcherThread
-and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not Kafka's are the clock, the scheduler, the network and
-Raft: what the controller writes is committed at once.
+The classes are Kafka's own: ReplicationControlManager, ClusterControlManager and what they need for the controller;
+LogManager, KRaftMetadataCache, ReplicaManager with Partition, Replica and UnifiedLog, ReplicaFetcherManager with its
+ReplicaFetcherThread and RemoteLeaderEndPoint, DefaultAlterPartitionManager and TopicConfigHandler for each broker. Not
+Kafka's are the clock, the scheduler, the network and Raft: what the controller writes is committed at once.
 
 A model's image is the metadata log up to the end of what one action of the controller wrote.
 """
@@ -255,7 +255,10 @@ LIMITS: tuple[str, ...] = (
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Say why Kafka cannot be driven with these constants, or return None: the switches must be as in this version of the model."""
+    """Say why Kafka cannot be driven with these constants; None if it can.
+
+    The switches must be as in this version of the model.
+    """
     values: Any = c
     for name, why in AROUND.items():
         if int(getattr(values, name)):

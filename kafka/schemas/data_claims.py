@@ -342,7 +342,7 @@ def stale_metadata(kafka: Classes) -> Observation:
 
 
 def newer_api_versions(kafka: Classes) -> Observation:
-    """Read the header of an ApiVersions request of a version that the release does not know, with an unknown tagged field."""
+    """Read the header of an ApiVersions request of an unknown version, with an unknown tagged field."""
     read = kafka.header("API_VERSIONS", NEWER)
     what = (
         f"the header of version {NEWER} of ApiVersions is read, in header version {read['version']}, with an "

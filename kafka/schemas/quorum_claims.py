@@ -160,7 +160,7 @@ def not_by_others(kafka: Classes) -> Observation:
 
 
 def older_replica(kafka: Classes) -> Observation:
-    """A release without the field has version 17 as its newest; one with it reads what that sends as the largest number."""
+    """A release without the field ends with version 17; one with it reads what that sends as the largest number."""
     if newest(kafka) < FIRST:
         return holds_if(
             newest(kafka) == FIRST - 1, "its newest version of the fetch is 17", f"its newest is {newest(kafka)}"

@@ -105,7 +105,7 @@ def test_a_failure_is_kept_short_and_replays(tmp_path: Path) -> None:
     assert broken(f"{OWN}/overlooks-truncation", load(kept)) >= {"truncation-is-noticed"}
     shown = kept.with_suffix(".md").read_text()
     assert "sequenceDiagram" in shown
-    assert f"--client {OWN}/overlooks-truncation --trace {kept.name}` plays it again" in shown
+    assert f'conform_clients("{OWN}/overlooks-truncation", traces="{kept.name}")` plays it again' in shown
 
 
 def test_the_command_prints_a_table_and_data(tmp_path: Path) -> None:

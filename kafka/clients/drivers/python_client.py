@@ -1,4 +1,4 @@
-"""Drives clients of Python: commands are lines of JSON on stdin, events lines of JSON on stdout; each `start` is a client of its own.
+"""Driver of clients of Python: commands are lines of JSON on stdin, events on stdout; each `start` is a new client.
 
 It runs under the Python in which the client is installed, so it uses nothing else.
 """

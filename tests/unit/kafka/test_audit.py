@@ -486,10 +486,10 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
     ("words", "says"),
     [
         (["nowhere"], "nowhere does not exist: name a folder __cluster_metadata-0"),
-        ([".", "--resume"], "--resume was given without an audit to continue"),
-        ([".", "--partition", "t-0"], "--partition, --trace and --until go together"),
-        ([".", "--until", "3"], "--partition, --trace and --until go together"),
-        ([".", "--output", "."], "is not empty: write --resume"),
+        ([".", "--resume"], "`--resume` was given without an audit to continue"),
+        ([".", "--partition", "t-0"], "`--partition`, `--trace` and `--until` go together"),
+        ([".", "--until", "3"], "`--partition`, `--trace` and `--until` go together"),
+        ([".", "--output", "."], "is not empty: write `--resume`"),
         ([".", "--severity", "awful"], "'awful' is not one of"),
     ],
 )

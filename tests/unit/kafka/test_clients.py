@@ -295,7 +295,7 @@ def test_an_event_is_short_json() -> None:
     [
         (("leader-discovery", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
         (("leader-discovery", "--client", "fencepost", "--client", "librdkafke"), "Did you mean 'librdkafka'?"),
-        (("leader-discovery", "--client", "java==../x"), "has a version that cannot be one"),
+        (("leader-discovery", "--client", "java==../x"), "whose version cannot be one"),
         (("replication", "--client", "java"), "--client is for `leader-discovery`"),
         (("leader-discovery", "--client", "java", "--kafka", "4.1.2"), "Leave out the others"),
         (
