@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, Answer, Rows, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, FairAnswer, Rows, Terms, analyse
 from fencepost.explorers.liveness.calls import graph_kernels
 from fencepost.explorers.liveness.engine import Engine
 from fencepost.explorers.liveness.generated import compiled
@@ -97,7 +97,7 @@ def questions(levels: int) -> tuple[tuple[str, Terms], ...]:
     )
 
 
-def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> Answer:
+def answer_to(rows: Rows, asked: Terms, pause: Callable[[], None] = lambda: None) -> FairAnswer:
     """Return what is so of the ways from the first state of a drawn graph to its last; `pause` is as in `analyse`."""
     marks = np.zeros(rows.states, np.uint8)
     marks[0], marks[-1] = WHEN, THEN

@@ -362,10 +362,10 @@ class Options:
     def __post_init__(self) -> None:
         """Raise UsageError for what is not a number, or too small a one."""
         for name, least in (("workers", 0), ("max_depth", 1), ("max_states", 1), ("budget", 0), ("memory", 0)):
-            make_sure_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
+            require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
 
-def make_sure_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
+def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
     """Raise UsageError unless an argument is None or a number, of at least so much."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):

@@ -13,7 +13,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from fencepost.api.answers.contract_evidence import CellData, DepartureData, MatrixData, RowData
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
     from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
 
@@ -90,7 +90,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
     }
 
 
-def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bool = True) -> RowData:
+def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> RowData:
     """Return one row: what it is about, its purpose, a cell for each property that was asked; with `texts` its trace files."""
     row, result = outcome.row, outcome.result
     data: RowData = {
@@ -120,7 +120,7 @@ def row_data(found: Protocol, ablation: Ablation, outcome: Outcome, *, texts: bo
     return data
 
 
-def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyResult, *, texts: bool) -> CellData:
+def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: PropertyResult, *, texts: bool) -> CellData:
     """Return a cell: a shortest trace if there is one, or how far the search went."""
     if item.path is None:
         if item.verdict is Verdict.HOLDS:
@@ -139,7 +139,7 @@ def _cell(found: Protocol, ablation: Ablation, outcome: Outcome, item: PropertyR
     return cell
 
 
-def trace_of_cell(found: Protocol, ablation: Ablation, outcome: Outcome, prop: str) -> Trace:
+def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop: str) -> Trace:
     """Return the trace that a cell stands for."""
     from fencepost.counterexamples.trace import trace_of
 
@@ -164,7 +164,7 @@ def _text(trace: Trace) -> str:
     return follow(trace).text
 
 
-def _departure(outcome: Outcome) -> DepartureData | None:
+def _departure(outcome: RowOutcome) -> DepartureData | None:
     left = outcome.departure
     return {"length": left.path.length + 1, "message": left.message} if left else None
 

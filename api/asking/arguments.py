@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fencepost.api.asking.places import errors_of_models
 from fencepost.api.asking.watching import Watch
-from fencepost.explorers.verdict import make_sure_number
+from fencepost.explorers.verdict import require_number
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
@@ -111,7 +111,7 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
             raise _refused(name, value, "a number" if fractions else "a whole number")
         if isinstance(value, Real):  # numbers of other libraries, such as NumPy's
             value = int(value) if isinstance(value, Integral) else float(value)
-        make_sure_number(name, value, LEAST[name], fractions=fractions)
+        require_number(name, value, LEAST[name], fractions=fractions)
         if name in FINITE and value == inf:
             raise _refused(name, value, "a number that is not infinite")
     elif kind in _LISTS:

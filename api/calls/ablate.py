@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
     from fencepost.api.answers.contract_evidence import MatrixData
-    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.ablation import RowOutcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
     from fencepost.explorers.spark.session import Cluster
@@ -322,7 +322,7 @@ class _Matrix:
                     raise
             watch.spin(f"{found.name}: {len(finished)} of {of} rows, {row.name} last")
 
-        def done_here(outcome: Outcome) -> None:
+        def done_here(outcome: RowOutcome) -> None:
             if not (ablation.stop_asked and outcome.result is not None and not outcome.result.complete):
                 done(outcome.row, row_data(found, ablation, outcome))
 

@@ -247,26 +247,26 @@ def _sights(
     sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
     """Return the ways to look at states: title, what is looked at, and what is seen of each side's states."""
-    from fencepost.explorers.evidence.space import choose_fields, everything, look_at_fields, look_through
+    from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
     from fencepost.model.language import always
 
     state = sides[0].found.machine.state
     if paths:
         chosen = choose_fields(state, paths)
-        return [("the fields that were named", list(paths), tuple(look_at_fields(space, chosen) for space in spaces))]
+        return [("the fields that were named", list(paths), tuple(observe_fields(space, chosen) for space in spaces))]
     whole = everything(state)
     ways: list[tuple[str, list[str], Any]] = [
         (
             "all that the protocol keeps",
             ["every field but budgets and ghosts"],
-            tuple(look_at_fields(space, whole) for space in spaces),
+            tuple(observe_fields(space, whole) for space in spaces),
         )
     ]
     views = sides[0].found.visible
     if views:
         names = [item.__name__.replace("_", " ") for item in views]
         asked_for = tuple(always(cast("Callable[..., bool]", item)) for item in views)
-        ways.append(("what clients can see", names, tuple(look_through(space, asked_for) for space in spaces)))
+        ways.append(("what clients can see", names, tuple(observe_views(space, asked_for) for space in spaces)))
     return ways
 
 

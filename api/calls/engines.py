@@ -28,6 +28,6 @@ def source_of(question: Question, options: Options, *, masked: bool = False) -> 
 
 def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
     """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
-    from fencepost.explorers.native.compile import told
+    from fencepost.explorers.native.compile import compile_watched
 
-    return told(question.name, question.constants, source, watch)
+    return compile_watched(question.name, question.constants, source, watch)

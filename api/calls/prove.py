@@ -286,11 +286,11 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 def confirm(report: ProveResult, pair: Pair) -> Key:
     """Take the step on the plain semantics and return the state after: something kept before must fail. Raises MismatchError if not."""
     machine = report.found.machine
-    from fencepost.explorers.symbolic.replays import look_at_arguments
+    from fencepost.explorers.symbolic.replays import require_tried_arguments
 
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=False)
     step = Step(machine.action(pair.action), pair.args)
-    look_at_arguments(plain, step)
+    require_tried_arguments(plain, step)
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(

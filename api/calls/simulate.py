@@ -17,7 +17,7 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.shrink import ShrinkResult, shrink
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
-from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, make_sure_number
+from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, require_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 from fencepost.model.language.errors import DomainError
 
@@ -138,7 +138,7 @@ def simulate(
     `check`; properties of whole behaviours are judged only where they are named, and refused.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
-    make_sure_number("depth", depth, 1)
+    require_number("depth", depth, 1)
     plan = Plan(seed, walks, depth, dict(weights or {}), workers, budget, stop_on_violation)
     watch = watched(progress)
     with cancelled_by(cancel):

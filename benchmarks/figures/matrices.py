@@ -34,7 +34,7 @@ from fencepost.site.stale import (
 )
 
 if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, Outcome
+    from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.generate import Source
     from fencepost.invariants.protocols import Protocol
@@ -92,7 +92,7 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
         ablation = ready[0] if ready else _whole(found, constants, source, workers)[1]
         ablation.options = replace(ablation.options, max_states=limit)
 
-        def done(outcome: Outcome) -> None:
+        def done(outcome: RowOutcome) -> None:
             finished[outcome.row.name] = condensed(found, ablation, outcome)
             kept.keep(f"{name} {outcome.row.name}", finished[outcome.row.name])
 
@@ -120,7 +120,7 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
     return kept, ablation
 
 
-def condensed(found: Protocol, ablation: Ablation, outcome: Outcome) -> dict[str, Any]:
+def condensed(found: Protocol, ablation: Ablation, outcome: RowOutcome) -> dict[str, Any]:
     """Return what is kept of a row: the properties that are violated, and the steps of the shortest history that shows something new."""
     from fencepost.api.answers.matrix import row_data
 

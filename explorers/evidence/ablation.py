@@ -54,7 +54,7 @@ class Purpose(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RowOutcome:
     """What a search without the guard, or with the setting, found.
 
     `refused` counts for how many steps the guard is the first to refuse in the whole machine, `alone` for how many it
@@ -102,7 +102,7 @@ class Ablation:
         self.holding = tuple(item.name for item in self.base.properties if item.verdict is Verdict.HOLDS)
         return self.base
 
-    def explore(self, row: Row) -> Outcome:
+    def explore(self, row: Row) -> RowOutcome:
         """Search without a guard, or with a setting, by one worker."""
         if isinstance(row, Guard):
             return self._without(row)
@@ -131,25 +131,25 @@ class Ablation:
         found = [item for item in result.properties if item.verdict is Verdict.VIOLATED and item.name in self.holding]
         return tuple(item.name for item in sorted(found, key=lambda item: item.path.length if item.path else 0))
 
-    def _without(self, guard: Guard) -> Outcome:
+    def _without(self, guard: Guard) -> RowOutcome:
         search = MaskedSearch(
             self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard
         )
         try:
             result = self._run(search)
         except DomainError as error:
-            return Outcome(guard, Purpose.UNDETERMINED, None, (), why=str(error))
+            return RowOutcome(guard, Purpose.UNDETERMINED, None, (), why=str(error))
         return self._before_error(guard, result) or self._compared(guard, search, result)
 
-    def _before_error(self, row: Row, result: Result) -> Outcome | None:
+    def _before_error(self, row: Row, result: Result) -> RowOutcome | None:
         """Return the outcome of a row in which the model raised an error after a violation; None if it raised none."""
         if result.model_error is None:
             return None
         broken = self._broken(result)
         purpose = Purpose.NEEDED if broken else Purpose.UNDETERMINED
-        return Outcome(row, purpose, result, broken, why=str(result.model_error))
+        return RowOutcome(row, purpose, result, broken, why=str(result.model_error))
 
-    def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> Outcome:
+    def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> RowOutcome:
         """Return what a search without a guard says of it."""
         grown = True if result.distinct > self.base.distinct else None if not result.complete else False
         refused = 0 if guard.part else self.base.guards[search.numbers[guard.action, guard.number]].refused
@@ -160,7 +160,7 @@ class Ablation:
             purpose = Purpose.DEAD
         elif purpose is Purpose.IMPLIED and not refused and not guard.part and not self.whole.refusals([guard])[guard]:
             purpose = Purpose.IDLE
-        return Outcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
+        return RowOutcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
 
     def _purpose(
         self, broken: tuple[str, ...], search: MaskedSearch, *, grown: bool | None, alone: int | None, complete: bool
@@ -184,19 +184,19 @@ class Ablation:
         with self.compiling:
             return compiled(self.machine, constants, judged, normalize=self.options.normalize, masked=True)
 
-    def _with(self, setting: Setting) -> Outcome:
+    def _with(self, setting: Setting) -> RowOutcome:
         values = {**self.constants.values, setting.constant: setting.value}
         constants = self.machine.constants(**values)
         reason = self.machine.refuse(constants) if self.machine.refuse else None
         if reason:
-            return Outcome(setting, Purpose.REFUSED, why=reason)
+            return RowOutcome(setting, Purpose.REFUSED, why=reason)
         search = MaskedSearch(
             self.machine, constants, self.properties, self._options(), kernels=self._kernels_for(constants)
         )
         try:
             result = self._run(search)
         except DomainError as error:
-            return Outcome(setting, Purpose.UNDETERMINED, None, (), why=str(error))
+            return RowOutcome(setting, Purpose.UNDETERMINED, None, (), why=str(error))
         before = self._before_error(setting, result)
         if before is not None:
             return before
@@ -211,10 +211,10 @@ class Ablation:
             if grown
             else Purpose.SAME
         )
-        return Outcome(setting, purpose, result, broken, None, grown, why=result.why_stopped)
+        return RowOutcome(setting, purpose, result, broken, None, grown, why=result.why_stopped)
 
 
-def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[Outcome], None]) -> None:
+def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:
     """Explore rows side by side, each by one thread; `done` is called in this thread, in the order of finishing."""
     from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 

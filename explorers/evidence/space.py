@@ -189,7 +189,7 @@ def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
             yield from _leaves(inner, f"{above}{name}.")
 
 
-def look_at_fields(space: Space, paths: tuple[str, ...]) -> Array:
+def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
     """Return what is seen of each state as one string of bytes."""
     columns = []
     states = space.search.layout.unpack(space.rows)
@@ -212,7 +212,7 @@ def _joined(columns: list[Array], states: int) -> Array:
     return matrix.view(np.dtype((np.void, matrix.shape[1]))).ravel()
 
 
-def look_through(space: Space, views: tuple[Property, ...]) -> Array:
+def observe_views(space: Space, views: tuple[Property, ...]) -> Array:
     """Return what functions see of each state as one string of bytes."""
     search = space.search
     module = Module(translate(search.machine, views), layout_of(search.machine.state, search.constants))

@@ -60,7 +60,7 @@ class Terms:
         return int(np.bitwise_count(np.bitwise_or.reduce(self.masks, axis=0)).sum()) if len(self.masks) else 0
 
 
-class Answer(NamedTuple):
+class FairAnswer(NamedTuple):
     """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and
     then round `loop` for ever.
 
@@ -85,7 +85,7 @@ def analyse(
     depth: Callable[[Array], Array],
     pause: Callable[[], None] = lambda: None,
     refuse: Callable[[int], None] = lambda _: None,
-) -> Answer:
+) -> FairAnswer:
     """Return what is so of a graph whose states have these marks (bits WHEN and THEN).
 
     `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an
@@ -135,14 +135,14 @@ class _Analysis:
         counts = np.isin(sources, self.nodes) & self.terms.allowed[self.rows.classes[below]]
         return int(below[counts][0]) if counts.any() else None
 
-    def run(self) -> Answer:
+    def run(self) -> FairAnswer:
         """Find a fair behaviour that stays away, else a loop that costs, else the most expensive path."""
         costs = self.terms.costs
         best = None
         if costs is not None:
             best = 0 if not len(self.begins) else self.cheapest(costs)
         if not len(self.begins):
-            return Answer(Reach.BOUNDED, 0, best)
+            return FairAnswer(Reach.BOUNDED, 0, best)
         self.pause()
         inside = self.group.copy()
         fair = self.fair_parts()
@@ -150,7 +150,7 @@ class _Analysis:
         if fair is not None:
             return self.lasso(fair, inside, best)
         if costs is None:
-            return Answer(Reach.BOUNDED, 0, 0)
+            return FairAnswer(Reach.BOUNDED, 0, 0)
         return self.dearest(inside, costs, best)
 
     def fair_parts(self) -> Array | None:
@@ -195,7 +195,7 @@ class _Analysis:
             state = self.rows.source(edges[-1])
         return state, tuple(reversed(edges))
 
-    def lasso(self, fair: Array, inside: Array, best: int | None) -> Answer:
+    def lasso(self, fair: Array, inside: Array, best: int | None) -> FairAnswer:
         """Return the shortest way to a fair part, and a way around in it."""
         distance, via = self.stems(inside)
         states = np.flatnonzero(fair >= 0)
@@ -206,9 +206,9 @@ class _Analysis:
             end = stopping[np.argmin(distance[stopping])]
             if distance[end] <= distance[nearest] + 2:  # a loop has two steps at least
                 begin, stem = self.chain(via, int(end))
-                return Answer(Reach.NEVER, None, best, begin, stem, near=near)
+                return FairAnswer(Reach.NEVER, None, best, begin, stem, near=near)
         begin, stem = self.chain(via, int(nearest))
-        return Answer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
+        return FairAnswer(Reach.NEVER, None, best, begin, stem, self.around(fair, int(nearest)), near)
 
     def around(self, fair: Array, entry: int) -> tuple[int, ...]:
         """Return edges from a state of a fair part back to it that keep every promise."""
@@ -243,7 +243,7 @@ class _Analysis:
         found = calls.cheapest(self.edges, self.marks, self.begins, costs, self.by_edge)
         return None if found < 0 else found
 
-    def dearest(self, inside: Array, costs: Array, best: int | None) -> Answer:
+    def dearest(self, inside: Array, costs: Array, best: int | None) -> FairAnswer:
         """Return a loop that costs, or else the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
@@ -258,7 +258,7 @@ class _Analysis:
             if source != target:
                 none = np.zeros_like(self.terms.strong)
                 self.step(component, target, source, none, np.empty(count, np.int64), loop)
-            return Answer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop), int(distance[source]))
+            return FairAnswer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop), int(distance[source]))
         nodes = self.nodes[np.argsort(component[self.nodes], kind="stable")]
         worst = np.full(found, -1, np.int64)
         calls.dearest(self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
@@ -267,4 +267,4 @@ class _Analysis:
         start = int(chosen[np.argmin(distance[chosen])])
         last = calls.dear_way(self.edges, self.marks, component, costs, self.by_edge, worst, start, via)
         begin, edges = self.chain(via, self.rows.source(last))
-        return Answer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last), near=int(distance[start]))
+        return FairAnswer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last), near=int(distance[start]))

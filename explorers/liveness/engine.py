@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.liveness import calls
-from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, Answer, Terms, analyse
+from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, FairAnswer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.graph_paths import MOST_COST
 from fencepost.explorers.liveness.reference import Finding, beside_error, summary, with_behaviours
@@ -226,7 +226,7 @@ class Engine:
 
     # -- what is shown
 
-    def path(self, prop: Property, args: tuple[int, ...], answer: Answer) -> Path:
+    def path(self, prop: Property, args: tuple[int, ...], answer: FairAnswer) -> Path:
         """Return the way as a path that the plain semantics confirms."""
         prefix = self.search.way_to(self.graph.in_search(answer.begin))
         steps, states = list(prefix.steps), list(prefix.states)

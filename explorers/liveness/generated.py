@@ -16,7 +16,7 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
 from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
 from fencepost.explorers.native.blame import blame, explain
-from fencepost.explorers.native.compile import NO_PARENT, Kernels, Shapes, begin, told
+from fencepost.explorers.native.compile import NO_PARENT, Kernels, Shapes, begin, compile_watched
 from fencepost.explorers.native.expansion import Worker, WorkerPool
 from fencepost.explorers.native.generate import Source, source_of
 from fencepost.explorers.native.layout import layout_of
@@ -85,7 +85,7 @@ def prepare(
     """Compile what judging these properties needs, so that `compiled` takes no time after the search."""
     steps, predicates, _ = sources(machine, constants, properties, normalize=normalize)
     for what, source in (("the graph", steps), ("the conditions", predicates)):
-        told(f"{what} of {machine.name}", constants, source, watch, begins=True)
+        compile_watched(f"{what} of {machine.name}", constants, source, watch, begins=True)
 
 
 def compiled(

@@ -257,7 +257,9 @@ class Watching(Protocol):
         ...
 
 
-def told(name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False) -> Kernels:
+def compile_watched(
+    name: str, constants: Constants, source: Source, watch: Watching, *, begins: bool = False
+) -> Kernels:
     """Return the kernels of a module, and notify who watches if they are compiled now; `begins`: to start a search."""
     make: Callable[[Source], Kernels] = begin if begins else load
     if is_ready(source) if begins else is_cached(source):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answer:
+class MoveAnswer:
     """What z3 says of one move: which predicates it breaks, which it could not decide, which bounds it may leave."""
 
     move: str
@@ -50,7 +50,7 @@ def step_properties(properties: tuple[Property, ...]) -> tuple[Property, ...]:
     return tuple(item for item in properties if item.kind is Kind.STEP)
 
 
-def initiation(system: System, timeout: float) -> list[Answer]:
+def initiation(system: System, timeout: float) -> list[MoveAnswer]:
     """Ask for every initial state whether the predicates hold in it."""
     found = []
     for happened in system.starts():
@@ -63,7 +63,7 @@ def initiation(system: System, timeout: float) -> list[Answer]:
         asking.solver.pop()
         cuts = _cuts(asking, happened)
         found.append(
-            Answer(
+            MoveAnswer(
                 happened.move.title, happened.move.name, broken, unknown, cuts, None,
                 happened.branches, asking.seconds, asking.queries, happened.forgotten,
             )
@@ -71,7 +71,7 @@ def initiation(system: System, timeout: float) -> list[Answer]:
     return found
 
 
-def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> Answer:
+def consecution(system: System, move: Move, timeout: float, *, explain: bool = True) -> MoveAnswer:
     """Ask whether a move keeps the predicates, from any state in which all of them hold."""
     before, hypothesis = system.kept()
     happened = system.happening(before, move, "a.")
@@ -87,7 +87,7 @@ def consecution(system: System, move: Move, timeout: float, *, explain: bool = T
         pair = _pair(system, asking, before, happened, negate(goals[broken[0]]))
     asking.solver.pop()
     cuts = _cuts(asking, happened)
-    return Answer(
+    return MoveAnswer(
         move.title,
         move.name,
         broken,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import z3
 from fencepost.explorers.running.interrupts import Stopped, interruptible
 from fencepost.explorers.symbolic.asking import Asking
-from fencepost.explorers.symbolic.induction import Answer, consecution, initiation, state_properties
+from fencepost.explorers.symbolic.induction import MoveAnswer, consecution, initiation, state_properties
 from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
@@ -75,7 +75,7 @@ class Proof:
     queries: int = 0
     solver_seconds: float = 0.0
     seconds: float = 0.0
-    broken: tuple[Answer, ...] = ()
+    broken: tuple[MoveAnswer, ...] = ()
     """The moves that break a property, those with the smallest counterexample first."""
     cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By action: the bounds that the invariant does not exclude it from leaving; such steps end with an error."""
@@ -163,21 +163,21 @@ def _inductive(
     """
     left = properties
     dropped: dict[str, Finding] = {}
-    broken: list[Answer] = []
-    answers: list[Answer] = []
+    broken: list[MoveAnswer] = []
+    answers: list[MoveAnswer] = []
     total = Totals()
     rounds = 0
     stopped = ""
     if settings.lifted:
-        System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).look()
-    _make_sure_it_starts(machine, constants, settings)
+        System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).require_known()
+    _require_a_start(machine, constants, settings)
     while True:
         rounds += 1
         system = System(machine, constants, left, settings.lifted, havoc_loops=settings.havoc_loops)
         answers = initiation(system, settings.timeout)
         fails = _initial_failures(system, answers, settings)
         if not fails:
-            said: dict[int, Answer] = {}
+            said: dict[int, MoveAnswer] = {}
             try:
                 _consecution(system, settings, tell, said)
             except Stopped as signal:
@@ -224,7 +224,7 @@ def _inductive(
     )
 
 
-def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Settings) -> None:
+def _require_a_start(machine: Machine, constants: Constants, settings: Settings) -> None:
     """Raise what the plain semantics does if there is no initial state, or if one ends with an error."""
     system = System(machine, constants)
     starts = False
@@ -237,7 +237,7 @@ def _make_sure_it_starts(machine: Machine, constants: Constants, settings: Setti
         Interpreter(machine, constants).initial_states()
 
 
-def _initial_failures(system: System, answers: list[Answer], settings: Settings) -> dict[str, Finding]:
+def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
     """Return what fails initially: violated if under the given constants, not only for other values."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
@@ -264,7 +264,7 @@ def _initial_failures(system: System, answers: list[Answer], settings: Settings)
 
 
 def _consecution(
-    system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, Answer]
+    system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
     """Ask about every move: first with all constants as they are, where a counterexample is found
     soon, then with some lifted.
@@ -273,7 +273,7 @@ def _consecution(
     """
     small = System(system.machine, system.constants, system.properties) if settings.lifted else system
 
-    def ask(number: int) -> Answer:
+    def ask(number: int) -> MoveAnswer:
         first = consecution(small, small.moves[number], settings.timeout, explain=settings.explain)
         if small is system or first.broken:
             return replace(first, small=small is not system)
@@ -290,7 +290,7 @@ class Totals:
     def __init__(self) -> None:
         self.queries, self.seconds, self.gave_up = 0, 0.0, False
 
-    def add(self, answers: list[Answer]) -> None:
+    def add(self, answers: list[MoveAnswer]) -> None:
         """Count answers."""
         self.queries += sum(item.queries for item in answers)
         self.seconds += sum(item.seconds for item in answers)
@@ -301,7 +301,7 @@ def _kind(properties: tuple[Property, ...], name: str) -> Kind:
     return next(item.kind for item in properties if item.name == name)
 
 
-def _failures(properties: tuple[Property, ...], answers: list[Answer]) -> dict[str, Finding]:
+def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
     for item in answers:
         for name in item.unknown:
@@ -315,7 +315,7 @@ def _failures(properties: tuple[Property, ...], answers: list[Answer]) -> dict[s
     return found
 
 
-def _cuts(answers: list[Answer]) -> dict[str, tuple[str, ...]]:
+def _cuts(answers: list[MoveAnswer]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for item in answers:
         if item.cuts:
@@ -377,7 +377,7 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     assert settings.depth is not None
-    _make_sure_it_starts(machine, constants, settings)
+    _require_a_start(machine, constants, settings)
     system = System(machine, constants, properties, settings.lifted)
     return _of_runs(system, _runs(system, settings.depth, settings.timeout), f"every run of {settings.depth} steps")
 
@@ -391,7 +391,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
     """
     first = Reached(-1)
     if system.lifting.names:
-        system.look()  # refuses before z3 is asked anything
+        system.require_known()  # refuses before z3 is asked anything
         first = _runs(System(system.machine, system.constants, system.properties), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)
@@ -477,7 +477,7 @@ def _steps(number: int) -> str:
 
 def _over_steps(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
     """Prove a conjunction by induction over k steps: the first k states first, then any k states in a row."""
-    _make_sure_it_starts(machine, constants, settings)
+    _require_a_start(machine, constants, settings)
     system = System(machine, constants, properties, settings.lifted)
     first = _runs(system, settings.k - 1, settings.timeout)
     if first.failures or first.unknown or first.why_stopped:

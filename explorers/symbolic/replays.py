@@ -29,8 +29,8 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     """
     plain = Interpreter(machine, machine.set_constants(history.constants))
     for name, args in history.steps:
-        look_at_arguments(plain, Step(machine.action(name), args))
-    look_at_arguments(plain, Step(machine.initial, history.first))
+        require_tried_arguments(plain, Step(machine.action(name), args))
+    require_tried_arguments(plain, Step(machine.initial, history.first))
     try:
         initially = plain.begin(history.first) == history.start  # raises what a start ends with
     except DisabledError:
@@ -62,7 +62,7 @@ def replay(machine: Machine, history: History, properties: tuple[Property, ...])
     return Path(history.start, tuple(steps), tuple(states))
 
 
-def look_at_arguments(plain: Interpreter, step: Step) -> None:
+def require_tried_arguments(plain: Interpreter, step: Step) -> None:
     """Raise MismatchError if the plain semantics never tries a step with these numbers, messages aside."""
     for (name, domain), value in zip(step.action.params, step.args, strict=True):
         if not isinstance(domain, InFlight) and value not in values_of(plain.schema, domain):

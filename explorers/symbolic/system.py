@@ -166,7 +166,7 @@ class System:
                 part.fact = canonical(part)
         return made
 
-    def look(self) -> None:
+    def require_known(self) -> None:
         """Walk through every step once; raise ModelError for what the engine does not know before z3 is used."""
         for move in self.moves:
             self.happening(self.state("s."), move)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.model.language.bounds import DROPPED, TRIALS
 from fencepost.model.language.domains import Domain, InFlight, domain_of
 from fencepost.model.language.errors import DisabledError, ModelError
-from fencepost.model.language.names import look_at_name
+from fencepost.model.language.names import require_trace_name
 from fencepost.model.language.own_names import alias_for, own_names
 from fencepost.model.language.trees import definition_of
 
@@ -113,7 +113,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
                 "@action() was given a domain without a name: name the parameter that it is for: write "
                 f"@action({_domains_for(function)})."
             )
-        look_at_first(f"action {function.__name__}", function, ("s", "c"))
+        require_first_parameters(f"action {function.__name__}", function, ("s", "c"))
         taken = inspect.signature(function).parameters
         starred = [name for name, item in taken.items() if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD)]
         if starred:
@@ -127,10 +127,10 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
                 f"action {function.__name__} takes {listed(names)}, and @action() gives {listed(domains)} a domain: "
                 f"write @action({_domains_for(function)}), the same parameters in the same order."
             )
-        look_at_name("an action", function.__name__)
+        require_trace_name("an action", function.__name__)
         params: list[tuple[str, Domain | InFlight]] = []
         for name, annotation in domains.items():
-            look_at_name(f"a parameter of action {function.__name__}", name)
+            require_trace_name(f"a parameter of action {function.__name__}", name)
             found = annotation if isinstance(annotation, InFlight) else domain_of(annotation)
             if found is None:
                 own = own_names(function.__globals__)
@@ -151,7 +151,7 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
         for name, found in drawn:
             if name in dict(params):
                 raise ModelError(f"action {function.__name__}: {name!r} is a parameter and is drawn: use another name.")
-            look_at_name(f"a value that action {function.__name__} draws", name)
+            require_trace_name(f"a value that action {function.__name__} draws", name)
             params.append((name, found))
         return Action(function.__name__, function, tuple(params), len(drawn))
 
@@ -198,7 +198,7 @@ def is_choice(function: Callable[..., Any], node: ast.AST) -> bool:
     )
 
 
-def look_at_first(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
+def require_first_parameters(what: str, function: Callable[..., Any], first: tuple[str, ...]) -> None:
     """Raise ModelError for a function that does not take the state (or two) and the constants."""
     names = list(inspect.signature(function).parameters)
     if len(names) < len(first):

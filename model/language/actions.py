@@ -8,10 +8,19 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from fencepost.model.language.acting import Action, action, choose, fits, listed, look_at_first, require, summary_of
+from fencepost.model.language.acting import (
+    Action,
+    action,
+    choose,
+    fits,
+    listed,
+    require,
+    require_first_parameters,
+    summary_of,
+)
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.fairness import parameters
-from fencepost.model.language.names import look_at_name
+from fencepost.model.language.names import require_trace_name
 from fencepost.model.language.own_names import alias_for
 
 if TYPE_CHECKING:
@@ -120,7 +129,7 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         raise ModelError(
             f"action {function.name} stands under @{kind.value}: write a function of its own that says what must be so."
         )
-    look_at_name("a property", function.__name__)
+    require_trace_name("a property", function.__name__)
     if on is not None and not isinstance(on, Action):
         raise ModelError(
             f"@step was given the function {getattr(on, '__name__', on)}, which is no action: write @step() above a "
@@ -138,7 +147,9 @@ def _property(kind: Kind, function: Callable[..., bool], on: Any, domains: Mappi
         raise ModelError(f"property {function.__name__}: it reads two states, so it is a step property: use @step().")
     extra = names[3:] if over_steps else names[2:]
     wanted = [*([name for name, _ in on.params] if on else []), *domains]
-    look_at_first(f"property {function.__name__}", function, ("before", "after", "c") if over_steps else ("s", "c"))
+    require_first_parameters(
+        f"property {function.__name__}", function, ("before", "after", "c") if over_steps else ("s", "c")
+    )
     if extra != wanted:
         own = [name for name in extra if on is None or name not in dict(on.params)]
         new = ", ".join(f"{name}={alias_for(function.__globals__, name)}" for name in own)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, overload
 
 from fencepost.model.language.domains import Linear
 from fencepost.model.language.errors import ModelError, UsageError, nearest
-from fencepost.model.language.names import look_at_name, look_at_operators, look_at_spellings
+from fencepost.model.language.names import require_distinct_spellings, require_trace_name, require_usable_names
 from fencepost.model.language.own_names import in_class
 
 if TYPE_CHECKING:
@@ -129,8 +129,8 @@ E = TypeVar("E", bound=IntEnum)
 
 def choice(default: E, *, meaning: str) -> Constant[E]:
     """Return a constant that is one member of an enum, numbered from 0 without gaps."""
-    look_at_operators(f"enum {type(default).__name__}", type(default))
-    look_at_spellings(f"enum {type(default).__name__}", type(default).__members__)
+    require_usable_names(f"enum {type(default).__name__}", type(default))
+    require_distinct_spellings(f"enum {type(default).__name__}", type(default).__members__)
     last = max(type(default))
     if {*range(last + 1)} != set(map(int, type(default))):
         raise ModelError(
@@ -154,7 +154,7 @@ class Constants:
                 raise ModelError(in_class(cls.__module__, cls.__name__, name, said))
             if not isinstance(item, Constant):
                 continue
-            look_at_name(f"a constant of {cls.__name__}", name)
+            require_trace_name(f"a constant of {cls.__name__}", name)
             if name in taken:
                 raise ModelError(f"constants {cls.__name__}: the name {name!r} is taken by the language: use another.")
 

@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.names import look_at_operators, look_at_spellings
+from fencepost.model.language.names import require_distinct_spellings, require_usable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -349,12 +349,12 @@ def domain_of(annotation: Any) -> Domain | None:
     if annotation is bool:
         return Flag()
     if isinstance(annotation, type) and issubclass(annotation, IntEnum):
-        look_at_operators(f"enum {annotation.__name__}", annotation)
+        require_usable_names(f"enum {annotation.__name__}", annotation)
         numbers = {int(member) for member in annotation}
         if not numbers:
             raise ModelError(f"enum {annotation.__name__} has no members, and a value must be one of them: write one.")
         gaps = sorted(set(range(min(numbers), max(numbers))) - numbers)
-        look_at_spellings(f"enum {annotation.__name__}", annotation.__members__)
+        require_distinct_spellings(f"enum {annotation.__name__}", annotation.__members__)
         if gaps:
             raise ModelError(
                 f"enum {annotation.__name__} has no member for {gaps[0]}: number its members without gaps."

@@ -9,7 +9,7 @@ from fencepost.model.language.actions import Action, Kind, Property
 from fencepost.model.language.domains import Linear, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.fairness import Eventual, Fairness, parameters
-from fencepost.model.language.names import look_at_title
+from fencepost.model.language.names import require_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -82,7 +82,7 @@ def at_most(
 
 
 def _label(name: str) -> str:
-    look_at_title("a property of whole behaviours", name)
+    require_title("a property of whole behaviours", name)
     return name.replace("_", "-")
 
 

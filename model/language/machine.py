@@ -9,7 +9,7 @@ from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.cast import NOBODY, Cast
 from fencepost.model.language.constants import Constant, Constants
 from fencepost.model.language.errors import ModelError, UsageError, nearest
-from fencepost.model.language.names import look_at_title
+from fencepost.model.language.names import require_title
 from fencepost.model.language.records import Record
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class Machine:
         """Refuse what is not a part of a machine, or stands in the place of another one."""
         if not isinstance(self.name, str):
             raise ModelError(f"Machine: `name` is {described(self.name)}: write a text, such as name='my-protocol'.")
-        look_at_title("a machine", self.name)
+        require_title("a machine", self.name)
         for version in self.versions:
-            look_at_title(f"machine {self.name!r}: a version", version.name)
+            require_title(f"machine {self.name!r}: a version", version.name)
         if _is_class(self.state, Constants) and _is_class(self.constants, Record):
             raise ModelError(
                 f"machine {self.name!r}: `state` is {described(self.state)} and "

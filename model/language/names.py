@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def look_at_name(what: str, name: str) -> None:
+def require_trace_name(what: str, name: str) -> None:
     """Raise ModelError for a name that begins with an underscore: such names are the language's own, and Python's."""
     if name.startswith("_"):
         raise ModelError(
@@ -19,7 +19,7 @@ def look_at_name(what: str, name: str) -> None:
         )
 
 
-def look_at_title(what: str, name: object) -> None:
+def require_title(what: str, name: object) -> None:
     """Raise ModelError for a name that a trace and a command line cannot hold as it is."""
     if not (isinstance(name, str) and name and name.isprintable() and name == " ".join(name.split())):
         raise ModelError(
@@ -28,7 +28,7 @@ def look_at_title(what: str, name: object) -> None:
         )
 
 
-def look_at_spellings(what: str, names: Iterable[str]) -> None:
+def require_distinct_spellings(what: str, names: Iterable[str]) -> None:
     """Raise ModelError for names that a command line, JSON or a trace could not give back, or that read alike."""
     seen: dict[str, str] = {}
     for name in names:
@@ -53,7 +53,7 @@ def own_operator(kind: type[int]) -> str:
     return next((name for base in own for name in vars(base) if name in OPERATORS), "")
 
 
-def look_at_operators(what: str, kind: type[int]) -> None:
+def require_usable_names(what: str, kind: type[int]) -> None:
     """Raise ModelError for a class of numbers that do not add up or compare as whole numbers do."""
     if name := own_operator(kind):
         raise ModelError(f"{what} defines {name}, and engines have the operators of whole numbers alone: remove it.")

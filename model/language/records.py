@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 from fencepost.model.language.domains import BitSet, Domain, Linear, Range, Size, domain_of, linear
 from fencepost.model.language.errors import DomainError, ModelError, nearest
-from fencepost.model.language.names import look_at_name
+from fencepost.model.language.names import require_trace_name
 from fencepost.model.language.own_names import as_declared, in_class, own_names
 
 if TYPE_CHECKING:
@@ -368,7 +368,7 @@ def fields(record: type[Record]) -> tuple[tuple[str, FieldType], ...]:
     found: list[tuple[str, FieldType]] = []
     for owner in reversed(record.__mro__):
         for name, annotation in inspect.get_annotations(owner).items():
-            look_at_name(f"a field of {owner.__name__}", name)
+            require_trace_name(f"a field of {owner.__name__}", name)
             if name in dict(found):
                 raise ModelError(
                     f"{owner.__name__}.{name}: the class that it is based on has a field of this name: rename one."

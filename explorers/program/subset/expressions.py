@@ -328,7 +328,7 @@ class Expressions:
                     f"{say(kinds[0])} is compared with {say(kinds[1])}",
                     "compare numbers, or two records of one class",
                 )
-            written.look_at_bags(self, node, kinds[0])
+            written.require_no_bags(self, node, kinds[0])
         return INT
 
     def helpers(self, called: ast.expr) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BITS = MOST.bit_length()
 
 
-def look_at_numbers(machine: Machine) -> None:
+def require_numbers(machine: Machine) -> None:
     """Raise ModelError for a domain that reaches beyond what a number is, for some values of the constants."""
     ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
     for label, domain in (*_fields(machine.state, set()), *_parameters(machine)):

@@ -197,7 +197,7 @@ class Places:
         params = self.scope.made.params
         return {name for name, kind in params.items() if isinstance(kind, Rec | Arr) and kind != state} - self.received
 
-    def look_at_twins(self, node: ast.Call, callee: Function) -> None:
+    def require_one_name(self, node: ast.Call, callee: Function) -> None:
         """Require that a helper knows a bag that it removes from by one name only."""
         for bag in sorted(callee.removes):
             for other in sorted(callee.bags - {bag}):
@@ -212,7 +212,7 @@ class Places:
     def call(self, node: ast.Call, callee: Function) -> None:
         """Carry over what a helper does to the places that it is given."""
         what = ast.unparse(node)
-        self.look_at_twins(node, callee)
+        self.require_one_name(node, callee)
         self.write(node, self.carried(node, callee, callee.changes))
         self.overwrite(self.carried(node, callee, callee.overwrites), what)
         self.remove(node, self.carried(node, callee, callee.removes), what)

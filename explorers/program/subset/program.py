@@ -22,7 +22,7 @@ from fencepost.explorers.program.subset.kinds import (
     Type,
     say,
 )
-from fencepost.explorers.program.subset.numbers import look_at_numbers
+from fencepost.explorers.program.subset.numbers import require_numbers
 from fencepost.explorers.program.subset.scope import Scope, refusal
 from fencepost.explorers.program.subset.statements import Statements
 from fencepost.model.language.actions import Action, Property, require
@@ -66,7 +66,7 @@ class Program:
         self._open: list[Callable[..., Any]] = []
         self._refused: dict[str, ModelError] = {}
         _check_bags(machine.state)
-        look_at_numbers(machine)
+        require_numbers(machine)
         _check_names("actions", [item.label for item in machine.actions])
         _check_names("properties", [item.name for item in properties])
         initial = self._each([machine.initial], self._initial)
@@ -348,13 +348,13 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
             )
         raise ModelError(f"{where}: {what}.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
-    _look_at_depth(python, node)
+    _require_depth(python, node)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
         node.body = node.body[1:] or [ast.copy_location(ast.Pass(), node.body[0])]
     return node
 
 
-def _look_at_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
+def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
     """Refuse a statement nested deeper than engines, which call themselves for what is inside, can follow."""
     for statement in node.body:
         level: list[ast.AST] = [statement]

@@ -76,11 +76,11 @@ def same(reader: Reader, node: ast.Compare) -> bool:
             reader.scope.refuse(
                 node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
             )
-    look_at_bags(reader, node, kind)
+    require_no_bags(reader, node, kind)
     return True
 
 
-def look_at_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
+def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
     """Check that records which are compared have no bag: two bags are equal only if they are one."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fencepost.explorers.evidence.ablation import Outcome
+    from fencepost.explorers.evidence.ablation import RowOutcome
     from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.verdict import Result
 
@@ -72,7 +72,7 @@ def interrupt(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a signal end a matrix after so many rows."""
     whole, begun = Ablation.explore, []
 
-    def cut(self: Ablation, row: Row) -> Outcome:
+    def cut(self: Ablation, row: Row) -> RowOutcome:
         begun.append(row)
         if len(begun) > after:
             self.ask(BY_KEYBOARD)

@@ -9,7 +9,7 @@ import pytest
 from fencepost.counterexamples.replay import replay, write
 from fencepost.counterexamples.trace import trace_of
 from fencepost.explorers import plain
-from fencepost.explorers.evidence.ablation import Ablation, Outcome, Purpose, explore_rows
+from fencepost.explorers.evidence.ablation import Ablation, Purpose, RowOutcome, explore_rows
 from fencepost.explorers.evidence.rows import rows_of, settings
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
@@ -145,7 +145,7 @@ def test_a_step_that_leaves_a_domain_is_explained_by_the_plain_semantics() -> No
 
 # -- what a guard is for
 
-Matrix = dict[str, Outcome]
+Matrix = dict[str, RowOutcome]
 
 
 def matrix(name: str, values: Mapping[str, int], options: Options = ALONE, workers: int = 1) -> Matrix:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fencepost.cli.commands.diff import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare, texts_of
-from fencepost.explorers.evidence.space import Space, choose_fields, everything, look_at_fields, look_through
+from fencepost.explorers.evidence.space import Space, choose_fields, everything, observe_fields, observe_views
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
@@ -61,7 +61,7 @@ def difference(
     spaces = space(*one), space(*other)
     state = MACHINES[one[0]].state
     chosen = choose_fields(state, paths) if paths else everything(state)
-    sights = look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)
+    sights = observe_fields(spaces[0], chosen), observe_fields(spaces[1], chosen)
     return compare(spaces, sights, MANY)
 
 
@@ -211,7 +211,7 @@ def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> N
     found = difference(("kip320", SMALL), ("kip279", SMALL))
     assert found.state is not None
     one, other = space("kip279", TINY), space("kip101", TINY)
-    sights = [look_at_fields(item, everything(MACHINES["kip320"].state)) for item in (one, other)]
+    sights = [observe_fields(item, everything(MACHINES["kip320"].state)) for item in (one, other)]
     assert all(len(set(item.tolist())) == len(item) for item in sights)
     expected = by_sets([graph("kip279", TINY), graph("kip101", TINY)], [lambda key: key, lambda key: key])
     found = compare((one, other), (sights[0], sights[1]), MANY)
@@ -236,7 +236,7 @@ def test_views_see_what_the_plain_semantics_sees() -> None:
     found = PROTOCOLS["kip320"]
     own = space("kip320", TINY)
     plain = Interpreter(found.machine, own.search.constants)
-    seen = look_through(own, tuple(map(always, found.visible)))
+    seen = observe_views(own, tuple(map(always, found.visible)))
     for row, sight in zip(own.rows, seen, strict=True):
         state = plain.schema.restore(own.search.layout.decode(row))
         expected = [int(view(state, own.search.constants)) for view in found.visible]
@@ -249,13 +249,13 @@ def shifted(s: Any, c: Any) -> int:
 
 def test_a_view_that_goes_wrong_is_told_in_the_words_of_the_plain_semantics() -> None:
     with pytest.raises(DomainError, match="property 'shifted': negative shift count"):
-        look_through(space("coin", {"side": 1}), (always(shifted),))
+        observe_views(space("coin", {"side": 1}), (always(shifted),))
 
 
 def test_behaviours_that_are_not_compared_to_the_end_are_not_called_the_same() -> None:
     spaces = space("planted", {}), space("respelt", {})
     chosen = choose_fields(planted.Hall, ("inside", "door", "lamp"))
-    found = compare(spaces, (look_at_fields(spaces[0], chosen), look_at_fields(spaces[1], chosen)), 1)
+    found = compare(spaces, (observe_fields(spaces[0], chosen), observe_fields(spaces[1], chosen)), 1)
     assert found.same is None
     assert found.why == "more than 1 pairs of sets of states were followed"
 
@@ -410,7 +410,7 @@ def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() 
         spaces.append(Space(search))
     whole = everything(found.machine.state)
     difference = compare(
-        (spaces[0], spaces[1]), (look_at_fields(spaces[0], whole), look_at_fields(spaces[1], whole)), MANY
+        (spaces[0], spaces[1]), (observe_fields(spaces[0], whole), observe_fields(spaces[1], whole)), MANY
     )
     only = difference.state
     assert only is not None
