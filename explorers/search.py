@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.compile import Kernels, generate, told
+from fencepost.explorers.native.compile import Kernels, compile_watched, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.errors import UsageError
@@ -57,7 +57,7 @@ def search(
     if kernels is None and watch is not None:
         asked = (*usual, *(item for item in of_states if item not in usual))
         source = generate(machine, constants, asked, normalize=options.normalize)
-        kernels = told(machine.name, constants, source, watch, begins=True)
+        kernels = compile_watched(machine.name, constants, source, watch, begins=True)
         if of_behaviours:
             from fencepost.explorers.liveness.generated import prepare
 

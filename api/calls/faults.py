@@ -283,8 +283,9 @@ class _Request:
             words = " ".join(f"{name}={count}" for name, count in zip(kinds, tried, strict=True))
             watch.spin(f"{found.name} {where}: {words}")
 
+        costs = {kind: self.costs.get(kind, 1) for kind in kinds}
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
-            result = tolerance(found.machine, constants, self.prop, kinds, self.costs, self.options, kernels, tell)
+            result = tolerance(found.machine, constants, self.prop, costs, self.options, kernels, tell)
         traces: dict[Path, Counterexample] = {}
         data: PointData = {
             "setting": shown,

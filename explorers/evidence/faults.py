@@ -20,7 +20,7 @@ from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import Nested, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.verdict import Options
@@ -164,24 +164,24 @@ def tolerance(
     machine: Machine,
     constants: Constants,
     prop: Property,
-    kinds: tuple[str, ...],
     costs: Mapping[str, int],
     options: Options,
     kernels: Kernels,
     tell: Callable[[Faults], None] | None = None,
 ) -> Tolerance:
-    """Return all minimal faults of these kinds that break a property; other budgets are as the constants set them.
+    """Return all minimal faults that break a property, by kinds and what one costs; constants set all other budgets.
 
     Where the model goes wrong with some faults, it does with more of them: these are unknown. Raises the DomainError
     where nothing else is known.
     """
+    kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
     most = tuple(int(constants.values[name]) for name in bounds)
     front: list[Breaking] = []
     unknown: list[tuple[Faults, str]] = []
     results: dict[Faults, Result] = {}
     wrong: dict[Faults, DomainError] = {}
-    for place, faults in enumerate((most, *in_order(most, kinds, costs))):
+    for place, faults in enumerate((most, *in_order(most, tuple(costs.values())))):
         if any(_covers(item.faults, faults) for item in front):
             continue
         if place and any(_covers(item, faults) for item in wrong if item != most):
@@ -203,7 +203,7 @@ def tolerance(
         violated = result.of(prop.name).verdict is Verdict.VIOLATED
         interrupted = ended_by_signal(result.why_stopped)
         if violated and place:
-            front.append(Breaking(faults, _cost(faults, kinds, costs), result))
+            front.append(Breaking(faults, _cost(faults, costs.values()), result))
         elif interrupted or (not violated and not result.complete and place):
             unknown.append((faults, result.why_stopped))
         if interrupted or (not violated and result.complete and faults == most):
@@ -230,14 +230,14 @@ def spent(machine: Machine, schema: Schema, path: Path) -> dict[str, int]:
     return {name: count for name, count in found.items() if count}
 
 
-def in_order(most: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> list[Faults]:
+def in_order(most: Faults, costs: tuple[int, ...]) -> list[Faults]:
     """Return all faults up to `most`, the cheapest first."""
     everything = product(*(range(count + 1) for count in most))
-    return sorted(everything, key=lambda faults: (_cost(faults, kinds, costs), sum(faults), faults))
+    return sorted(everything, key=lambda faults: (_cost(faults, costs), sum(faults), faults))
 
 
-def _cost(faults: Faults, kinds: tuple[str, ...], costs: Mapping[str, int]) -> int:
-    return sum(count * costs.get(name, 1) for name, count in zip(kinds, faults, strict=True))
+def _cost(faults: Faults, costs: Iterable[int]) -> int:
+    return sum(count * cost for count, cost in zip(faults, costs, strict=True))
 
 
 def _covers(fewer: Faults, more: Faults) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from fencepost.explorers.liveness import calls
+from fencepost.explorers.liveness.calls import Fairness, Graph
 from fencepost.explorers.verdict import Reach
 
 if TYPE_CHECKING:
@@ -113,16 +114,20 @@ class _Analysis:
         pause: Callable[[], None],
     ) -> None:
         self.rows, self.terms, self.marks, self.depth, self.pause = rows, terms, marks, depth, pause
-        self.edges = (rows.offsets, rows.targets, rows.classes, terms.allowed.view(np.uint8))
+        none = np.zeros(0, np.int64)
+        self.by_edge = none if terms.by_edge is None else terms.by_edge
+        costs = none if terms.costs is None else terms.costs
+        edges = rows.offsets, rows.targets, rows.classes
+        self.graph = Graph(edges, terms.allowed, marks, costs, self.by_edge)
         count = rows.states
         self.group = np.full(count, -1, np.int32)
         self.enabled = np.zeros((count, terms.masks.shape[1]), np.uint64)
+        self.fairness = Fairness(terms.masks, terms.strong, self.enabled)
         self.begins = begins.astype(np.int32)
-        self.by_edge = np.zeros(0, np.int64) if terms.by_edge is None else terms.by_edge
         queue = np.empty(count, np.int32)
         queue[: len(begins)] = self.begins
         self.group[self.begins] = 0
-        size = calls.reach(self.edges, marks, terms.masks, self.group, self.enabled, queue, len(begins))
+        size = calls.reach(self.graph, self.fairness, self.group, queue, len(begins))
         self.nodes = queue[:size].copy()
 
     def wrong(self) -> int | None:
@@ -140,7 +145,7 @@ class _Analysis:
         costs = self.terms.costs
         best = None
         if costs is not None:
-            best = 0 if not len(self.begins) else self.cheapest(costs)
+            best = 0 if not len(self.begins) else self.cheapest()
         if not len(self.begins):
             return FairAnswer(Reach.BOUNDED, 0, best)
         self.pause()
@@ -151,7 +156,7 @@ class _Analysis:
             return self.lasso(fair, inside, best)
         if costs is None:
             return FairAnswer(Reach.BOUNDED, 0, 0)
-        return self.dearest(inside, costs, best)
+        return self.dearest(inside, best)
 
     def fair_parts(self) -> Array | None:
         """Return each state's part that a fair behaviour may visit for ever, or -1; None if there is no such part."""
@@ -160,19 +165,9 @@ class _Analysis:
         component, order = np.full(count, -1, np.int32), np.zeros(count, np.int32)
         nodes, first = self.nodes.copy(), 0
         while len(nodes):
-            found = calls.components(self.edges, nodes, self.group, component, order)
-            left = calls.promises(
-                self.edges,
-                self.terms.masks,
-                nodes,
-                component,
-                self.group,
-                self.enabled,
-                self.terms.strong,
-                found,
-                fair,
-                first,
-            )
+            found = calls.components(self.graph, nodes, self.group, component, order)
+            numbers = range(first, first + found)
+            left = calls.promises(self.graph, self.fairness, nodes, component, self.group, numbers, fair)
             nodes, first = nodes[:left], first + found
             self.pause()
         return fair if bool((fair >= 0).any()) else None
@@ -184,7 +179,7 @@ class _Analysis:
         depth = self.depth(self.begins)
         order = np.argsort(depth[self.begins], kind="stable")
         distance, via = np.full(self.rows.states, -1, np.int32), np.full(self.rows.states, -2, np.int64)
-        calls.stems(self.edges, inside, self.begins[order], depth, distance, via)
+        calls.stems(self.graph, inside, self.begins[order], depth, distance, via)
         return distance, via
 
     def chain(self, via: Array, state: int) -> tuple[int, tuple[int, ...]]:
@@ -230,7 +225,7 @@ class _Analysis:
 
     def step(self, part: Array, at: int, goal: int, pending: Array, via: Array, loop: list[int]) -> tuple[Array, int]:
         """Lengthen a loop until it keeps a pending promise, or reaches the goal; return where it stands."""
-        last = calls.walk(self.edges, part, at, goal, self.terms.masks, self.enabled, pending, ~self.terms.strong, via)
+        last = calls.walk(self.graph, self.fairness, part, (at, goal), pending, via)
         assert last >= 0, "a component is not connected"
         _, edges = self.chain(via, self.rows.source(last))
         loop += [*edges, last]
@@ -238,19 +233,19 @@ class _Analysis:
 
     # -- costs
 
-    def cheapest(self, costs: Array) -> int | None:
+    def cheapest(self) -> int | None:
         """Return the least cost of a way from `when` to `then`."""
-        found = calls.cheapest(self.edges, self.marks, self.begins, costs, self.by_edge)
+        found = calls.cheapest(self.graph, self.begins)
         return None if found < 0 else found
 
-    def dearest(self, inside: Array, costs: Array, best: int | None) -> FairAnswer:
+    def dearest(self, inside: Array, best: int | None) -> FairAnswer:
         """Return a loop that costs, or else the most expensive path."""
         count = self.rows.states
         component = np.full(count, -1, np.int32)
-        found = calls.components(self.edges, self.nodes, inside, component, np.zeros(count, np.int32))
+        found = calls.components(self.graph, self.nodes, inside, component, np.zeros(count, np.int32))
         self.pause()
         distance, via = self.stems(inside)
-        edge = calls.spin(self.edges, self.nodes, component, inside, costs, self.by_edge, distance)
+        edge = calls.spin(self.graph, self.nodes, component, inside, distance)
         if edge >= 0:
             source, target = self.rows.source(edge), int(self.rows.targets[edge])
             begin, stem = self.chain(via, source)
@@ -261,10 +256,10 @@ class _Analysis:
             return FairAnswer(Reach.UNBOUNDED, None, best, begin, stem, tuple(loop), int(distance[source]))
         nodes = self.nodes[np.argsort(component[self.nodes], kind="stable")]
         worst = np.full(found, -1, np.int64)
-        calls.dearest(self.edges, self.marks, nodes, component, costs, self.by_edge, worst)
+        calls.dearest(self.graph, nodes, component, worst)
         most = worst[component[self.begins]]
         chosen = self.begins[most == most.max()]
         start = int(chosen[np.argmin(distance[chosen])])
-        last = calls.dear_way(self.edges, self.marks, component, costs, self.by_edge, worst, start, via)
+        last = calls.dear_way(self.graph, component, worst, start, via)
         begin, edges = self.chain(via, self.rows.source(last))
         return FairAnswer(Reach.BOUNDED, int(most.max()), best, begin, (*edges, last), near=int(distance[start]))

@@ -2,27 +2,57 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.llvm.libraries import library
+from fencepost.explorers.native.llvm.libraries import address_of, library
 from fencepost.explorers.native.llvm.unit import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fencepost.explorers.native.llvm.libraries import Kernel
 
 Array = np.ndarray[Any, Any]
-Edges = tuple[Array, Array, Array, Array]
-"""offsets, targets, classes, and by class whether it is allowed, as in `kernels`."""
+
+
+class Graph:
+    """A graph and what is asked of it, as kernels get it: the addresses of its arrays, which it holds.
+
+    By state `offsets` (and one more) and `marks`; by edge `targets`, `classes` and, if it is not empty, `by_edge`, its
+    cost; by class whether it is `allowed`, and its cost.
+    """
+
+    def __init__(
+        self, edges: tuple[Array, Array, Array], allowed: Array, marks: Array, costs: Array, by_edge: Array
+    ) -> None:
+        kinds = (np.int64, np.int32, np.int32, np.uint8, np.uint8, np.int64, np.int64)
+        found = zip((*edges, allowed, marks, costs, by_edge), kinds, strict=True)
+        self._held = [np.ascontiguousarray(array, kind) for array, kind in found]
+        self.states, self.edges = len(edges[0]) - 1, len(edges[1])
+        self.data = _addresses(self._held, len(by_edge))
+
+
+@dataclass(frozen=True)
+class Fairness:
+    """The promises of a graph: by class which an edge is part of, which are strong, and by state which are enabled."""
+
+    masks: Array
+    strong: Array
+    enabled: Array
+
+
+def _addresses(arrays: Iterable[Array], *numbers: int) -> Array:
+    return np.array([*map(address_of, arrays), *numbers], np.int64)
 
 
 @cache
 def graph_kernels() -> dict[str, Kernel]:
-    """Return the kernels of `kernels` and `ways`: they depend on no machine."""
-    texts = [Path(__file__).with_name(name).read_text() for name in ("kernels.py", "graph_paths.py")]
-    found, _ = library(Unit("\n\n".join(text.replace("from __future__ import annotations", "") for text in texts)))
+    """Return the kernels, which depend on no machine."""
+    found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text()))
     return found.kernels()
 
 
@@ -41,51 +71,30 @@ def by_source(parents: Array, first: int, count: int, degrees: Array, place: Arr
     graph_kernels()["by_source"](parents, first, count, degrees, starts, place)
 
 
-def reach(edges: Edges, marks: Array, masks: Array, group: Array, enabled: Array, queue: Array, count: int) -> int:
+def reach(graph: Graph, fairness: Fairness, group: Array, queue: Array, count: int) -> int:
     """Find the region that the first `count` states of `queue` reach; return its size."""
-    return int(graph_kernels()["reach"](*edges, marks, masks, group, enabled, queue, count))
+    kernel = graph_kernels()["reach"]
+    return int(kernel(graph.data, fairness.masks, group, fairness.enabled, queue, count))
 
 
-def components(edges: Edges, nodes: Array, group: Array, component: Array, order: Array) -> int:
+def components(graph: Graph, nodes: Array, group: Array, component: Array, order: Array) -> int:
     """Write the strongly connected component of each node; return how many there are."""
-    low, frames, stack = (np.empty(len(nodes), np.int32) for _ in range(3))
-    cursor = np.empty(len(nodes), np.int64)
-    return int(graph_kernels()["components"](*edges, nodes, group, component, order, low, frames, cursor, stack))
+    room, cursor = np.empty((3, len(nodes)), np.int32), np.empty(len(nodes), np.int64)
+    return int(graph_kernels()["components"](graph.data, nodes, group, component, order, room, cursor))
 
 
 def promises(
-    edges: Edges,
-    masks: Array,
-    nodes: Array,
-    component: Array,
-    group: Array,
-    enabled: Array,
-    strong: Array,
-    found: int,
-    fair: Array,
-    first: int,
+    graph: Graph, fairness: Fairness, nodes: Array, component: Array, group: Array, numbers: range, fair: Array
 ) -> int:
-    """Judge components; return how many nodes are left to be looked at again."""
-    happens, somewhere = (np.zeros((found, masks.shape[1]), np.uint64) for _ in range(2))
-    everywhere, verdicts = np.full_like(happens, 0xFFFFFFFFFFFFFFFF), np.zeros(found, np.uint8)
-    return int(
-        graph_kernels()["promises"](
-            *edges,
-            masks,
-            nodes,
-            component,
-            group,
-            enabled,
-            strong,
-            found,
-            fair,
-            first,
-            happens,
-            somewhere,
-            everywhere,
-            verdicts,
-        )
+    """Judge components, which get these numbers; return how many nodes are left to be looked at again."""
+    masks, enabled, strong = (
+        np.ascontiguousarray(item) for item in (fairness.masks, fairness.enabled, fairness.strong)
     )
+    words, found = masks.shape[1], len(numbers)
+    happens, somewhere = (np.zeros((found, words), np.uint64) for _ in range(2))
+    everywhere, verdicts = np.full_like(happens, 0xFFFFFFFFFFFFFFFF), np.zeros(found, np.uint8)
+    judging = _addresses((masks, enabled, strong, happens, somewhere, everywhere, verdicts), numbers.start)
+    return int(graph_kernels()["promises"](graph.data, judging, words, nodes, component, group, found, fair))
 
 
 def depths(parents: Array, wanted: Array, depth: Array) -> None:
@@ -93,52 +102,37 @@ def depths(parents: Array, wanted: Array, depth: Array) -> None:
     graph_kernels()["depths"](parents, wanted, depth, np.empty(len(parents), np.int32))
 
 
-def stems(edges: Edges, inside: Array, begins: Array, depth: Array, distance: Array, via: Array) -> None:
+def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Array, via: Array) -> None:
     """Write the fewest steps to each state inside, and the edge that led there."""
-    graph_kernels()["stems"](*edges, inside, begins, depth, distance, via, np.empty(len(inside), np.int32))
+    graph_kernels()["stems"](graph.data, inside, begins, depth, distance, via, np.empty(len(inside), np.int32))
 
 
-def walk(
-    edges: Edges,
-    part: Array,
-    start: int,
-    goal: int,
-    masks: Array,
-    enabled: Array,
-    pending: Array,
-    weak: Array,
-    via: Array,
-) -> int:
-    """Return the last of the fewest edges that lead to `goal` or keep a pending promise, -1 if there are none."""
-    queue = np.empty(len(part), np.int32)
-    return int(graph_kernels()["walk"](*edges, part, start, goal, masks, enabled, pending, weak, via, queue))
+def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
+    """Return the last of the fewest edges between `ends`, or (-1) that keep a pending promise; -1 if there are none."""
+    queue = np.empty(max(2, len(part)), np.int32)
+    queue[:2] = ends
+    both = np.array([pending, ~fairness.strong])
+    return int(graph_kernels()["walk"](graph.data, part, fairness.masks, fairness.enabled, both, via, queue))
 
 
-def spin(
-    edges: Edges, nodes: Array, component: Array, inside: Array, costs: Array, by_edge: Array, distance: Array
-) -> int:
+def spin(graph: Graph, nodes: Array, component: Array, inside: Array, distance: Array) -> int:
     """Return the nearest edge with a cost inside a component, -1 if there is none."""
-    return int(graph_kernels()["spin"](*edges, nodes, component, inside, costs, by_edge, distance))
+    return int(graph_kernels()["spin"](graph.data, nodes, component, inside, distance))
 
 
-def dearest(
-    edges: Edges, marks: Array, nodes: Array, component: Array, costs: Array, by_edge: Array, worst: Array
-) -> None:
+def dearest(graph: Graph, nodes: Array, component: Array, worst: Array) -> None:
     """Write what the most expensive path from each component costs."""
-    graph_kernels()["dearest"](*edges, marks, nodes, component, costs, by_edge, worst)
+    graph_kernels()["dearest"](graph.data, nodes, component, worst)
 
 
-def dear_way(
-    edges: Edges, marks: Array, component: Array, costs: Array, by_edge: Array, worst: Array, start: int, via: Array
-) -> int:
+def dear_way(graph: Graph, component: Array, worst: Array, start: int, via: Array) -> int:
     """Return the last of the fewest edges that cost as much as the most expensive path."""
     queue = np.empty(len(component), np.int32)
-    return int(graph_kernels()["dear_way"](*edges, marks, component, costs, by_edge, worst, start, via, queue))
+    return int(graph_kernels()["dear_way"](graph.data, component, worst, start, via, queue))
 
 
-def cheapest(edges: Edges, marks: Array, begins: Array, costs: Array, by_edge: Array) -> int:
+def cheapest(graph: Graph, begins: Array) -> int:
     """Return the least cost of a way from one of `begins` to `then`, -1 if there is none."""
-    offsets, targets, *_ = edges
-    room = len(begins) + len(targets)
-    done, spent, states = np.zeros(len(offsets) - 1, np.uint8), np.empty(room, np.int64), np.empty(room, np.int32)
-    return int(graph_kernels()["cheapest"](*edges, marks, begins, costs, by_edge, done, spent, states))
+    room = len(begins) + graph.edges
+    done, spent, states = np.zeros(graph.states, np.uint8), np.empty(room, np.int64), np.empty(room, np.int32)
+    return int(graph_kernels()["cheapest"](graph.data, begins, done, spent, states))

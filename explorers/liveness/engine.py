@@ -11,7 +11,7 @@ import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, FairAnswer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
-from fencepost.explorers.liveness.graph_paths import MOST_COST
+from fencepost.explorers.liveness.kernels import MOST_COST
 from fencepost.explorers.liveness.reference import Finding, beside_error, summary, with_behaviours
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame

@@ -1,20 +1,29 @@
-"""Walks over a graph kept as rows: what is reached, components, and which of them are fair. All linear in the edges.
+"""A graph kept as rows: what is reached, components, which of them are fair, and the shortest, most expensive and
+cheapest ways. All linear in the edges but for one heap.
 
 A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v
 are those from offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of
 (`masks`, as bits in W words) and whether it is `allowed` at all. `group` is -1 outside of what is looked at; only
-edges inside one group count.
+edges inside one group count. Kernels get the graph as the addresses of its arrays, so do they what promises need.
 
-`calls.py` gives the kernels working room. `explorers/native/llvm/` translates this text.
+`calls.py` gives the kernels working room: `queue` and `trail` hold all states.
+`explorers/native/llvm/` translates this text.
 """
 # mypy: ignore-errors
 
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import kernel
+from fencepost.explorers.native.llvm.declare import helper, i32s, i64s, kernel, u8s, u64s, u64ss
 
 FAIR, BROKEN, UNFAIR = 0, 1, 2
+FAR = 1 << 62
+MOST_COST = 0x7FFFFFFFFFFFFFFF
+"""The end of 64 bits: it stands for every cost that is as large or larger."""
+OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
+"""Addresses of a graph's arrays: `marks` of its states, costs by class and by edge, and how many edges have a cost."""
+MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
+"""Addresses of what promises need: by class, by state, in words, four by component; and its first number."""
 
 
 @kernel
@@ -58,15 +67,14 @@ def by_source(parents: U32s, first: I64, count: I64, degrees: I64s, starts: I64s
 
 
 @kernel
-def reach(
-    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, marks: U8s, masks: U64ss, group: I32s, enabled: U64ss,
-    queue: I32s, count: I64,
-) -> I64:  # fmt: skip
+def reach(graph: I64s, masks: U64ss, group: I32s, enabled: U64ss, queue: I32s, count: I64) -> I64:
     """Find the region: from the `count` states in `queue`, through allowed edges and states without `then`.
 
     `group` falls to 0 inside; `enabled` gets the promises that a state's allowed edges to other states are part of. The
     region is left in `queue`; its size is returned.
     """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, marks = u8s(graph[ALLOWED], 0), u8s(graph[MARKS], 0)
     words = masks.shape[1]
     head = 0
     while head < count:
@@ -87,16 +95,16 @@ def reach(
 
 
 @kernel
-def components(
-    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, nodes: I32s, group: I32s, component: I32s, order: I32s,
-    low: I32s, frames: I32s, cursor: I64s, stack: I32s,
-) -> I64:  # fmt: skip
+def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I32s, room: I32ss, cursor: I64s) -> I64:
     """Write the strongly connected component of each node, numbered so that every edge leads
     to one that is not greater.
 
-    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `low`, `frames`, `cursor`
-    and `stack` for all nodes.
+    Tarjan's algorithm with a stack of its own. `order` is working room for all states, `cursor` and the three rows
+    of `room` for all nodes.
     """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed = u8s(graph[ALLOWED], 0)
+    low, frames, stack = room[0], room[1], room[2]
     total = len(nodes)
     for n in range(total):
         order[nodes[n]] = 0
@@ -149,18 +157,19 @@ def components(
 
 @kernel
 def promises(
-    offsets: I64s, targets: I32s, classes: I32s, allowed: U8s, masks: U64ss, nodes: I32s, component: I32s, group: I32s,
-    enabled: U64ss, strong: U64s, found: I64, fair: I32s, first: I64,
-    happens: U64ss, somewhere: U64ss, everywhere: U64ss, verdicts: U8s,
-) -> I64:  # fmt: skip
-    """Judge components: write to `fair` the number (from `first` on) of those that keep every promise,
-    and to `group` what is left.
+    graph: I64s, judging: I64s, words: I64, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s
+) -> I64:
+    """Judge components: write to `fair` the number of those that keep every promise, and to `group` what is left.
 
     Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they
     are moved to the front of `nodes`, and how many they are is returned. All others are left by -1. `happens` and
     `somewhere` are zero for each component, `everywhere` is all bits, `verdicts` are FAIR.
     """
-    words = masks.shape[1]
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, strong, verdicts = u8s(graph[ALLOWED], 0), u64s(judging[STRONG], 0), u8s(judging[VERDICTS], 0)
+    masks, enabled = u64ss(judging[MASKS], 0, words), u64ss(judging[ENABLED], 0, words)
+    happens, somewhere = u64ss(judging[HAPPENS], 0, words), u64ss(judging[SOMEWHERE], 0, words)
+    everywhere = u64ss(judging[EVERYWHERE], 0, words)
     for n in range(len(nodes)):
         v = nodes[n]
         own = component[v]
@@ -189,9 +198,245 @@ def promises(
             if enabled[v, w] & somewhere[own, w] & strong[w] & ~happens[own, w]:
                 stays = False
         if verdicts[own] == FAIR:
-            fair[v] = first + own
+            fair[v] = judging[FIRST] + own
         group[v] = own if stays else -1
         if stays:
             nodes[left] = v
             left += 1
     return left
+
+
+@helper
+def total(cost, rest):
+    """Return the sum of two costs, MOST_COST where it is larger."""
+    return MOST_COST if cost > MOST_COST - rest else cost + rest
+
+
+@kernel
+def depths(parents: I32s, wanted: I32s, depth: I32s, trail: I32s) -> None:
+    """Write how many steps each wanted state is from its initial state along `parents` (-1 before the first)."""
+    for n in range(len(wanted)):
+        v, steps = wanted[n], 0
+        while v >= 0 and depth[v] < 0:
+            trail[steps] = v
+            steps += 1
+            v = parents[v]
+        level = depth[v] if v >= 0 else -1
+        for k in range(steps - 1, -1, -1):
+            level += 1
+            depth[trail[k]] = level
+
+
+@kernel
+def stems(
+    graph: I64s, inside: I32s, begins: I32s, depth: I32s, distance: I32s, via: I64s, queue: I32s
+) -> None:
+    """Write the fewest steps to each state inside from an initial state and through one of `begins`,
+    and the edge that led there.
+
+    `begins` are in the order of their `depth`; `via` is -1 for one that is the beginning itself.
+    """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed = u8s(graph[ALLOWED], 0)
+    taken, head, tail, level = 0, 0, 0, 0
+    while taken < len(begins) or head < tail:
+        if head == tail:
+            level = max(level, depth[begins[taken]])
+        while taken < len(begins) and depth[begins[taken]] <= level:
+            begin = begins[taken]
+            taken += 1
+            if distance[begin] < 0:
+                distance[begin] = level
+                via[begin] = -1
+                queue[tail] = begin
+                tail += 1
+        last = tail
+        for n in range(head, last):
+            v = queue[n]
+            for e in range(offsets[v], offsets[v + 1]):
+                t = targets[e]
+                if inside[t] < 0 or distance[t] >= 0 or not allowed[classes[e]]:
+                    continue
+                distance[t] = level + 1
+                via[t] = e
+                queue[tail] = t
+                tail += 1
+        head = last
+        level += 1
+
+
+@kernel
+def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, via: I64s, queue: I32s) -> I64:
+    """Find the fewest edges inside a part from queue[0] that end at queue[1], or (-1) keep one of the pending promises.
+
+    `pending` has a row for these, and one for the weak ones among all. A promise is kept by an edge that is part
+    of it, a weak one also by a state that does not enable it. Returns the last edge; `via` leads back from its
+    source. -1 if there is none.
+    """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed = u8s(graph[ALLOWED], 0)
+    start, goal = queue[0], queue[1]
+    own = part[start]
+    via[:] = -2
+    via[start] = -1
+    head, count = 0, 1
+    while head < count:
+        v = queue[head]
+        head += 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if part[t] != own or t == v or not allowed[classes[e]]:
+                continue
+            done = t == goal
+            for w in range(masks.shape[1]):
+                if pending[0, w] & (masks[classes[e], w] | (pending[1, w] & ~enabled[t, w])):
+                    done = True
+            if done:
+                return e
+            if via[t] == -2:
+                via[t] = e
+                queue[count] = t
+                count += 1
+    return -1
+
+
+@kernel
+def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s) -> I64:
+    """Return the edge with a cost inside a component that is nearest to an initial state; -1 if there is none."""
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
+    priced = graph[PRICED]
+    best, nearest = -1, FAR
+    for n in range(len(nodes)):
+        v = nodes[n]
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if inside[t] < 0 or component[t] != component[v] or not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if priced else costs[classes[e]]
+            if cost > 0 and distance[v] < nearest:
+                best, nearest = e, distance[v]
+    return best
+
+
+@kernel
+def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
+    """Write for each component what the most expensive path from it to `then` costs, -1 where there is none.
+
+    `nodes` are ordered by component, so that a component comes after those that it leads to.
+    Inside of one nothing costs.
+    """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
+    priced = graph[PRICED]
+    marks = u8s(graph[MARKS], 0)
+    for n in range(len(nodes)):
+        v = nodes[n]
+        own = component[v]
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if priced else costs[classes[e]]
+            rest = 0 if marks[t] & 2 else worst[component[t]]
+            if rest >= 0 and (marks[t] & 2 or component[t] != own):
+                worst[own] = max(worst[own], total(cost, rest))
+
+
+@kernel
+def dear_way(graph: I64s, component: I32s, worst: I64s, start: I64, via: I64s, queue: I32s) -> I64:
+    """Find the fewest edges from `start` to `then` among the most expensive paths; return the last one."""
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
+    priced = graph[PRICED]
+    marks = u8s(graph[MARKS], 0)
+    via[:] = -2
+    via[start] = -1
+    queue[0] = start
+    head, count = 0, 1
+    while head < count:
+        v = queue[head]
+        head += 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = by_edge[e] if priced else costs[classes[e]]
+            rest = 0 if marks[t] & 2 else worst[component[t]]
+            if rest < 0 or total(cost, rest) != worst[component[v]]:
+                continue
+            if marks[t] & 2:
+                return e
+            if via[t] == -2:
+                via[t] = e
+                queue[count] = t
+                count += 1
+    return -1
+
+
+@helper
+def push(spent, states, count, cost, state):
+    """Put a state into a heap of `count`, ordered by what was spent."""
+    at = count
+    while at > 0 and spent[(at - 1) >> 1] > cost:
+        spent[at] = spent[(at - 1) >> 1]
+        states[at] = states[(at - 1) >> 1]
+        at = (at - 1) >> 1
+    spent[at] = cost
+    states[at] = state
+
+
+@helper
+def pop(spent, states, count):
+    """Take the first state out of a heap of `count`: the last one sinks from its place."""
+    cost, state = spent[count - 1], states[count - 1]
+    at, below = 0, 1
+    while below < count - 1:
+        if below + 1 < count - 1 and spent[below + 1] < spent[below]:
+            below += 1
+        if spent[below] >= cost:
+            break
+        spent[at] = spent[below]
+        states[at] = states[below]
+        at = below
+        below = 2 * at + 1
+    spent[at] = cost
+    states[at] = state
+
+
+@kernel
+def cheapest(graph: I64s, begins: I32s, done: U8s, spent: I64s, states: I32s) -> I64:
+    """Return the least that a way from one of `begins` to `then` costs (Dijkstra); -1 if there is none.
+
+    `done` is zero for all states; `spent` and `states` are a heap, with room for all of `begins` and all edges.
+    """
+    offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
+    priced = graph[PRICED]
+    marks = u8s(graph[MARKS], 0)
+    count = 0
+    for n in range(len(begins)):
+        push(spent, states, count, 0, begins[n])
+        count += 1
+    best = -1
+    while count > 0:
+        paid, v = spent[0], states[0]
+        pop(spent, states, count)
+        count -= 1
+        if 0 <= best <= paid:
+            break
+        if done[v]:
+            continue
+        done[v] = 1
+        for e in range(offsets[v], offsets[v + 1]):
+            t = targets[e]
+            if not allowed[classes[e]]:
+                continue
+            cost = total(by_edge[e] if priced else costs[classes[e]], paid)
+            if marks[t] & 2:
+                if best < 0 or cost < best:
+                    best = cost
+            elif not done[t] and (best < 0 or cost < best):
+                push(spent, states, count, cost, t)
+                count += 1
+    return best

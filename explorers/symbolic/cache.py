@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pickle
 import sys
 from dataclasses import replace
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers.program import fingerprint
 from fencepost.explorers.program.fingerprint import ends, plain_texts, texts
 from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
@@ -88,7 +88,7 @@ def digest(
 
 def engine_version() -> str:
     """Return the version of z3 and the text of the engine and of the language, which gives it the program."""
-    folders = (Path(__file__).parent, Path(language.__file__).parent, Path(fingerprint.__file__).parent)
+    folders = (Path(__file__).parent, Path(language.__file__).parent, Path(inspect.getfile(texts)).parent)
     files = (path for folder in folders for path in sorted(folder.rglob("*.py")))
     text = "".join(path.read_text() for path in files)
     return f"z3 {z3.get_version_string()} {hashlib.sha256(text.encode()).hexdigest()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,7 +68,9 @@ def order_of_bags(patch: pytest.MonkeyPatch) -> None:
 def liveness(patch: pytest.MonkeyPatch) -> None:
     """Promises are about actions that never happen."""
     true = calls.promises
-    patch.setattr(calls, "promises", lambda edges, masks, *given: true(edges, masks * 0, *given))
+    patch.setattr(
+        calls, "promises", lambda graph, fair, *given: true(graph, replace(fair, masks=fair.masks * 0), *given)
+    )
 
 
 def columns(patch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,21 @@ def take(tasks: Any) -> int:
     return int(tasks[0]) - 1
 
 
+def u8s(address: int, length: int) -> Any:
+    """Return the array at an address."""
+    return _array(ctypes.c_uint8, address, length)
+
+
+def i32s(address: int, length: int) -> Any:
+    """Return the array at an address."""
+    return _array(ctypes.c_int32, address, length)
+
+
+def i64s(address: int, length: int) -> Any:
+    """Return the array at an address."""
+    return _array(ctypes.c_int64, address, length)
+
+
 def u32s(address: int, length: int) -> Any:
     """Return the array at an address."""
     return _array(ctypes.c_uint32, address, length)

@@ -27,7 +27,7 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
 _NARROW = {"uint8": 0xFF, "uint32": 0xFFFFFFFF}
-_ARRAYS = {"u32s": "u32", "u64s": "u64", "u64ss": "u64"}
+_ARRAYS = {"u8s": "u8", "i32s": "i32", "i64s": "i64", "u32s": "u32", "u64s": "u64", "u64ss": "u64"}
 """Arrays that are made of an address and lengths."""
 
 

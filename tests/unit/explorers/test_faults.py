@@ -36,7 +36,7 @@ def front(
 ) -> Any:
     constants = vault.MACHINE.set_constants(values)
     kernels = compiled(vault.MACHINE, constants, vault.PROPERTIES)
-    return tolerance(vault.MACHINE, constants, prop, kinds, {}, Options(workers=1, **options), kernels)
+    return tolerance(vault.MACHINE, constants, prop, dict.fromkeys(kinds, 1), Options(workers=1, **options), kernels)
 
 
 def by_definition(values: dict[str, int], prop: Any) -> set[tuple[int, ...]]:
@@ -167,7 +167,7 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
             choose_kinds(machine, constants, named)
     assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
     found = tolerance(
-        machine, constants, fine, ("floods",), {}, Options(workers=1), compiled(machine, constants, (fine,))
+        machine, constants, fine, {"floods": 1}, Options(workers=1), compiled(machine, constants, (fine,))
     )
     path = found.front[0].result.of("fine").path
     assert path is not None
@@ -179,7 +179,7 @@ def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: 
     machine, (fine,) = load(PAIRS.replace("BOUND", "C.n").replace("START", start), tmp_path)
     constants = machine.set_constants({})
     with pytest.raises(UsageError, match=r"'crashes' cannot be counted: with n = 2, the budget of the first states is"):
-        tolerance(machine, constants, fine, ("crashes",), {}, Options(workers=1), compiled(machine, constants, (fine,)))
+        tolerance(machine, constants, fine, {"crashes": 1}, Options(workers=1), compiled(machine, constants, (fine,)))
 
 
 def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:

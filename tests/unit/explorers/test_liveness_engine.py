@@ -295,9 +295,12 @@ def test_components_are_those_of_networkx_and_in_order(seed: int) -> None:
     ]
     rows = rows_of(states, edges)
     component = np.full(states, -1, np.int32)
-    edges_of = (rows.offsets, rows.targets, rows.classes, np.ones(1, np.uint8))
+    none = np.zeros(0, np.int64)
+    graph = calls.Graph(
+        (rows.offsets, rows.targets, rows.classes), np.ones(1, np.bool_), np.zeros(states, np.uint8), none, none
+    )
     nodes, nothing = np.arange(states, dtype=np.int32), np.zeros(states, np.int32)
-    found = calls.components(edges_of, nodes, nothing, component, nothing.copy())
+    found = calls.components(graph, nodes, nothing, component, nothing.copy())
     expected = nx.MultiDiGraph()
     expected.add_nodes_from(range(states))
     expected.add_edges_from((source, target) for source, target, _ in edges)
