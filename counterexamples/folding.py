@@ -10,7 +10,7 @@ CHANGE, WORD, FIELD, ITEM = range(4)
 
 
 def fold(text: str, width: int, indent: str = "", more: str = "  ") -> list[str]:
-    """Return a text as indented lines of at most `width` characters, if it has places to fold at; `more` indents what follows."""
+    """Return a text as indented lines of at most `width` characters, if it can be folded; `more` indents the rest."""
     first = width - len(indent)
     spans = cut(text, first, first - len(more))
     return [f"{indent}{more if start else ''}{text[start:end].rstrip()}" for start, end in spans]

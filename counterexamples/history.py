@@ -38,7 +38,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return what `normalize` made of a state, as a clause; empty if nothing. Of many fields, one of each part is shown."""
+    """Return the changes by `normalize` as a clause, empty if there are none; of many fields one of each part."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()
@@ -67,7 +67,7 @@ def _folded_messages(found: list[Change]) -> list[str]:
 
 
 def states_text(trace: Trace, path: Path, *, start: str = "initial", ending: str = "") -> str:
-    """Return the states part of a trace file. It ends in a line that says what the end shows, or in `ending`, the title of a step.
+    """Return the states part of a trace file, which ends in its finding or in `ending`, the title of a step.
 
     `start` is what the first state is called.
     """

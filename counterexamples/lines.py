@@ -37,7 +37,9 @@ HEADERS = (
     "why",
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
-A_HISTORY = "Histories of real clients are played by `fencepost conform leader-discovery --client NAME --trace FILE`."
+A_HISTORY = (
+    'Histories of real clients are played by `fencepost.conform("leader-discovery", clients=NAME, traces=FILE)`.'
+)
 LONGEST = 1 << 27
 """Bytes of a trace."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"
@@ -104,7 +106,7 @@ class Lines:
             self.refuse(
                 first.number,
                 f"the file has format {found.group(1)!r}, and this version of Fencepost reads format {FORMAT} only. "
-                "Read it with the version that wrote it, or find the trace again with `fencepost check --trace FILE`.",
+                "Read it with the version that wrote it, or find the trace again with `fencepost.check(PROTOCOL)`.",
             )
 
     def rules(self) -> tuple[int, int]:
@@ -115,7 +117,7 @@ class Lines:
             self.refuse(
                 len(self.lines),
                 f"the file ends in the {where}, so it is truncated. Write a line `{RULE}` after the {after}; "
-                "`fencepost replay --rewrite` adds the states.",
+                "`fencepost.replay(FILE, rewrite=True)` adds the states.",
             )
         return found[0], found[1]
 
@@ -146,7 +148,8 @@ class Lines:
             if not colon:
                 self.refuse(
                     line.number,
-                    f"{quoted(line.text)} is not a header. Write `name: value`, or indent what continues the line above.",
+                    f"{quoted(line.text)} is not a header. Write `name: value`, or indent what continues the line "
+                    "above.",
                 )
             if name not in HEADERS:
                 hint = nearest(name, list(HEADERS))

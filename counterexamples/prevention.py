@@ -51,8 +51,8 @@ class Line(NamedTuple):
 class Ending(NamedTuple):
     """How the steps end otherwise: at which step, counted from 1, and what its action says it is.
 
-    Where a guard refuses that step, `guard` is its line; else `differs` is what the step does otherwise. The step is 0 where
-    only the verdict is another: of a history without end, the sentence then says why it shows nothing.
+    Where a guard refuses that step, `guard` is its line; else `differs` is what the step does otherwise. The step is 0
+    where only the verdict is another: of a history without end, the sentence then says why it shows nothing.
     """
 
     step: int
@@ -65,8 +65,8 @@ class Ending(NamedTuple):
 class Prevention:
     """A setting, or a protocol, under which the steps end otherwise.
 
-    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are those of the model that ask
-    for the setting.
+    `is_usual` says that the setting is the usual one, from which the trace departs. `lines` are those of the model that
+    ask for the setting.
     """
 
     setting: str
@@ -103,7 +103,9 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Say whether other values of some constants prevent a history: a step cannot be taken, or the property holds at the end."""
+    """Say whether other values of some constants prevent a history: refuse a step, or make the property hold at its
+    end.
+    """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
     state, last = path.start, None
     try:

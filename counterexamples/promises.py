@@ -1,4 +1,4 @@
-"""Why a behaviour without end is fair: for each promise, the step that keeps it, or the state in which nothing is promised."""
+"""Fairness of an infinite behaviour: the step that keeps each promise, or the state in which nothing is promised."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ FEW = 3
 
 
 def kept(trace: Trace, path: Path) -> list[str]:
-    """Return a line for each promise of a leads-to or at-most property that its loop keeps, and why; nothing without a loop.
+    """Return a line for each promise that the loop of a leads-to or at-most property keeps, and why; none without a
+    loop.
 
-    Nothing either for a loop that is not fair: it costs more with each round, and a fair behaviour leaves it in the end.
+    Nothing either for a loop that is not fair: it costs more with each round, and a fair behaviour leaves it in the
+    end.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []

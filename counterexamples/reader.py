@@ -147,7 +147,8 @@ class _Reader:
                 )
                 self.refuse(
                     header[name].number,
-                    f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave it out, and "
+                    f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave "
+                    "it out, and "
                     "see whether the trace still shows something.",
                 )
 
@@ -159,7 +160,8 @@ class _Reader:
                 example = prop.behaviour.shown(plain.arguments(prop)[0])
                 self.refuse(
                     header["property"].number,
-                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, and the header does not say which one "
+                    f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, and the header "
+                    "does not say which one "
                     f"is meant. Write a line such as `for: {example}`.",
                 )
             return ()
@@ -170,7 +172,8 @@ class _Reader:
         if line.text not in known:
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is none of the property's values.{nearest(line.text, list(known))} Write one such as "
+                f"{quoted(line.text)} is none of the property's values.{nearest(line.text, list(known))} Write one "
+                "such as "
                 f"`for: {next(iter(known))}`.",
             )
         return known[line.text]
@@ -183,8 +186,10 @@ class _Reader:
             if prop is not None and prop.kind is Kind.LEADS_TO:
                 self.refuse(
                     header["verdict"].number,
-                    f"property {prop.name!r} is violated only by an infinite behaviour, and this trace has no loop. Write a line "
-                    f"`{LOOP}` before the actions that are repeated, or after the last action if nothing happens any more.",
+                    f"property {prop.name!r} is violated only by an infinite behaviour, and this trace has no loop. "
+                    "Write a line "
+                    f"`{LOOP}` before the actions that are repeated, or after the last action if nothing happens any "
+                    "more.",
                 )
             return None
         if len(places) > 1:
@@ -239,9 +244,12 @@ class _Reader:
         if verdict.text not in VERDICTS:
             self.refuse(
                 verdict.number,
-                f"the verdict is {quoted(verdict.text)}, which no trace can show.{nearest(verdict.text, list(VERDICTS))} "
-                "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that an at-most property allows, "
-                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model, `recorded` for what a cluster went through.",
+                f"the verdict is {quoted(verdict.text)}, which no trace can "
+                f"show.{nearest(verdict.text, list(VERDICTS))} "
+                "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that "
+                "an at-most property allows, "
+                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model, "
+                "`recorded` for what a cluster went through.",
             )
         of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}
         if verdict.text in of_none:
@@ -261,13 +269,15 @@ class _Reader:
         if verdict.text == WORST and prop.kind is not Kind.AT_MOST:
             self.refuse(
                 verdict.number,
-                f"the verdict is {WORST!r}, but property {prop.name!r} has no costs. Write `verdict: {verdict_of(prop)}`.",
+                f"the verdict is {WORST!r}, but property {prop.name!r} has no costs. Write `verdict: "
+                f"{verdict_of(prop)}`.",
             )
         if verdict.text not in (verdict_of(prop), WORST):
             kind = "a witness" if prop.kind is Kind.SOMETIMES else "no witness"
             self.refuse(
                 verdict.number,
-                f"the verdict is {verdict.text!r}, but property {prop.name!r} is {kind}. Write `verdict: {verdict_of(prop)}`.",
+                f"the verdict is {verdict.text!r}, but property {prop.name!r} is {kind}. Write `verdict: "
+                f"{verdict_of(prop)}`.",
             )
         return prop
 
@@ -279,7 +289,8 @@ class _Reader:
         if line.text not in ("on", "off"):
             self.refuse(
                 line.number,
-                f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the line out.",
+                f"normalize is given as {quoted(line.text)}, which is neither on nor off. Write `off`, or leave the "
+                "line out.",
             )
         return line.text == "on"
 
@@ -294,7 +305,8 @@ class _Reader:
         if guard.condition != condition.strip():
             self.refuse(
                 line.number,
-                f"guard {guard.name!r} asks for `{guard.condition}` now, and for {quoted(condition)} when the trace was written. "
+                f"guard {guard.name!r} asks for `{guard.condition}` now, and for {quoted(condition)} when the trace "
+                "was written. "
                 f"Write `removed: {guard.name}: {guard.condition}` if that is the guard that is meant.",
             )
         return guard
@@ -309,7 +321,8 @@ class _Reader:
                 example = plain.show(starts[0][0]).partition(" ")[2]
                 self.refuse(
                     header["protocol"].number,
-                    f"protocol {plain.machine.name!r} has several initial states under these constants, and the header does not say "
+                    f"protocol {plain.machine.name!r} has several initial states under these constants, and the "
+                    "header does not say "
                     f"where this trace starts. Write a line such as `initial: {example}`.",
                 )
             return None
@@ -317,7 +330,8 @@ class _Reader:
         if not item.params:
             self.refuse(
                 line.number,
-                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line out.",
+                f"protocol {plain.machine.name!r} has one initial state, which takes no parameters. Leave the line "
+                "out.",
             )
         with self.at(line.number):
             step = Step(item, arguments(plain, item, "initial", line.text))
@@ -325,7 +339,8 @@ class _Reader:
             example = plain.show(starts[0][0]).partition(" ")[2]
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is not an initial state: a guard of {item.label!r} refuses it. Write for instance `{example}`.",
+                f"{quoted(line.text)} is not an initial state: a guard of {item.label!r} refuses it. Write for "
+                f"instance `{example}`.",
             )
         return step.args if several else None
 
@@ -337,7 +352,8 @@ class _Reader:
             labels = [item.label for item in machine.actions]
             if label not in labels:
                 raise UsageError(
-                    f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} Actions are: {', '.join(labels)}."
+                    f"protocol {machine.name!r} has no action {quoted(label)}.{nearest(label, labels)} Actions are: "
+                    f"{', '.join(labels)}."
                 )
             item = machine.action(label)
             return Step(item, arguments(plain, item, label, UNFOLDED.sub(",", rest)))

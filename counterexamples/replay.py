@@ -1,15 +1,20 @@
-"""Replay of traces on the plain semantics, which is the definition: every step must be possible, the end must show it."""
+"""Replay of traces on the plain semantics, which is the definition: every step must be possible, the end must show it.
+
+The states that a file recorded are compared with those of the current model, to say what changed since.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path as File
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from fencepost.counterexamples.history import states_text
+from fencepost.counterexamples.history import UNDER_TITLE, states_text
 from fencepost.counterexamples.lines import Lines
 from fencepost.counterexamples.reader import read, read_lines
-from fencepost.counterexamples.recorded import changes_since, first_difference
 from fencepost.explorers.liveness.shown import shown
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.files import write_named
@@ -22,7 +27,7 @@ from fencepost.model.language.interpreter import Path
 from fencepost.model.language.own_names import path_shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from fencepost.counterexamples.reader import TraceFile
     from fencepost.counterexamples.trace import Trace
@@ -30,6 +35,77 @@ if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
     from fencepost.model.language.interpreter import Interpreter, Step, Transition
     from fencepost.model.language.records import Key
+
+
+class Difference(NamedTuple):
+    """The first line at which recorded states differ from the model's; None where one of them has ended.
+
+    `step` is the number of the step that stands there, where another step was taken, rather than another state reached;
+    else 0.
+    """
+
+    place: str
+    was: str | None
+    now: str | None
+    step: int = 0
+
+    def __str__(self) -> str:
+        if self.was is None:
+            return f"{self.place}: the states end where the model continues with {(self.now or '').strip()!r}."
+        if self.step:
+            at = f"{self.place}: the steps differ from the recorded ones at step {self.step}"
+            return f"{at}: recorded is {self.was.strip()!r}, and it is {(self.now or '').strip()!r} now."
+        there = f"say {self.was.strip()!r}" if self.was.strip() else "have an empty line"
+        here = (
+            "has nothing more"
+            if self.now is None
+            else f"gives {self.now.strip()!r}"
+            if self.now
+            else "gives an empty line"
+        )
+        return f"{self.place}: the states {there} where the model {here}."
+
+
+def first_difference(file: TraceFile, text: str, *, whole: bool = True) -> Difference | None:
+    """Return where the recorded states and `text` part; unless `whole`, those that were recorded may go on."""
+    recorded, given = "\n".join(file.recorded).rstrip().splitlines(), text.splitlines()
+    for index, (was, now) in enumerate(zip_longest(recorded, given)):
+        place = f"{file.path}:{file.states + index}"
+        if now is None and not whole:
+            return None
+        if was is None:
+            return Difference(place, None, next(line for line in given[index:] if line))
+        if was != now:
+            return Difference(
+                place, was, now, 0 if now is None else _step_at(given, index) or _step_at(recorded, index)
+            )
+    return None
+
+
+def _step_at(lines: Sequence[str], index: int) -> int:
+    """Return the number of the step whose title, which may be folded, stands at a line; 0 if none does."""
+    while index and lines[index].startswith(UNDER_TITLE):
+        index -= 1
+    found = re.match(r"(\d+) \S", lines[index])
+    return int(found.group(1)) if found else 0
+
+
+def changes_since(file: TraceFile | None, text: str, *, whole: bool) -> str:
+    """Return a sentence on what changed since the states were recorded: steps, header or model."""
+    if file is None or not any(file.recorded):
+        return ""
+    found = first_difference(file, text, whole=whole)
+    if found is None and whole:
+        return " The states are as they were recorded, so the header or the model has changed."
+    if found is None:
+        return " So it is recorded, so the header or the model has changed, or the step was edited in both places."
+    if found.step:
+        was = (found.was or "").strip()
+        return f" The steps differ from the recorded ones at step {found.step}: {found.place} has {was!r}."
+    if found.was is None:
+        return f" The file was cut or edited since the states were written: {found}"
+    return f" The header was edited or the model has changed since the states were written: {found}"
+
 
 SHOWN = 4
 """Enabled steps that an error message lists: enough to see what was meant, few enough to read."""
@@ -57,7 +133,8 @@ class Replay:
 def follow(trace: Trace, file: TraceFile | None = None) -> Replay:
     """Replay a trace; raise UsageError where a step cannot happen, or where the end does not show what the trace says.
 
-    `file` is where the trace was read: messages then name the line, and what has changed since the states were recorded.
+    `file` is where the trace was read: messages then name the line, and what has changed since the states were
+    recorded.
     """
     return _Replaying(trace, file).run()
 
@@ -88,7 +165,12 @@ def replay_text(text: str, lookup: Callable[[str], Protocol] = named_protocol) -
 
 def _rewriting(path: str | File, trace: Trace) -> str:
     own = own_file(trace.protocol)
-    return f"fencepost replay --rewrite {path}{f' --model {own}' if own else ''}"
+    return f"fencepost.replay({_text(path)}, {f'model={_text(own)}, ' if own else ''}rewrite=True)"
+
+
+def _text(value: object) -> str:
+    """Return a text as a program writes it."""
+    return json.dumps(str(value), ensure_ascii=False)
 
 
 def own_file(found: Protocol) -> str:
@@ -192,7 +274,8 @@ class _Replaying:
             return "No step is enabled there: remove this one and what follows."
         others = len(possible) - SHOWN
         more = f" or one of {others} others" if others > 1 else " or one other" if others == 1 else ""
-        return f"Write a step that is enabled there: {', '.join(f'`{self.plain.show(item)}`' for item in possible[:SHOWN])}{more}."
+        shown = ", ".join(f"`{self.plain.show(item)}`" for item in possible[:SHOWN])
+        return f"Write a step that is enabled there: {shown}{more}."
 
     def refuse_end(self, path: Path) -> NoReturn:
         """Raise UsageError: all steps are possible, but the end does not show what the trace says."""
@@ -210,16 +293,18 @@ class _Replaying:
             raise UsageError(f"{place}{fact} of the {count} steps, but {kept} it is. Remove the steps after that.")
         since = changes_since(self.file, states_text(trace, path), whole=True)
         raise UsageError(
-            f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the file.{since}"
+            f"{place}all steps can happen, but {fact}. Find another trace with `{self.command()}`, or remove the "
+            f"file.{since}"
         )
 
     def refuse_behaviour(self, path: Path, fault: str) -> NoReturn:
         """Raise UsageError: all steps are possible, but this is not a behaviour that the trace could mean."""
         place = f"{self.file.path}:{self.file.verdict}: " if self.file else ""
-        assert self.trace.prop is not None
+        since = changes_since(self.file, states_text(self.trace, path), whole=True)
         raise UsageError(
-            f"{place}all steps can happen, but this does not show that {self.trace.finding}: {fault}. Find another trace with "
-            f"`{self.command()}`, or remove the file.{changes_since(self.file, states_text(self.trace, path), whole=True)}"
+            f"{place}all steps can happen, but this does not show that {self.trace.finding}: {fault}. Find another "
+            "trace with "
+            f"`{self.command()}`, or remove the file.{since}"
         )
 
     def shows_after(self, length: int) -> bool:
@@ -229,18 +314,15 @@ class _Replaying:
         return _shows(self.plain, self.trace.prop, path, last)
 
     def command(self) -> str:
-        """Return the command that finds such a trace."""
+        """Return the call that finds such a trace."""
         trace = self.trace
-        words = [
-            "fencepost ablate" if trace.removed else "fencepost check",
-            own_file(trace.protocol) or trace.protocol.name,
-        ]
-        words += ["--version", trace.version] if trace.version else []
-        words += [f"--set {pair}" for pair in trace.constants_text.split()]
-        words += ["--property", trace.prop.name] if trace.prop else []
-        if trace.removed:
-            return " ".join([*words, "--guard", f"'{trace.removed.name}'", "--trace", "DIR"])
-        return " ".join([*words, "--trace", self.file.path if self.file else "FILE"])
+        given = [_text(own_file(trace.protocol) or trace.protocol.name)]
+        given += [f"version={_text(trace.version)}"] if trace.version else []
+        for name, _, value in (pair.partition("=") for pair in trace.constants_text.split()):
+            given.append(f"{name}={value if value.isdecimal() else _text(value)}")
+        given += [f"only=[{_text(trace.prop.name)}]"] if trace.prop else []
+        given += [f"guards=[{_text(trace.removed.name)}]"] if trace.removed else []
+        return f"fencepost.{'ablate' if trace.removed else 'check'}({', '.join(given)})"
 
 
 def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
@@ -276,5 +358,6 @@ def _save(path: str | File, text: str, newline: str = "\n") -> None:
         write_named(File(path), text.replace("\n", newline).encode())
     except OSError as error:
         raise UsageError(
-            f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be written to."
+            f"{path}: the trace cannot be written: {error.strerror}. Give a path in a folder that exists and may be "
+            "written to."
         ) from None

@@ -45,7 +45,8 @@ class Attempts:
     def take(self, steps: Steps) -> Steps | None:
         """Return those of the steps that can happen, up to where they show what the trace says; None if they do not.
 
-        A step whose message is no longer in flight takes the message most like it; one that a guard refuses is passed over.
+        A step whose message is no longer in flight takes the message most like it; one that a guard refuses is passed
+        over.
         """
         if self.start is None:
             return None

@@ -1,4 +1,4 @@
-"""The shortest trace that still fails: fewer steps, smaller constants, and a search that says whether a shorter one exists."""
+"""The shortest trace that still fails: fewer steps, smaller constants, and a search whether a shorter one exists."""
 
 from __future__ import annotations
 
@@ -95,15 +95,20 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
     """
     if trace.kafka:
         raise UsageError(
-            f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes can show: "
+            f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes "
+            "can show: "
             "`fencepost conform` writes such traces as short as it can make them."
         )
     if trace.recorded:
         raise UsageError(
-            f"the trace is what a cluster went through ({trace.recorded}): with fewer steps it would be another history. Leave it as it is."
+            f"the trace is what a cluster went through ({trace.recorded}): with fewer steps it would be another "
+            "history. Leave it as it is."
         )
     if trace.prop is not None:
-        why = "its trace is a way and a loop, and steps cannot be left out of it one by one. A check shows the shortest way to a loop"
+        why = (
+            "its trace is a way and a loop, and steps cannot be left out of it one by one. "
+            "A check shows the shortest way to a loop"
+        )
         refuse_behaviours((trace.prop,), why)
     return _Shrinking(trace, limits or Limits(), tell or (lambda _: None)).run()
 
@@ -126,7 +131,7 @@ class _Shrinking:
         self.spent = 0.0
         """Seconds of compiling, which do not count."""
         self.wide = trace
-        """The question under the constants that were given, but for a smaller shape: lower ones may exclude the shortest trace."""
+        """The question under the given constants and a smaller shape: lower ones may exclude the shortest trace."""
         self.last: tuple[Constants, Result] | None = None
         """The last search that came to a result, and the constants that it was under."""
         self.wrong = ""
@@ -177,7 +182,7 @@ class _Shrinking:
         return taken
 
     def found_shorter_below(self) -> bool:
-        """Search under lower constants, which are the trace's own from now on, unless the model goes wrong under them."""
+        """Search under lower constants, which become the trace's own, unless the model raises an error under them."""
         before = self.trace
         self.trace = lower(before, self.until(0.5))
         if self.found_shorter(self.trace, 1.0):
@@ -285,7 +290,7 @@ class _Shrinking:
         return True
 
     def walk(self) -> bool:
-        """Walk at random under the lower constants, where a search does not reach; say whether a shorter trace was found.
+        """Walk at random under the lower constants, where a search does not reach; say if a shorter trace was found.
 
         Walks have all guards, so there are none for a trace that lacks one.
         """
@@ -320,7 +325,7 @@ class _Shrinking:
     # -- how far
 
     def checked(self, result: Result) -> int:
-        """Return up to how many states every trace was looked at: a deadlock is seen only where its level is expanded."""
+        """Return the length up to which every trace was examined: a deadlock is seen only if its level is expanded."""
         if result.complete:
             return len(self.trace.steps) + 1
         return len(result.levels) - (self.trace.prop is None)

@@ -31,7 +31,8 @@ def explore(
 ) -> tuple[Tried, Shrunk | None]:
     """Let Hypothesis choose schedules of a protocol; return what it did, and the shortened trace of what it found.
 
-    Without names, all properties are judged but those of whole behaviours, since a schedule has an end. Raises UsageError for constants or properties that do not exist, and where Hypothesis is not installed.
+    Without names, all properties are judged but those of whole behaviours, since a schedule has an end. Raises
+    UsageError for constants or properties that do not exist, and where Hypothesis is not installed.
     """
     machine = protocol.machine
     values = machine.set_constants(constants)
@@ -53,9 +54,10 @@ def machine_test(
     folder: str | File = ".",
     **constants: int,
 ) -> Callable[[], None]:
-    """Return a test, for pytest or to be called: Hypothesis chooses schedules of a machine, and no property may be violated.
+    """Return a test, for pytest or to be called: Hypothesis chooses schedules, and no property may be violated.
 
-    `use` is a profile or the name of one. A failure's trace is written to `folder`, which is made if need be, as machine-property.trace, and its steps are in the message.
+    `use` is a profile or the name of one. A failure's trace is written to `folder`, which is made if need be, as
+    machine-property.trace, and its steps are in the message.
     """
 
     def test() -> None:

@@ -80,7 +80,7 @@ def is_aside(name: str) -> bool:
 
 
 def parts(record: type[Record], key: Key) -> list[Part]:
-    """Return a state as parts: its own fields, then each array of records, element by element, then ghosts and budgets."""
+    """Return a state as parts: its own fields, each array of records by element, then ghosts and budgets."""
     found: list[Part] = []
     _collect(found, Part("", (), "", ()), record, key)
     own = found[0].cells
@@ -125,8 +125,8 @@ def tables(state: list[Part]) -> Iterator[tuple[str, list[Part]]]:
 def log_ends(record: type[Record]) -> dict[str, str]:
     """Return, for each array field that is a log, the field beside it that says where it ends.
 
-    That field is called `<array>_end`, or for an array of records `end` or `log_end_offset`, and ranges from 0 to the array's
-    length.
+    That field is called `<array>_end`, or for an array of records `end` or `log_end_offset`, and ranges from 0 to the
+    array's length.
     """
     scalars = {name: field.domain for name, field in fields(record) if isinstance(field, Scalar)}
     found: dict[str, str] = {}
@@ -195,7 +195,7 @@ def _flatten(
 
 
 def _log(field: ArrayOf, value: Key, end: int) -> str:
-    """Return `[0:2/0 1:2/1]`; slots at the end and after it, which should be clear, are shown after `|` if they are not."""
+    """Return `[0:2/0 1:2/1]`; slots at and after the end, which should be clear, are shown after `|` if not."""
     shown = [f"{offset}:{_entry(field, item)}" for offset, item in enumerate(value)]
     stray = [shown[offset] for offset in range(end, len(value)) if _any(value[offset])]
     return "[" + " ".join([*shown[:end], *(["|", *stray] if stray else [])]) + "]"

@@ -1,17 +1,19 @@
-"""A trace for people: what it shows, then each step with its sentence and what it changed.
+"""A trace for people: its finding, then each step with its sentence and its changes.
 
 Replicas, and whatever else has a log, are shown as a table after each step that touches one of them: leader and
-followers side by side. What else changed is a line each.
+followers side by side. Other changes are a line each. Lines and tables fit any terminal without breaking a name or a
+value.
 """
 
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from fencepost.counterexamples.folding import cut
 from fencepost.counterexamples.history import folded, transitions
-from fencepost.counterexamples.layout import Folded, Sheet
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.states import changes, merged, parts, tables
 from fencepost.counterexamples.trace import WORST, promises_of
@@ -29,7 +31,77 @@ if TYPE_CHECKING:
     from fencepost.model.language.actions import Property
     from fencepost.model.language.interpreter import Path, Transition
     from fencepost.model.language.records import Key
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
+
+GAP = 2
+HANG = 2
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A line that is folded between changes, words or fields of a message, never inside them."""
+
+    text: Text
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the lines, those after the first indented."""
+        for start, end in cut(self.text.plain, options.max_width, options.max_width - HANG):
+            part = self.text[start:end]
+            part.rstrip()
+            yield Text.assemble(" " * HANG if start else "", part)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table whose titles fold between words if it then fits, or else it is shown in pieces of whole columns.
+
+    Each piece starts with the first column.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[tuple[Sequence[Text], str]]
+    """The cells of each row, and its style."""
+    header_style: str = ""
+
+    def __rich_console__(self, _: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Yield the pieces."""
+        for columns, widths in _pieces(self.widths(whole=True), self.widths(whole=False), options.max_width):
+            table = Table(box=None, padding=(0, GAP, 0, 0), header_style=self.header_style, pad_edge=False)
+            for place, width in zip(columns, widths, strict=True):
+                table.add_column(Text(self.header[place]), overflow="fold", width=width, vertical="bottom")
+            for cells, style in self.rows:
+                table.add_row(*(cells[place] for place in columns), style=style)
+            yield table
+
+    def widths(self, *, whole: bool) -> list[int]:
+        """Return how wide each column must be for its values, and for its title or for each word of it."""
+        return [
+            max(
+                *(len(word) for word in ([title] if whole else title.split())),
+                *(cells[place].cell_len for cells, _ in self.rows),
+            )
+            for place, title in enumerate(self.header)
+        ]
+
+
+def _pieces(whole: list[int], least: list[int], room: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield columns that fit side by side, with their widths."""
+    every = list(range(len(whole)))
+    gaps = GAP * (len(whole) - 1)
+    if sum(whole) + gaps > room >= sum(least) + gaps:
+        yield every, least
+        return
+    start = 1
+    while start < len(whole):
+        end = start + 1
+        while end < len(whole) and whole[0] + sum(GAP + width for width in whole[start : end + 1]) <= room:
+            end += 1
+        columns = [0, *every[start:end]]
+        widths = [whole[place] for place in columns]
+        widths[-1] = max(1, min(widths[-1], room - sum(GAP + width for width in widths[:-1])))
+        yield columns, widths
+        start = end
+
 
 ARROW = " → "
 OLD, NEW, QUIET, NAME = "red", "bold green", "dim", "cyan"
@@ -38,7 +110,10 @@ MANY = 8
 """Columns of a table that a terminal shows side by side."""
 PROGRESS = ("end", "log_end_offset", "high_watermark", "leader_epoch", "leader", "isr")
 """Columns that are always shown beside the log."""
-FOLDING = "Folded is what `normalize` of the model changed after a step, so that states without an observable difference are one."
+FOLDING = (
+    "Folded is what `normalize` of the model changed after a step, "
+    "so that states without an observable difference are one."
+)
 """What a trace says once, below the first step that is folded."""
 
 
@@ -112,7 +187,7 @@ def _own(cells: Sequence[Cell]) -> Iterator[RenderableType]:
 
 
 def _step(trace: Trace, before: Key, happened: Transition) -> Iterator[RenderableType]:
-    """Yield the action's sentence, what changed line by line, the tables with logs that changed, and what was folded."""
+    """Yield the action's sentence, its changes line by line, the tables with logs that changed, and what was folded."""
     yield _indented(Text(happened.step.action.sentence, f"italic {QUIET}"))
     record, after = trace.protocol.machine.state, happened.raw
     was, now = parts(record, before), parts(record, after)

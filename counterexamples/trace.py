@@ -49,13 +49,13 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """Steps of a protocol from an initial state, and what they show.
 
-    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end. A property of whole
-    behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the state at place `loop`
-    on; or the trace is the `worst` way that the property allows.
-    `initial` holds the parameters of the machine's initial action; None where there is one initial state.
-    `removed` is the guard without which the steps are taken; None: of the protocol as it is.
-    `kafka` is the release that departs from the model in the end; then there is no property. Nor is there one where the history is one
-    of a cluster, as `recorded` says: of which partition, at which offsets of the metadata log.
+    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end. A property of
+    whole behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the
+    state at place `loop` on; or the trace is the `worst` way that the property allows. `initial` holds the parameters
+    of the machine's initial action; None where there is one initial state. `removed` is the guard without which the
+    steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model in the end; then
+    there is no property. Nor is there one where the history is one of a cluster, as `recorded` says: of which
+    partition, at which offsets of the metadata log.
     """
 
     title: str
@@ -77,7 +77,7 @@ class Trace:
 
     @property
     def judged_by_its_end(self) -> bool:
-        """Whether the end must show something: not where Kafka departs from the model, nor where a cluster has been there."""
+        """Whether the end must show something: not if Kafka departs from the model, nor if a cluster has been there."""
         return not self.kafka and not self.recorded
 
     @property
@@ -93,7 +93,10 @@ class Trace:
         if self.kafka:
             return f"Kafka {self.kafka} departs from the model"
         if self.recorded:
-            return f"a cluster may have gone this way: what its controller did is recorded ({self.recorded}), the rest supposed"
+            return (
+                f"a cluster may have gone this way: what its controller did is recorded ({self.recorded}), "
+                "the rest supposed"
+            )
         if self.worst and self.prop is not None:
             return f"{self.prop.name} holds, and no path costs more"
         which = f" for {self.args_told}" if self.args else ""
@@ -203,7 +206,8 @@ def trace_of(
     path = result.deadlock if prop is None else result.of(prop).path
     if path is None:
         raise UsageError(
-            f"the exploration of {result.protocol!r} has no path for {prop or 'a deadlock'}, so there is no trace to write."
+            f"the exploration of {result.protocol!r} has no path for {prop or 'a deadlock'}, so there is no trace to "
+            "write."
         )
     found = lookup(result.protocol)
     declared = found.machine.constants.declared()
@@ -241,8 +245,8 @@ def trace_of_path(
 ) -> Trace:
     """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None.
 
-    `item` is what was found of the property, where more is to be said of it than the path; `removed` is the guard without
-    which the path goes.
+    `item` is what was found of the property, where more is to be said of it than the path; `removed` is the guard
+    without which the path goes.
     """
     judged = found.select((prop,))[0] if prop else None
     worst = judged is not None and judged.kind is Kind.AT_MOST and item is not None and item.verdict == "holds"

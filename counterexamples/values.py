@@ -96,7 +96,8 @@ def _scalar(what: str, domain: Domain, text: str, low: int, high: int) -> int:
         words = [word for word, number in domain.spellings().items() if low <= number <= high]
         guess = nearest(text, words) if words else ""
         raise UsageError(
-            f"{what} was given {quoted(text)}, which is not one of its values.{guess} Write {describe(domain, low, high)}."
+            f"{what} was given {quoted(text)}, which is not one of its values.{guess} Write "
+            f"{describe(domain, low, high)}."
         )
     if not low <= value <= high:
         raise UsageError(

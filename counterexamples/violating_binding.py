@@ -1,7 +1,7 @@
 """The violating values: for which leader, which member, which offset a property is false.
 
-The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided it
-is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Only what the
+The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided
+it is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Only what the
 property itself comes to is evaluated, and no error of an explanation hides what it explains.
 """
 
@@ -100,7 +100,9 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """What has been found out about one evaluation. With `alternatives` an `or` of which nothing is so is told as a whole."""
+    """What has been found out about one evaluation. With `alternatives` an `or` of which nothing is so is told as a
+    whole.
+    """
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -112,7 +114,7 @@ class _Explained:
 
     @property
     def binding(self) -> ViolatingBinding:
-        """What has been found out."""
+        """Knowledge about one evaluation. With `alternatives` an `or` of false operands is shown as a whole."""
         return ViolatingBinding(tuple(self.values.items()), self.condition, self.operands, self.is_so)
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
@@ -286,7 +288,7 @@ def _operands(node: ast.expr, scope: Scope) -> str:
 
 
 def _asked(node: ast.Compare, scope: Scope) -> Iterator[tuple[ast.expr, Any]]:
-    """Yield the operands that a chain of comparisons comes to, with their values: those up to the first that is false."""
+    """Yield the evaluated operands of a chain of comparisons with their values: those up to the first that is false."""
     last = _value(node.left, scope)
     yield node.left, last
     for operator, operand in zip(node.ops, node.comparators, strict=True):

@@ -192,7 +192,9 @@ class Row:
         match pin:
             case [int(distinct), int(depth)]:
                 return distinct, depth
-        raise UsageError("it has no figures: write `pin=[0, 0]`, and have `fencepost check --pin` write them.")
+        raise UsageError(
+            "it has no figures: write a pin of zeros, and `fencepost.check(PROTOCOL, pin=True)` writes them."
+        )
 
     def _pairs(self, key: str) -> Iterator[tuple[str, str]]:
         for item, last in pairs(self.said.get(key, "")):

@@ -1,4 +1,4 @@
-"""States computed beforehand: those around a history, for pages that have no engine, or not yet. What is the same is kept once."""
+"""States computed beforehand, around a history, for pages without an engine. What is the same is stored once."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ MOST = 3_000_000
 
 
 class Book:
-    """States by number, each with the arrivals to which its steps lead; an arrival is a state and what the step to it changed.
+    """States by number, each with the arrivals to which its steps lead: a state, and the changes of the step to it.
 
-    Several steps may lead to one state, and each changes something else: what depends on the step is kept by the arrival.
-    States of the history come first, then those one step from it, in full; those two steps from it show what they are, and the book
-    ends there. Where it is full it ends earlier, and says of which states it does not know where they lead.
+    Several steps may lead to one state, and each changes something else: what depends on the step is kept by the
+    arrival. States of the history come first, then those one step from it, in full; those two steps from it show what
+    they are, and the book ends there. Where it is full it ends earlier, and says of which states it does not know where
+    they lead.
     """
 
     def __init__(self, setting: Setting, most: int = MOST) -> None:

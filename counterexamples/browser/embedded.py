@@ -1,4 +1,4 @@
-"""Explore from here: a piece of a trace's page that holds the states within two steps of its history, and leads from one to the next."""
+"""Explore from here: a piece of a trace's page with the states within two steps of its history."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ def section(trace: Trace, path: History) -> str:
 {style}</style>
 <section id="explore" aria-labelledby="explore-heading">
 <h2 id="explore-heading">Try something else</h2>
-<p><button type="button" id="explore-from" hidden>Explore from here</button> <span class="quiet">{escape(told)}</span></p>
+<p><button type="button" id="explore-from" hidden>Explore from here</button>
+<span class="quiet">{escape(told)}</span></p>
 <div id="explore-box" hidden>
-<div class="controls"><button type="button" id="explore-undo">← Undo</button><button type="button" id="explore-redo">Redo →</button>
+<div class="controls"><button type="button" id="explore-undo">← Undo</button>
+<button type="button" id="explore-redo">Redo →</button>
 <span id="explore-where" aria-live="polite"></span></div>
 <div class="columns">
 <div class="cards-of"><h2 id="explore-title" tabindex="-1">State</h2><div id="explore-shown"></div>

@@ -1,4 +1,4 @@
-"""Permanent links into the explorer: protocol, version, constants, removed guards and steps, all as they read in a trace.
+"""Permanent links into the explorer: protocol, version, constants, removed guards and steps, as a trace has them.
 
 `#replication?version=kafka-4.1&brokers=3&steps=broker-crashes+broker=1;controller-fences-broker+broker=1`
 """
@@ -29,7 +29,7 @@ PLAIN = "=;,:{}[]"
 
 @dataclass(frozen=True)
 class Link:
-    """What a link holds. Constants are those that are set beside the version, as text; `start` chooses among initial states."""
+    """The content of a link. Constants are those set beside the version, as text; `start` chooses an initial state."""
 
     protocol: str
     version: str = ""
@@ -56,9 +56,10 @@ def link(
     removed: Iterable[str] = (),
     steps: Iterable[str] = (),
 ) -> str:
-    """Return the part of an address behind `explore/` that opens a protocol after these steps; raise UsageError for unknown names.
+    """Return the part of an address behind `explore/` that opens a protocol after these steps.
 
-    `switches` are turned on, and off where they are written as `name=off`. `removed` are guards by name, such as `follower-fetch 1`.
+    `switches` are turned on, or off if written as `name=off`; `removed` are guards by name, such as `follower-fetch 1`.
+    Raises UsageError for unknown names.
     """
     machine = named_protocol(protocol).machine
     if version:
@@ -74,7 +75,7 @@ def link(
 
 
 def differing(machine: Machine, shown: Mapping[str, object], version: str = "") -> dict[str, str]:
-    """Return the constants, given as they read in JSON, that differ from a version, or else from what the machine declares."""
+    """Return the constants, as they read in JSON, that differ from a version, or else from the machine's defaults."""
     base = dict(machine.version(version).values) if version else {}
     found = {}
     for name, item in machine.constants.declared().items():
@@ -85,12 +86,12 @@ def differing(machine: Machine, shown: Mapping[str, object], version: str = "") 
 
 
 def link_of_trace(name: str) -> str:
-    """Return the part of an address behind `explore/` that opens an archived trace, such as `replication-b09-kip-903`."""
+    """Return the part of an address that opens an archived trace, such as `replication-b09-kip-903`."""
     return f"#{TRACE}={quote_plus(name.removesuffix('.trace'))}"
 
 
 def link_of_story(name: str) -> str:
-    """Return the part of an address behind `explore/` that opens a story."""
+    """Return the part of an address that opens a story."""
     return f"#{STORY}={quote_plus(name)}"
 
 
@@ -105,7 +106,8 @@ def read(text: str) -> Link:
         if key not in declared:
             known = [*declared, *KEYS]
             raise UsageError(
-                f"the link sets {key!r}, which protocol {name!r} does not have.{nearest(key, known)} Constants are: {', '.join(declared)}."
+                f"the link sets {key!r}, which protocol {name!r} does not have.{nearest(key, known)} Constants are: "
+                f"{', '.join(declared)}."
             )
     return Link(
         name,

@@ -1,15 +1,21 @@
-"""The explorer as files: the page, Pyodide, our sources as one archive, and what is computed beforehand. Any file server can serve them."""
+"""The explorer as files: the page, our sources as one archive, states computed beforehand, and Pyodide.
+
+Pyodide, the Python of browsers, comes from npm; it is checked, and cached by its version.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
+import subprocess
+import tempfile
 import zipfile
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.counterexamples.browser import pyodide
 from fencepost.counterexamples.browser.book import Book
 from fencepost.counterexamples.browser.links import Link
 from fencepost.counterexamples.browser.session import described
@@ -19,12 +25,97 @@ from fencepost.counterexamples.browser.view import mark_of
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
+from fencepost.explorers.running.cache import cache_folder
+from fencepost.explorers.running.files import write_file
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fencepost.invariants.protocols import Protocol
+
+VERSION = "314.0.7"
+FILES = {
+    "pyodide.mjs": "6f1d60f7bf529beb300f0f47983c921d3982363640ba20af0e38efdddbc66109",
+    "pyodide.asm.mjs": "f7cdc8ece80678ceb712f8e65ebe6d3a83203a180c399865f49612a051693635",
+    "pyodide.asm.wasm": "cc36e3cab04fdfc9a63ff13eb52eae2b911bf46c025cc7b281f394bd3de1d5e6",
+    "python_stdlib.zip": "fa1957e5777068fc4f7437f96d860ae2fbe9c19732ba06c84e004ec16dd7dd7a",
+    "pyodide-lock.json": "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010",
+}
+"""What a browser needs of the package, with its SHA-256."""
+NAMED = "FENCEPOST_PYODIDE"
+WAIT = 300
+
+
+def copy_pyodide(folder: Path) -> None:
+    """Copy Pyodide into a folder; raise UsageError in one sentence if it cannot be had."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = find_pyodide()
+    for name in FILES:
+        shutil.copyfile(source / name, folder / name)
+
+
+def find_pyodide() -> Path:
+    """Return a folder with these files: what FENCEPOST_PYODIDE names, what was kept, or what npm installs."""
+    named = os.environ.get(NAMED)
+    if named:
+        _require_pyodide(Path(named), f"{NAMED} names another folder with the npm package pyodide {VERSION}, or none")
+        return Path(named)
+    kept = cache_folder() / f"pyodide-{VERSION}"
+    if not all(_is_right(kept / name) for name in FILES):
+        _install(kept)
+    return kept
+
+
+def _install(kept: Path) -> None:
+    """Install the package by npm aside, and keep what is needed of it."""
+    otherwise = (
+        f"Install Node.js with npm and a way to its registry, or name a folder with the package: {NAMED}=FOLDER."
+    )
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UsageError(
+            f"the explorer needs Pyodide {VERSION}, which is not in the cache, and npm is missing. {otherwise}"
+        )
+    with tempfile.TemporaryDirectory() as aside:
+        options = "--no-save --no-audit --no-fund --ignore-scripts --prefix"
+        command = [npm, "install", *options.split(), aside, f"pyodide@{VERSION}"]
+        try:
+            done = subprocess.run(  # noqa: S603 (our own command)
+                command, capture_output=True, text=True, check=False, timeout=WAIT
+            )
+            failed = (
+                next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
+                if done.returncode
+                else ""
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            failed = str(error)
+        if failed:
+            raise UsageError(
+                f"the explorer needs Pyodide {VERSION}, and npm could not install it: {failed}. {otherwise}"
+            )
+        source = Path(aside) / "node_modules" / "pyodide"
+        _require_pyodide(source, "npm's registry gives another package under this version: report it")
+        kept.mkdir(mode=0o700, exist_ok=True)
+        for name in FILES:
+            write_file(kept / name, (source / name).read_bytes())
+
+
+def _require_pyodide(folder: Path, otherwise: str) -> None:
+    wrong = next((name for name in FILES if not _is_right(folder / name)), None)
+    if wrong:
+        raise UsageError(f"{folder / wrong} is not that of Pyodide {VERSION}: {otherwise}.")
+
+
+def _is_right(file: Path) -> bool:
+    """Say whether a file is there, whole and the one that is meant."""
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest() == FILES[file.name]
+    except OSError:
+        return False
+
 
 STATIC = Path(__file__).parent / "static"
 ARCHIVED = "fencepost.zip"
@@ -35,7 +126,7 @@ MODULES = {
         *("__init__", "folding", "history", "lines", "reader", "states", "trace", "values", "violating_binding"),
         *("render/__init__", "render/markup", "render/parties", "render/pictures"),
     ),
-    "counterexamples.browser": ("__init__", "links", "opened", "refusals", "session", "setting", "view"),
+    "counterexamples.browser": ("__init__", "links", "refusals", "session", "setting", "view"),
     "explorers": ("__init__", "running/__init__", "running/files"),
     "explorers.program": None,
 }
@@ -47,10 +138,11 @@ BEGINNING = (1980, 1, 1, 0, 0, 0)
 def write(folder: Path, site: dict[str, Any] | None = None) -> None:
     """Write the complete explorer into a folder; raise UsageError if Pyodide cannot be had.
 
-    `site` says where the first page and those of protocols and properties are, seen from here, where the explorer is part of a site.
+    `site` has the places of the first page and of protocols and properties, seen from here, if the explorer is part of
+    a site.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    pyodide.copy(folder / "pyodide")
+    copy_pyodide(folder / "pyodide")
     for file in sorted(STATIC.iterdir()):
         shutil.copyfile(file, folder / file.name)
     shutil.copyfile(_folder("counterexamples") / "render" / "state.css", folder / "state.css")
@@ -81,7 +173,7 @@ def archive(file: Path) -> None:
 
 
 def first(name: str) -> dict[str, Any]:
-    """Return a protocol's first states at its default constants, and where their steps lead: answered before the engine is there."""
+    """Return a protocol's first states at its default constants, to show before the engine is there."""
     setting = set_up(Link(name))
     book = Book(setting)
     book.history(setting.initial(), ())

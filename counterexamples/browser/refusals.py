@@ -28,9 +28,10 @@ NO_ROOM, WRONG = "a value would be out of its domain", "the model goes wrong"
 
 
 class Refusal(NamedTuple):
-    """The guard by its number in the action (-1: no guard), the condition, the part that decides, and what is read in it.
+    """A guard by its number in the action (-1: none), its condition, the part that decides, and the values read in it.
 
-    `bound` is the constant that the guard stands for, where it is no rule of the protocol but the end of what a run explores.
+    `bound` is the constant that the guard stands for, where it is no rule of the protocol but the end of what a run
+    explores.
     """
 
     number: int
@@ -99,7 +100,7 @@ def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
 
 @cache
 def _places(condition: str) -> tuple[Place, ...]:
-    """Return what a condition reads, without what is a part of it, names of its own loops, and constants of a module."""
+    """Return the places that a condition reads, but not their parts, its loop variables, and constants of a module."""
     tree = expression_of(condition)
     loops = {item.id for item in ast.walk(tree) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)}
     inner: set[ast.AST] = set()

@@ -48,7 +48,8 @@ class Handler(SimpleHTTPRequestHandler):
     def send_head(self) -> Any:
         """Begin the answer; what cannot be the name of a file is not found.
 
-        A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS rebinding).
+        A request to another host is refused: a foreign site may have made its name resolve to this machine (DNS
+        rebinding).
         """
         if not all(LOCAL.fullmatch(asked) for asked in self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, explain=f"The explorer answers as {HOST} and localhost only")
@@ -80,14 +81,15 @@ def server(folder: Path, port: int = 0) -> Iterator[ThreadingHTTPServer]:
         made = Server((HOST, port), partial(Handler, directory=str(folder)))
     except OSError as error:
         raise UsageError(
-            f"port {port} of {HOST} cannot be used: {error.strerror}. Give another --port, or none for any that is free."
+            f"port {port} of {HOST} cannot be used: {error.strerror}. Give another `port=`, or none for any that is "
+            "free."
         ) from None
     with made:
         yield made
 
 
 def address(what: str | None) -> str:
-    """Return the part of the address behind the page that opens a protocol, an archived trace or a trace file; raise UsageError for others."""
+    """Return the part of the address that opens a protocol or a trace; raise UsageError for others."""
     if what is None:
         return ""
     if what in PROTOCOLS:
@@ -100,8 +102,9 @@ def address(what: str | None) -> str:
             return links.link_of_trace(name)
         if file.suffix == ".py":
             raise UsageError(
-                f"{what} is a Python file, and the explorer has the protocols of `fencepost list` alone. For a model of your own, "
-                f"`fencepost check {what} --trace FILE` and `fencepost show FILE --model {what} --format html` make a page of a history."
+                f"{what} is a Python file, and the explorer has the protocols of `fencepost list` alone. For a model "
+                "of your own, "
+                f"`fencepost check {what}` finds a history, and `fencepost show` makes a page of its trace."
             )
         return str(described(read(file).trace)["link"])
     if (ARCHIVE / f"{name}.trace").is_file() and what == Path(what).name:
@@ -115,7 +118,7 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Hold a folder with the page, made again only if something that goes into it has changed: while it is held nobody removes it."""
+    """Hold a folder with the page, made again only if its sources have changed, which nobody else removes meanwhile."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:
@@ -125,7 +128,7 @@ def prepared() -> Iterator[Path]:
 
 
 def _make(folder: Path) -> None:
-    """Write the page aside, remove those of before that nobody holds, and put it in its place unless another process has."""
+    """Write the page aside, remove older ones that are not held, and put it in its place unless it is there."""
     aside = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         page.write(aside)

@@ -56,7 +56,7 @@ class Setting:
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name by which a guard is taken out, given its place among those that are left; empty if it is none."""
+        """Return the name by which a guard is removed, given its place among those left; empty if it is none."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
@@ -72,7 +72,8 @@ class Setting:
         found = next((state for step, state in starting_points(self.plain) if step.args == wanted), None)
         if found is None:
             raise UsageError(
-                f"{self.link.start!r} is not an initial state: a guard of {item.label!r} refuses it. Choose another one."
+                f"{self.link.start!r} is not an initial state: a guard of {item.label!r} refuses it. Choose another "
+                "one."
             )
         return found
 
@@ -134,7 +135,7 @@ def link_of(trace: Trace) -> Link:
 
 
 def fault_of(item: Action) -> str:
-    """Return what an action is that spends a budget: a fault, or an operator's doing; empty for what the protocol does by itself."""
+    """Return the kind of an action that spends a budget, `fault` or `operator`; empty for the protocol's own."""
     if not SPENDS.search(inspect.getsource(item.function)):
         return ""
     return "operator" if "operator" in item.name.split("_") else "fault"

@@ -1,4 +1,4 @@
-"""Stories: an archived history in an engineer's words, a sentence a step, and the same steps with the repair. The files are in `tours/`."""
+"""Stories: an archived history in an engineer's words, and the same steps with the fix. The files are in `tours/`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FOLDER = Path(__file__).parent / "tours"
 
 @dataclass(frozen=True)
 class Story:
-    """One file. `steps` has a table for each step of the trace; `order` says which of them are taken with the repair, counted from 1."""
+    """One file: `steps` has a table for each step of the trace, and `order` the steps taken with the fix, from 1."""
 
     name: str
     data: Mapping[str, Any]
@@ -49,7 +49,9 @@ class Story:
 
     @cached_property
     def repaired(self) -> Setting:
-        """The setting with the repair, and the steps that are taken then; the last one is refused if the story says that it stops."""
+        """The setting with the fix, and the steps that are taken then; the last one is refused if the story stops
+        there.
+        """
         repair, steps = self.data["repair"], self.broken.link.steps
         taken = tuple(steps[number - 1] for number in self.order)
         return set_up(replace(self.broken.link, constants={**self.broken.link.constants, **repair["set"]}, steps=taken))

@@ -1,4 +1,4 @@
-"""A state as the page shows it: cards, messages, what can happen and what cannot, and every property in this state. JSON values only."""
+"""A state as the page shows it, JSON values only: cards, messages, enabled and refused steps, and every property."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
     "whole behaviours",
     "goes wrong",
 )
-"""What may be said of a property in one state. A property of whole behaviours is not decided by one. One that goes wrong has an error there."""
+"""Verdicts on a property in one state; one of whole behaviours is not decided by a state."""
 
 PARAMETERS = {
     "kept": "how many records of its log it still has afterwards",
@@ -62,7 +62,8 @@ def view(
 ) -> View:
     """Return a state; `came` is the step that led there from `before`, whose changes then stand out.
 
-    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of actions.
+    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of
+    actions.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)
     return found | {"properties": found["properties"] + found.pop("of_step")}
@@ -107,7 +108,7 @@ def _changes(setting: Setting, before: Key, after: Key) -> list[str]:
 
 
 def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> View:
-    """Return one action: the steps of it that can happen, and for each guard how many it refuses, with the first of these."""
+    """Return an action: its enabled steps, and for each guard how many steps it refuses, with the first of them."""
     can: list[str] = []
     cannot: dict[int, View] = {}
     for step, found in setting.plain.attempts(item, key):

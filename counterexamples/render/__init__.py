@@ -25,7 +25,8 @@ def render(form: str, made: Replay, model: str = "") -> str:
     """Return a replayed trace in one of the formats; `model` is the file of its protocol, if it is the user's own."""
     if form not in FORMATS:
         raise UsageError(
-            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(('text', 'trace', *FORMATS))}."
+            f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: "
+            f"{', '.join(('text', 'trace', *FORMATS))}."
         )
     module = import_module(f"{__name__}.{_MODULES.get(form, form)}")
     text: str = module.render(made, model)

@@ -51,5 +51,6 @@ def _marked(log: Log, place: int, entry: Entry) -> str:
 def _entry(entry: Entry) -> str:
     colour = f" epoch-{int(entry.epoch) % COLOURS}" if entry.epoch else ""
     epoch = f'<span class="epoch">epoch {escape(entry.epoch)}</span>' if entry.epoch else ""
-    shown = f'<span class="offset">{escape(entry.offset)}</span><span class="record mono">{escape(entry.text or "·")}</span>'
+    offset, record = escape(entry.offset), escape(entry.text or "·")
+    shown = f'<span class="offset">{offset}</span><span class="record mono">{record}</span>'
     return f'<span class="entry {entry.kind}{colour}">{shown}{epoch}</span>\n'

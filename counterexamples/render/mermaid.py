@@ -50,7 +50,8 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
         yield from _event(event)
         for flight in history.flights:
             if flight.fate == FORGOTTEN and flight.ended == event.number:
-                yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is dropped: it can no longer be observed')}"
+                dropped = _text(f"{flight.name} is dropped: it can no longer be observed")
+                yield f"Note over {_id(flight.sender)}: {dropped}"
     if loop is not None:
         yield from () if loop == len(history.events) else ("end",)
     for flight in history.flights:
@@ -58,7 +59,8 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
             yield f"Note over {_id(flight.sender)}: {_text(f'{flight.name} is still in flight')}"
     if made.path.loop is not None:
         again = f"the steps after step {made.path.loop} are repeated for ever"
-        yield f"Note over {everyone}: {_text('nothing happens any more' if made.path.loop + 1 == made.path.length else again)}"
+        ends = made.path.loop + 1 == made.path.length
+        yield f"Note over {everyone}: {_text('nothing happens any more' if ends else again)}"
     promises = kept(made.trace, made.path)
     if promises:
         yield f"Note over {everyone}: {_text('It is fair:', *promises)}"

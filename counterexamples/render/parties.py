@@ -86,7 +86,7 @@ class Parties:
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def meant(self, text: str, step: Step, state: Key) -> Lane | None:
-        """Return the party that the cast means: a party, a parameter, a field of the message, or what a path of a state holds."""
+        """Return the party that the cast means: itself, a parameter, a field of the message, or a path of the state."""
         named = self.named(step)
         titles = {lane.title: lane for lane in self.lanes}
         return (
@@ -94,7 +94,7 @@ class Parties:
         )
 
     def _at(self, path: str, step: Step, key: Key) -> Lane | None:
-        """Return the party that a path such as `call[client].node` names; an index is a parameter or a field of the state."""
+        """Return the party of a path such as `call[client].node`; an index is a parameter or a field of the state."""
         state = value = self.plain.schema.restore(key)
         record: type[Record] = self.plain.machine.state
         known = {name: item for (name, _), item in zip(step.action.params, step.args, strict=True)}
@@ -115,7 +115,7 @@ class Parties:
         return None if domain is None else self.indexed(domain, value)
 
     def actor(self, step: Step, touched: list[Lane], before: Key) -> Lane | None:
-        """Return who takes a step: whom the cast or the action's name names first, or else whose own state it changes."""
+        """Return who takes a step: the first that the cast or the action's name names, or else whose state changes."""
         declared = self.plain.machine.cast.actors.get(step.action.name)
         if declared is not None:
             return self.meant(declared, step, before)
@@ -210,7 +210,7 @@ def parties(plain: Interpreter) -> Parties:
 
 
 def _is_party(name: str, field: Nested, cast: Cast) -> bool:
-    """Say whether a record of the state is somebody: no budget, nothing that the cast calls nobody's, no channel of messages."""
+    """Say whether a record of the state is a party: no budget, no channel, and not excluded by the cast."""
     return not is_aside(name) and name not in cast.nobodys and not issubclass(field.record, Channel)
 
 

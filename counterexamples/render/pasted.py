@@ -16,7 +16,7 @@ WIDTH = 100
 
 
 def render(made: Replay, model: str = "") -> str:
-    """Return a Python module with one test; `model` is the file of the protocol, if it is the user's own, as seen from the test."""
+    """Return a Python module with one test; `model` is the user's own file of the protocol, as seen from the test."""
     trace = made.trace
     subject = f"{trace.protocol.name} {trace.prop.name if trace.prop else 'deadlock'}"
     name = re.sub(r"\W+", "_", subject).strip("_").lower()

@@ -40,7 +40,7 @@ SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
 
 
 class Entry(NamedTuple):
-    """A record of a log: its offset, its epoch (empty if records have none), what else it holds, and what became of it."""
+    """A record of a log: its offset, its epoch (empty if records have none), its other fields, and its fate."""
 
     offset: str
     epoch: str
@@ -113,7 +113,7 @@ def cards(found: Parties, before: Key, after: Key) -> list[Card]:
 
 
 def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Cell) -> None:
-    """Put a field of the state itself on the card of its owner; of an array with a value for each party, each on that party's card."""
+    """Put a field of the state on the card of its owner; an array with a value for each party on all their cards."""
     lanes = found.arrays.get(new.name, {})
     before, after = (ELEMENT.findall(cell.text[1:-1]) for cell in (old, new))
     if not new.legend and lanes and len(lanes) == len(after):

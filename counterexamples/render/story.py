@@ -1,7 +1,7 @@
 """A history as diagrams tell it: who acts in each step, what changes where, and which messages go from whom to whom.
 
-A message is followed from the step that puts it into a bag or a channel to the step that takes it out, through what `normalize`
-renumbers. What one party learns of another without a message in a bag is a signal within one step.
+A message is followed from the step that puts it into a bag or a channel to the step that takes it out, through what
+`normalize` renumbers. What one party learns of another without a message in a bag is a signal within one step.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import FieldType
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""What became of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it is still
-there at the end, or a step took it out that was about something else."""
+"""What became of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it
+is still there at the end, or a step took it out that was about something else."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Signal(NamedTuple):
 
 @dataclass
 class Event:
-    """One step: its text, who takes it, what it changes by party (None: ghosts, budgets), and what `normalize` made of it."""
+    """One step: its text, who takes it, its changes by party (None: ghosts, budgets), and those of `normalize`."""
 
     number: int
     step: Step
@@ -181,7 +181,9 @@ class Way(NamedTuple):
 
 
 def _ways(name: str, kind: FieldType, at: tuple[int, ...], start: Key) -> Iterator[Way]:
-    """Yield the bag or the channels of a field, those in arrays too; `start` is a state, which says how long arrays are."""
+    """Yield the bag or the channels of a field, also in arrays; `start` is a state, from which arrays have their
+    length.
+    """
     if isinstance(kind, BagOf):
         yield Way(name, kind.record, at, in_order=False)
     elif isinstance(kind, Nested) and issubclass(kind.record, Channel):
@@ -241,7 +243,7 @@ class Mail:
         return taken, sent
 
     def fate(self, event: Event, *, is_taken: bool) -> str:
-        """Return what becomes of a message that a step takes out: by its parameter, or from a channel, or by the way."""
+        """Return the fate of a message that a step takes out: by its parameter, or from a channel, or otherwise."""
         losses = self.parties.plain.machine.cast.losses
         if self.parties.may_lose(event.step) and (losses is not None or event.actor is None):
             return LOST

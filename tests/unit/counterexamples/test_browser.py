@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 from fencepost.api import replay
-from fencepost.counterexamples.browser import links, page, pyodide
+from fencepost.counterexamples.browser import links, page
 from fencepost.counterexamples.browser.book import Book
 from fencepost.counterexamples.browser.serving import HOST, address, server
 from fencepost.counterexamples.browser.session import Session, described
@@ -93,7 +93,7 @@ def test_a_link_holds_protocol_version_constants_switches_guards_and_steps_and_g
 def test_a_model_of_ones_own_is_refused_with_what_there_is_for_it(tmp_path: Path) -> None:
     model = tmp_path / "lease.py"
     model.touch()
-    with pytest.raises(UsageError, match=rf"fencepost show FILE --model {model} --format html"):
+    with pytest.raises(UsageError, match=rf"`fencepost check {model}` finds a history"):
         address(str(model))
 
 
@@ -347,14 +347,14 @@ def test_what_cannot_be_opened_is_refused_with_what_can(name: str) -> None:
 def test_without_pyodide_and_without_npm_one_sentence_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delenv(pyodide.NAMED, raising=False)
+    monkeypatch.delenv(page.NAMED, raising=False)
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UsageError, match=r"needs Pyodide .* npm is missing\. Install Node\.js .* or name a folder"):
-        pyodide.located()
-    monkeypatch.setenv(pyodide.NAMED, str(tmp_path))
+        page.find_pyodide()
+    monkeypatch.setenv(page.NAMED, str(tmp_path))
     with pytest.raises(UsageError, match=r"pyodide\.mjs is not that of Pyodide"):
-        pyodide.located()
+        page.find_pyodide()
 
 
 def test_the_server_gives_modules_and_webassembly_their_types_and_refuses_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
-from fencepost.counterexamples.render.drawing import drawing
+from fencepost.counterexamples.render.html import drawing
 from fencepost.counterexamples.render.story import GONE, LOST, RECEIVED, Mail, Story, story
 from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace

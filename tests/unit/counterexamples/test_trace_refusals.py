@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
-from fencepost.counterexamples.recorded import first_difference
-from fencepost.counterexamples.replay import replay, write
+from fencepost.counterexamples.replay import first_difference, replay, write
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language import Machine, action, require
 from fencepost.model.language.errors import UsageError
@@ -195,7 +194,7 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
         replay(here, lambda _: replace(LAMPS, properties=(kinder,)))
     assert str(caught.value) == (
         "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
-        f"`fencepost check {lamps.__file__} --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
+        f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The states are as they were recorded, so the header or the model has changed."
     )
 
@@ -206,7 +205,7 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
         here, here.read_text().replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)
     ) == (
         "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
-        f"`fencepost check {lamps.__file__} --set lamps=3 --property some-lamp-is-dark --trace x.trace`, or remove the file. "
+        f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
     )
 
@@ -253,7 +252,7 @@ def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorde
     assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
         "x.trace:18: the steps differ from the recorded ones at step 1: recorded is '1 switch-to lamps={0} noise=no', and it is "
         "'1 switch-to lamps={1} noise=no' now. The file was edited since the states were written. Look at the steps, then refresh the "
-        f"states with `fencepost replay --rewrite x.trace --model {lamps.__file__}`."
+        f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
     )
 
 
