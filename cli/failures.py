@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Problem
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""What the system says when it cannot take what is printed."""
+"""Errors of the system that cannot take what is printed."""
 _NAMED = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
-"""What the system says when it refuses a file or a folder by its name."""
+"""Errors of the system that refuses a file or a folder by its name."""
 NO_MEMORY = (
     "memory ran out before there was a result. Leave more of it free; "
     "`fencepost check` takes a limit with --memory, and needs less with --compact."
@@ -60,32 +60,14 @@ def explain(error: BaseException) -> tuple[Exit, str]:
         return Exit.WRONG, f"Fencepost contradicts itself: {error}"
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return Exit.UNDETERMINED, "interrupted before there was a result. Nothing is known."
-    if _is_memory(error):
+    if isinstance(error, MemoryError):
         return Exit.UNDETERMINED, NO_MEMORY
-    if isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error):
-        return Exit.BAD_INPUT, "no temporary folder can be written. Make room, or name another one with TMPDIR."
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         return Exit.BAD_INPUT, f"the output cannot be written: {error.strerror}. Send it to where there is room."
     if isinstance(error, OSError) and error.errno in _NAMED and isinstance(error.filename, str | bytes):
         name = os.fsdecode(error.filename)
-        shown = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
-        return Exit.BAD_INPUT, f"{shown} cannot be used: {error.strerror}. Name another file or folder."
+        return Exit.BAD_INPUT, f"{name[:LONGEST]} cannot be used: {error.strerror}. Name another file or folder."
     return Exit.WRONG, _unforeseen(error)
-
-
-def _is_memory(error: BaseException) -> bool:
-    """Say whether memory ran out: Python's, or that of a library, a thread or a process that was to start.
-
-    CPython 3.11 has no exception set where a frame finds no memory.
-    """
-    said = str(error)
-    return (
-        isinstance(error, MemoryError)
-        or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-        or (isinstance(error, ImportError) and "failed to map segment" in said)
-        or (isinstance(error, RuntimeError) and said == "can't start new thread")
-        or (isinstance(error, SystemError) and said.endswith(("without exception set", "without setting an exception")))
-    )
 
 
 def _of_click(error: click.ClickException) -> str:
@@ -96,14 +78,11 @@ def _of_click(error: click.ClickException) -> str:
 
 
 def _unforeseen(error: BaseException) -> str:
-    """Return one message for what nobody foresaw; a compiler's own may run over pages."""
-    said = "" if isinstance(error, FencepostError) and not str(error) else str(error).strip()
-    first = next((line.strip() for line in said.splitlines() if line.strip()), "no message")
-    kind = type(error).__name__
-    compiling = type(error).__module__.startswith("fencepost.explorers.native.llvm")
-    origin = "the model could not be compiled" if compiling else "something unforeseen failed"
+    """Return the one message for everything that is not foreseen."""
+    first = (str(error).strip().splitlines() or ["no message"])[0]
     return (
-        f"{origin}: {kind}: {first[:300]}\nThis is a defect of Fencepost: please report it with the command that you gave"
+        f"something unforeseen failed: {type(error).__name__}: {first[:300]}\n"
+        "This is a defect of Fencepost: please report it with the command that you gave"
         + ("." if debugging() else "; FENCEPOST_DEBUG=1 shows where it happened.")
     )
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from typing import Any
-
-SIZE = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
-"""Columns or lines that a terminal may have: with none of them nothing would be printed."""
 
 
 class _Notes(io.TextIOWrapper):
@@ -27,13 +23,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open streams that were closed, so that no file gets their numbers, and see that a note that cannot be written ends nothing.
-
-    A size of the terminal in the environment that no terminal can have is forgotten.
-    """
-    for name in ("COLUMNS", "LINES"):
-        if not SIZE.fullmatch(os.environ.get(name, "")):
-            os.environ.pop(name, None)
+    """Open streams that were closed, so that no file gets their numbers, and let a note that cannot be written end nothing."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,25 +45,6 @@ def test_what_nobody_foresaw_ends_with_status_4_and_no_traceback(monkeypatch: py
     assert result.exit_code == 4
 
 
-def test_a_file_that_the_system_knows_by_number_alone_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    _fail_with(monkeypatch, IsADirectoryError(errno.EISDIR, "Is a directory", 3))
-    result = CliRunner().invoke(run, ["check", "kip320"])
-    assert result.stderr.startswith(
-        "fencepost: something unforeseen failed: IsADirectoryError: [Errno 21] Is a directory: 3\n"
-    )
-    assert result.exit_code == 4
-
-
-def test_a_failure_of_the_compiler_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers.native.llvm.objects import CompileError
-
-    _fail_with(monkeypatch, CompileError("cannot type this\n\nFile ...\n" + "many lines\n" * 50))
-    result = CliRunner().invoke(run, ["check", "kip320"])
-    assert result.stderr.startswith("fencepost: the model could not be compiled: CompileError: ")
-    assert result.stderr.count("\n") == 2
-    assert result.exit_code == 4
-
-
 def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_DEBUG", "1")
     _fail_with(monkeypatch, RuntimeError("odd"))
@@ -73,39 +53,11 @@ def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 4
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        OSError(errno.ENOMEM, "Cannot allocate memory"),
-        RuntimeError("can't start new thread"),
-        SystemError("error return without exception set"),
-        SystemError("<function f> returned NULL without setting an exception"),
-    ],
-    ids=repr,
-)
-def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    _fail_with(monkeypatch, error)
+def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fail_with(monkeypatch, MemoryError())
     result = CliRunner().invoke(run, ["check", "kip320"])
     assert result.stderr.startswith("fencepost: memory ran out before there was a result.")
     assert result.exit_code == 3
-
-
-def test_a_machine_without_room_for_temporary_files_is_no_defect_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unwritable(*_: object) -> None:
-        raise PermissionError(errno.EACCES, "refused")
-
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr("tempfile._os.open", unwritable)
-    with pytest.raises(FileNotFoundError) as caught:
-        tempfile.gettempdir()
-    monkeypatch.undo()
-    _fail_with(monkeypatch, caught.value)
-    result = CliRunner().invoke(run, ["check", "kip320"])
-    assert (
-        result.stderr == "fencepost: no temporary folder can be written. Make room, or name another one with TMPDIR.\n"
-    )
-    assert result.exit_code == 2
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
@@ -159,14 +111,6 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
         result = CliRunner().invoke(run, command)
         assert (result.exit_code, len(result.stderr) < 300) == (2, True)
         assert "File name too long. Name another file or folder." in result.stderr
-
-
-@pytest.mark.parametrize("size", ["0", "1000000000", "9" * 5000, "\u00b2", "-1", "wide"])
-def test_a_size_that_no_terminal_has_is_forgotten(size: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = CliRunner(env={"COLUMNS": None, "LINES": None}).invoke(run, ["list", "kip101"])
-    monkeypatch.setenv("LINES", size)
-    monkeypatch.setenv("COLUMNS", size)
-    assert CliRunner().invoke(run, ["list", "kip101"]).output == usual.output
 
 
 def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
