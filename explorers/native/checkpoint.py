@@ -20,22 +20,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
-from fencepost.explorers.native.store import Position
+from fencepost.explorers.native.layout import BITS
+from fencepost.explorers.native.store import MOST_STATES, Position
 from fencepost.explorers.running import files, sealed
 from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fencepost.explorers.native.expansion import Expansion
     from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.native.layout import Layout
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
     from fencepost.model.language.machine import Machine
+    from fencepost.model.language.records import FieldType, Record
 
 FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
+ROWS = 1 << 14
+"""Rows that are looked at together: they fit a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
@@ -111,13 +119,74 @@ def load(search: Expansion) -> None:
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
     slot, entries = folder / manifest["slot"], manifest["files"]
+    if not _stays_inside(search, manifest["position"], manifest["bases"], entries):
+        raise sealed.damaged(folder / MANIFEST)
     for owner, (part, base) in enumerate(zip(search.partitions, manifest["bases"], strict=True)):
         arrays = {
             name: _read(slot / f"{owner}-{name}.bin", entries[f"{owner}-{name}"], dtype, count)
             for name, (dtype, count) in part.shapes(*base).items()
         }
+        for name in {"rows", "fresh"} & set(arrays):
+            if not are_states(arrays[name], search.layout, search.constants.values):
+                raise sealed.damaged(slot / f"{owner}-{name}.bin")
         part.restore(arrays, *base)
     search.position = Position(**manifest["position"])
+
+
+# -- what compiled code relies on: a digest finds damage, and does not prove who wrote a checkpoint
+
+
+def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
+    """Say whether a search that continues there stays inside of its arrays."""
+    starts, ends, compact = position["starts"], position["ends"], search.options.compact
+    names = {f"{owner}-{name}" for owner, part in enumerate(search.partitions) for name in part.content()}
+    return (
+        len(bases) == len(starts) == len(ends) == search.owners
+        and position["judged"] == ends
+        and len(position["fired"]) == len(search.machine.actions)
+        and len(position["refused"]) == search.kernels.source.counters
+        and all(
+            base[1:] == ([start, end] if compact else [0, 0]) and 0 <= start <= end <= base[0] <= MOST_STATES
+            for base, start, end in zip(bases, starts, ends, strict=True)
+        )
+        and set(entries) == names
+    )
+
+
+def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, int]) -> bool:
+    """Say whether rows are states of the model: every field in its domain, and zero where nothing is."""
+    unused = layout.words * BITS - layout.bits
+    for first in range(0, len(rows), ROWS):
+        some = rows[first : first + ROWS]
+        last = some["words"][:, -1] >> np.uint64(BITS - unused if unused < BITS else 0)
+        if unused and last.any():
+            return False
+        if not _is_record(layout.unpack(some), layout.state, values, np.ones(len(some), bool)):
+            return False
+    return True
+
+
+def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
+    """Say whether the fields of records, (n,), are in their domains; those that are not `there` must be zero."""
+    return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
+
+
+def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
+    if isinstance(field, Scalar):
+        low, high = field.domain.bounds(values)
+        return bool(np.where(there, (column >= low) & (column <= high), column == 0).all())
+    if isinstance(field, Nested):
+        return _is_record(column, field.record, values, there)
+    if isinstance(field, ArrayOf):
+        length = field.length.value(values)
+        return all(
+            _is_field(column[:, index], field.element, values, there & (index < length))
+            for index in range(column.shape[1])
+        )
+    count, room, items = column["count"], field.room.value(values), column["items"]
+    return bool(np.where(there, (count >= 0) & (count <= room), count == 0).all()) and all(
+        _is_record(items[:, index], field.record, values, there & (index < count)) for index in range(items.shape[1])
+    )
 
 
 def require_question(

@@ -124,7 +124,17 @@ class Explore:
             try:
                 with Signals(native._ask):
                     exchange = Exchange(context, manifest.partitions)
-                    work = Work(self.origin, run, store.url, manifest.partitions, manifest.level, manifest.base, ())
+                    work = Work(
+                        self.origin,
+                        run,
+                        store.url,
+                        manifest.partitions,
+                        manifest.level,
+                        manifest.base,
+                        (),
+                        0,
+                        manifest.level if self.options.resume else 0,
+                    )
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
                 if not self._violated(manifest):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from fencepost.explorers.native.checkpoint import are_states
 from fencepost.explorers.native.expansion import UNDECIDED, count_bounds, insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
@@ -57,6 +58,8 @@ class Work:
     """Properties that are not decided."""
     counting: int = 0
     """The bounds that are counted, as bits."""
+    earlier: int = 0
+    """The last level whose blocks an earlier run wrote: compiled code gets their rows only if they are states."""
 
 
 @dataclass
@@ -107,7 +110,7 @@ def send(work: Work, number: int) -> Iterator[tuple[int, bytes]]:
     kernels = work.origin.kernels()
     outbox = _Outbox(kernels, kernels.layout(work.origin.constants()), work.partitions, number)
     try:
-        block = Store(work.store).read_block(work.level, number, outbox.layout.dtype)
+        block = _block(work, outbox.layout, Store(work.store), work.level, number)
         yield from _expand(work, kernels, block, outbox)
         yield from outbox.rest()
     except UsageError as error:
@@ -249,16 +252,24 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
     return answer
 
 
+def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
+    """Return a block; raise DamagedError if it is not as it was written, or holds rows that are not states."""
+    block = store.read_block(level, number, layout.dtype)
+    if level <= work.earlier and not are_states(block.rows, layout, work.origin.constants().values):
+        raise store.damaged(level, number)
+    return block
+
+
 def _mapped(work: Work, kernels: Kernels, store: Store, number: int, folder: Path) -> MappedPartition:
     """Return the partition's mapped partition as it was after the level that is expanded, built again if need be."""
     layout = kernels.layout(work.origin.constants())
     mapped = MappedPartition(kernels, layout, folder)
-    newest = store.read_block(work.level, number, layout.dtype)
+    newest = _block(work, layout, store, work.level, number)
     if mapped.open(work.level, newest.ends):
         return mapped
     mapped.create()
     for level in range(work.base, work.level + 1):
-        block = newest if level == work.level else store.read_block(level, number, layout.dtype)
+        block = newest if level == work.level else _block(work, layout, store, level, number)
         mapped.put(block.rows, list(block.shares))
     mapped.index()
     mapped.close_level(work.level)

@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.constants import parse_settings
 from fencepost.api.asking.targets import find_protocol
-from fencepost.cli.status import Exit
 from fencepost.counterexamples.browser.links import Link
 from fencepost.counterexamples.browser.serving import HOST, Handler, Server
 from fencepost.counterexamples.browser.session import Session, described
@@ -52,8 +51,7 @@ from fencepost.kafka.formatting import when
 from fencepost.model.language.errors import FencepostError
 
 from tests.helpers.audits import followed, table
-from tests.helpers.commands import fencepost
-from tests.helpers.places import MACHINES, ROOT
+from tests.helpers.places import ROOT
 from tests.machines import grid
 
 if TYPE_CHECKING:
@@ -124,22 +122,6 @@ def places(data: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(data[key])
 
 
-def sealed_anew(data: dict[str, Any]) -> bytes:
-    """Return JSON with the checksum that fits it, as whoever knows how it is made can write it."""
-    return json.dumps({**data, sealed.SUM: sealed.checksum(data)}).encode()
-
-
-def turned(draw: random.Random, content: bytes) -> bytes:
-    """Return bytes of the same number, some of them others."""
-    made = bytearray(content)
-    for _ in range(draw.choice((1, 1, 2, 8))):
-        if made:
-            at = draw.randrange(len(made)) & ~7
-            made[at : at + 8] = draw.choice((0, 1, (1 << 64) - 1, 1 << 63, draw.getrandbits(64))).to_bytes(8, "little")
-    return bytes(made[: len(content)])
-
-
-ABLATION = ["ablate", str(MACHINES / "planted.py"), "--quiet", "--workers", "1"]
 BATCH = "baseOffset: 0 lastOffset: 9 count: 10 partitionLeaderEpoch: 1 isControl: false isvalid: true\n"
 PARTITION = {
     "partitionId": 0,
@@ -188,15 +170,9 @@ class Hostile:
             "proof of the cache": self.proof,
             "constants": self.settings,
             "sealed rows": self.rows,
-            "checkpoint, sealed anew": self.checkpoint_anew,
-            "rows, sealed anew": self.rows_anew,
             "link": self.link,
             "request": self.request,
         }
-        rows = folder / "rows"
-        done = fencepost(*ABLATION, "--checkpoint", str(rows))
-        self.row_files = sorted(rows.glob("*.json"))
-        assert self.row_files, done.output
         self.links = [Link("kip320", "", {"replicas": "2"}, (), "", ()).text]
         for text in self.traces:
             with contextlib.suppress(FencepostError):
@@ -240,40 +216,6 @@ class Hostile:
         path.write_bytes(edited(self.draw, path.read_bytes()))
         self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
 
-    def checkpoint_anew(self) -> None:
-        """Resume a search from a checkpoint whose checksums fit what was edited."""
-        copy = self.folder / "copy"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self.kept, copy)
-        manifest = sealed.unseal(parse_object((copy / "manifest.json").read_bytes()))
-        if self.draw.random() < 0.5:
-            manifest = otherwise(self.draw, manifest)
-        else:
-            path = self.draw.choice(sorted(copy.rglob("*.bin")))
-            content = (
-                edited(self.draw, path.read_bytes())
-                if self.draw.random() < 0.3
-                else turned(self.draw, path.read_bytes())
-            )
-            path.write_bytes(content)
-            manifest["files"][path.stem] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-        (copy / "manifest.json").write_bytes(sealed_anew(manifest))
-        self.ask(Options(workers=1, checkpoint=str(copy), resume=True))
-
-    def rows_anew(self) -> None:
-        """Go on with finished rows whose checksums fit what was edited, and show them."""
-        path = self.draw.choice(self.row_files)
-        whole = path.read_bytes()
-        path.write_bytes(sealed_anew(otherwise(self.draw, sealed.unseal(parse_object(whole)))))
-        try:
-            done = fencepost(
-                *ABLATION, "--checkpoint", str(path.parent), "--resume", *self.draw.choice(([], ["--json"]))
-            )
-        finally:
-            path.write_bytes(whole)
-        if done.exit_code == Exit.WRONG:
-            raise AssertionError(done.stderr)
-
     def link(self) -> None:
         """Open a link in the explorer, and take in a trace."""
         text = edited(self.draw, self.draw.choice(self.links).encode()).decode("utf-8", "replace")
@@ -314,12 +256,12 @@ class Hostile:
         return "".join(lines).encode()
 
     def audit(self) -> None:
-        """Go on with an audit whose manifest has the checksum that fits what was edited."""
+        """Go on with an audit whose manifest was edited."""
         copy = self.folder / "audit copy"
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.folder / "audit", copy)
         manifest = copy / "records.json"
-        manifest.write_bytes(sealed_anew(otherwise(self.draw, sealed.unseal(parse_object(manifest.read_bytes())))))
+        manifest.write_bytes(edited(self.draw, manifest.read_bytes()))
         (self.folder / "dump.txt").write_bytes(self.dumped)
         read([self.folder / "dump.txt"], copy, None, None, resume=True)
 
@@ -327,12 +269,7 @@ class Hostile:
         """Read the manifest of a sweep."""
         folder = self.folder / "sweep"
         folder.mkdir(exist_ok=True)
-        text = (
-            json.dumps(self.swept).encode()
-            if self.draw.random() < 0.1
-            else sealed_anew(otherwise(self.draw, self.swept))
-        )
-        (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, text) if self.draw.random() < 0.5 else text)
+        (folder / sweeping.MANIFEST).write_bytes(edited(self.draw, sealed.seal(self.swept)))
         sweeping._manifest(str(folder))
 
     def cached_object(self) -> None:

@@ -177,7 +177,7 @@ def test_a_search_that_is_killed_again_and_again_ends_with_the_same_answer(tmp_p
 
 
 def test_a_search_in_trouble_ends_in_its_answer_or_in_one_message_and_goes_on(tmp_path: Path) -> None:
-    """The disk is full, the clock jumps, memory runs out, another process works in the same folder."""
+    """The disk is full, or another process works in the same folder."""
     found = troubles.run(0, len(troubles.TROUBLES), 60, tmp_path / "trouble", ["search"])
     assert found["failures"] == []
     assert found["tried"] == len(troubles.TROUBLES) + 1

@@ -1,4 +1,4 @@
-"""Long work in which something is wrong: the disk is full, the clock jumps, memory runs out, somebody works in the same folder.
+"""Long work in which something is wrong: the disk is full, or another process works in the same folder.
 
 It must end in the right answer or in one message; and, once nothing is wrong, go on to the right answer.
 `python -m tests.soak.troubles` runs it for long.
@@ -41,32 +41,6 @@ def full_disk(draw: random.Random) -> Callable[[], None]:
     def wrong() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-
-    return wrong
-
-
-def jumping_clock(draw: random.Random) -> Callable[[], None]:
-    """Let the clock of the day jump, by up to some years."""
-    true, jumps = time.time, random.Random(draw.random())  # noqa: S311 (no secret)
-    most = draw.choice((2.0, 5e3, 1e8))
-
-    def wrong() -> None:
-        time.time = lambda: true() + jumps.uniform(-most, most)
-
-    return wrong
-
-
-def little_memory(draw: random.Random) -> Callable[[], None]:
-    """Leave a process few bytes more than it has.
-
-    CPython 3.11 fails itself where a frame finds no memory: deep calls alone make it raise a SystemError without a reason, or read
-    where nothing is, in its own library. Nothing can be told then, and nothing may be lost: the work must go on as after a kill.
-    """
-    more = draw.choice((1, 4, 16, 64, 256)) << 20
-
-    def wrong() -> None:
-        has = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (has + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
     return wrong
 
@@ -119,13 +93,9 @@ def nothing(_: random.Random) -> None:
     """Nothing is wrong; but two work in one folder."""
 
 
-CRASHED = {"broke": f"no answer, status {int(signal.SIGSEGV)}"}
-"""What is seen of a process that read where nothing is."""
 TROUBLES: dict[str, Callable[[random.Random], Callable[[], None] | None]] = {
     "full disk": full_disk,
     "no room for one write": no_room,
-    "jumping clock": jumping_clock,
-    "little memory": little_memory,
     "two in one folder": nothing,
 }
 
@@ -163,8 +133,6 @@ def run(seed: int, times: int, seconds: float, folder: Path, kinds: list[str]) -
         shutil.rmtree(folder)
         for found in inside:
             how = "answered" if found == wanted[kind] else "refused" if "refused" in found else "failed"
-            if trouble == "little memory" and found == CRASHED:
-                how = "crashed"
             seen[trouble][how] += 1
             if how == "failed":
                 failures.append(f"{kind}, {trouble}, {number}: {found}")

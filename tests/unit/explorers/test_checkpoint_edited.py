@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -15,7 +16,7 @@ from fencepost.explorers.verdict import Options, Result
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
-from tests.helpers.places import MACHINES
+from tests.helpers.places import ROOT
 from tests.helpers.questions import MACHINES, group, shared
 
 if TYPE_CHECKING:
@@ -86,6 +87,31 @@ def test_whatever_is_edited_by_hand_is_found_by_the_digest(part: str, copy: Path
     if part == "found":
         manifest["position"]["levels"].reverse()
     (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert "this file of the checkpoint is missing or damaged" in refusal(copy, compact=compact)
+
+
+def test_rows_that_are_no_states_do_not_reach_compiled_code(copy: Path, compact: bool) -> None:
+    manifest = manifest_of(copy)
+    name = next(part for part, told in manifest["files"].items() if part.endswith("rows") and told["bytes"])
+    path = copy / manifest["slot"] / f"{name}.bin"
+    path.write_bytes(b"\x7f" * path.stat().st_size)
+    manifest["files"][name]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    del manifest["sum"]
+    (copy / "manifest.json").write_bytes(sealed.seal(manifest))
+    assert f"{name}.bin: this file of the checkpoint is missing or damaged" in refusal(copy, compact=compact)
+
+
+@pytest.mark.parametrize("part", ["ends", "bases"])
+def test_a_level_that_ends_outside_of_its_arrays_does_not_reach_compiled_code(
+    part: str, copy: Path, compact: bool
+) -> None:
+    manifest = manifest_of(copy)
+    del manifest["sum"]
+    if part == "ends":
+        manifest["position"].update(ends=[10**7] * 32, judged=[10**7] * 32)
+    else:
+        manifest["bases"][0] = [10**7, *manifest["bases"][0][1:]]
+    (copy / "manifest.json").write_bytes(sealed.seal(manifest))
     assert "this file of the checkpoint is missing or damaged" in refusal(copy, compact=compact)
 
 
@@ -175,7 +201,7 @@ EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 def test_the_command_refuses_every_edit_with_one_message_and_status_2(tmp_path: Path) -> None:
-    file = str(MACHINES / "lamps.py")
+    file = str(ROOT / "tests/machines/lamps.py")
     command = ["check", file, "--checkpoint", str(tmp_path / "kept")]
     assert fencepost(*command, "--max-depth", "2").exit_code in (1, 3)
     for name, edit in EDITS.items():
