@@ -15,12 +15,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.shrink import Limits, shrink, source_of
-from fencepost.counterexamples.stateful import explore
+from fencepost.counterexamples.stateful import (
+    DEVELOPMENT,
+    Driver,
+    Profile,
+    explore,
+    rule_machine,
+    settings,
+    try_schedules,
+)
 from fencepost.counterexamples.trace import Trace, trace_of_path
 from fencepost.explorers.native.compile import Kernels, load
-from fencepost.explorers.rules import rule_machine
 from fencepost.explorers.search import search
-from fencepost.explorers.stateful import DEVELOPMENT, Driver, Profile, settings, try_schedules
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.explorers.stateful import PROFILES, Profile
+from fencepost.counterexamples.stateful import PROFILES, Profile
 
 from tests.helpers.places import ROOT
 

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.replay import replay
-from fencepost.counterexamples.stateful import explore, machine_test
-from fencepost.explorers.rules import rule_machine
-from fencepost.explorers.stateful import PROFILES, Driver, Profile, ViolatedError, profile, try_schedules
+from fencepost.counterexamples.stateful import (
+    PROFILES,
+    Driver,
+    Profile,
+    ViolatedError,
+    explore,
+    machine_test,
+    profile,
+    rule_machine,
+    try_schedules,
+)
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.model import first
@@ -97,7 +105,7 @@ def test_a_schedule_has_two_bytes_for_a_step_where_one_cannot_tell_all_steps_apa
 ) -> None:
     walker = Walker(grid.MACHINE, grid.C(), (grid.is_near,))
     assert Driver(walker, FIXED).width.itemsize == 1
-    monkeypatch.setattr("fencepost.explorers.stateful.BYTE", walker.kernels.source.most_successors - 1)
+    monkeypatch.setattr("fencepost.counterexamples.stateful.BYTE", walker.kernels.source.most_successors - 1)
     wide = Driver(walker, FIXED)
     assert wide.numbers(bytes([1, 2] * (wide.depth + 1))).tolist() == [[258] * (wide.depth + 1)]
     assert try_schedules(walker, FIXED).failure is not None
