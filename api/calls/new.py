@@ -8,8 +8,8 @@ import re
 import sys
 from pathlib import Path
 
+from fencepost.api.calls import first_model
 from fencepost.api.files import write_text
-from fencepost.model import first
 from fencepost.model.language.errors import UsageError
 
 TEST = '''"""The model of {name}: run it with `python -m pytest {test}`."""
@@ -59,7 +59,7 @@ def new(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
         if file.exists():
             raise UsageError(f"there is a file {file} already: write another name, or move it away.")
     label = module.replace("_", "-")
-    text = inspect.getsource(first)
+    text = inspect.getsource(first_model)
     _, docstring, rest = text.split('"""', 2)
     told = re.sub(r"\n\n`fencepost new NAME`.*", "", docstring, flags=re.DOTALL)
     hint = (

@@ -244,19 +244,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Checks": ("checks.md", "checks/"),
     "Kafka": ("conformance.md", "clusters.md", "clients.md", "audit.md"),
     "Use it": (
-        *(
-            "own-model.md",
-            "language.md",
-            "semantics.md",
-            "classics.md",
-            "walks.md",
-            "api.md",
-            "ci.md",
-            "json.md",
-            "spark.md",
-        ),
-        *("explore.md", "site.md"),
-        *("speed.md", "compiling.md", "ir.md", "trust.md", "architecture.md", "changelog.md"),
+        *("own-model.md", "language.md", "semantics.md", "classics.md", "walks.md"),
+        *("api.md", "ci.md", "json.md", "spark.md", "explore.md", "site.md"),
+        *("speed.md", "compiling.md", "ir.md", "trust.md", "architecture.md", "decisions/", "changelog.md"),
     ),
 }
 """Pages by group; a folder stands for those of its pages that are in no group by name."""

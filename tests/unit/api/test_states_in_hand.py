@@ -6,7 +6,7 @@ import copy
 
 import pytest
 from fencepost.api import in_hand
-from fencepost.model.first import MACHINE, PROPERTIES, Kind, Phase
+from fencepost.api.calls.first_model import MACHINE, PROPERTIES, Kind, Phase
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import comforts
