@@ -39,7 +39,6 @@ class Judgement:
 
 
 def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = None) -> Judgement:
-    """Explore one run and compare."""
     found = protocol(run.protocol)
     constants = found.machine.set_constants(values_of(run))
     source = source_of(run.protocol, values_of(run), run.properties, normalize=options.normalize)

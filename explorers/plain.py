@@ -211,7 +211,6 @@ class PlainSearch:
         return judge(self.plain, self.graph, self.plain.initial_states(), prop)
 
     def result(self, why: str, seconds: float) -> Result:
-        """Return what was found."""
         return Result(
             protocol=self.machine.name,
             constants=self.constants.shown,
@@ -237,7 +236,6 @@ class PlainSearch:
         )
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:
-        """Return the verdict on one property."""
         witness = item.kind is Kind.SOMETIMES
         if item.name not in self.decided:
             open_verdict = Verdict.UNREACHED if witness else Verdict.HOLDS

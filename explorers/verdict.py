@@ -171,7 +171,6 @@ class Reason(str):
     cause: Cause
 
     def __new__(cls, text: str, cause: Cause) -> Self:
-        """Make a reason."""
         made = super().__new__(cls, text)
         made.cause = cause
         return made
@@ -181,7 +180,6 @@ class Reason(str):
         return str(self), self.cause
 
     def on(self, more: str) -> Reason:
-        """Return the same reason with more words."""
         return Reason(f"{self}{more}", self.cause)
 
 
@@ -305,7 +303,6 @@ class Result:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """The worst of the properties' verdicts."""
         return worst([item.verdict for item in self.properties], complete=self.complete)
 
     @property
@@ -314,7 +311,6 @@ class Result:
         return next((item.error for item in self.problems if isinstance(item.error, DomainError)), None)
 
     def of(self, name: str) -> PropertyResult:
-        """Return the result of one property."""
         return next(item for item in self.properties if item.name == name)
 
 

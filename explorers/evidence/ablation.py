@@ -150,7 +150,6 @@ class Ablation:
         return RowOutcome(row, purpose, result, broken, why=str(result.model_error))
 
     def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> RowOutcome:
-        """Return what a search without a guard says of it."""
         grown = True if result.distinct > self.base.distinct else None if not result.complete else False
         refused = 0 if guard.part else self.base.guards[search.numbers[guard.action, guard.number]].refused
         alone = None if grown is not False else result.generated - self.base.generated + search.left_steps

@@ -177,12 +177,10 @@ class _Watch:
         return None
 
     def _split(self, side: int, states: Array) -> dict[int, Array]:
-        """Return states by what is seen of them."""
         sights = self.seen[side][states]
         return {int(sight): states[sights == sight] for sight in np.unique(sights)}
 
     def _next(self, side: int, states: Array) -> Array:
-        """Return the successors of states."""
         offsets, targets = self.steps[side]
         first, count = offsets[states], offsets[states + 1] - offsets[states]
         within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)

@@ -55,7 +55,6 @@ class Space:
             above[above >= 0] = self.parents[above[above >= 0]]
 
     def number(self, state: int) -> int:
-        """Return a state as the search numbers it."""
         owner = int(np.searchsorted(self.bases, state, side="right")) - 1
         return owner + (state - int(self.bases[owner])) * self.search.owners
 

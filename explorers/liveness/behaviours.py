@@ -33,11 +33,9 @@ class Rows:
 
     @property
     def states(self) -> int:
-        """States."""
         return len(self.offsets) - 1
 
     def source(self, edge: int) -> int:
-        """Return the state that an edge leaves."""
         return int(np.searchsorted(self.offsets, edge, side="right")) - 1
 
 
@@ -57,7 +55,6 @@ class Terms:
 
     @property
     def promised(self) -> int:
-        """Promises."""
         return int(np.bitwise_count(np.bitwise_or.reduce(self.masks, axis=0)).sum()) if len(self.masks) else 0
 
 
@@ -183,7 +180,6 @@ class _Analysis:
         return distance, via
 
     def chain(self, via: Array, state: int) -> tuple[int, tuple[int, ...]]:
-        """Return where a way begins, and its edges."""
         edges: list[int] = []
         while via[state] >= 0:
             edges.append(int(via[state]))

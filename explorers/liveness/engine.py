@@ -81,7 +81,6 @@ class Engine:
         return self.compiled.seconds if self.compiled else 0.0
 
     def prepare(self) -> None:
-        """Compile the steps, and build the graph."""
         search = self.search
         self.compiled = compiled(
             search.machine,
@@ -98,12 +97,10 @@ class Engine:
         self.transitions = [self.decoded(int(code)) for code in self.graph.codes]
 
     def decoded(self, code: int) -> Told:
-        """Return what a number of a step tells."""
         assert self.compiled is not None
         return self.compiled.codes.decoded(code)
 
     def one(self, number: int, prop: Property) -> PropertyResult:
-        """Return the verdict on one property."""
         terms = self.terms(number, prop)
         findings = [self.finding(number, prop, terms, args) for args in self.search.plain.arguments(prop)]
         return summary(prop, self.search.constants, findings)

@@ -128,7 +128,6 @@ class Graph:
         self._nothing = np.full(1, -1, np.int64)
 
     def build(self) -> Rows:
-        """Expand every state and return the graph."""
         search = self.search
         pieces = [
             (owner, first, min(first + search.batch, part.count))
@@ -202,7 +201,6 @@ class Graph:
         self._edges += count
 
     def _table(self) -> None:
-        """Make a table for the codes that are known."""
         self._keys, self._numbers = np.full(2 * len(self.codes), -1, np.int64), np.zeros(2 * len(self.codes), np.int32)
         calls.intern(
             self.codes[: self._known],
@@ -223,7 +221,6 @@ class Graph:
     # -- states
 
     def state(self, number: int) -> Key:
-        """Return a state."""
         owner = int(np.searchsorted(self.bases, number, side="right")) - 1
         return self.search.layout.decode(self.search.partitions[owner].rows[number - int(self.bases[owner])])
 
@@ -242,7 +239,6 @@ class Graph:
         return found
 
     def gather(self, numbers: Array) -> Array:
-        """Return the rows of states."""
         rows = np.empty(len(numbers), self.search.layout.dtype)
         owners = np.searchsorted(self.bases, numbers, side="right") - 1
         for owner in np.unique(owners):

@@ -69,11 +69,9 @@ class Way:
     loop: tuple[Step, ...] = ()
 
     def longer(self, *steps: Step) -> Way:
-        """Return the way with more steps."""
         return replace(self, stem=(*self.stem, *steps))
 
     def around(self, loop: tuple[Step, ...]) -> Way:
-        """Return the way with a loop at its end."""
         return replace(self, loop=loop)
 
     def __len__(self) -> int:
@@ -109,13 +107,11 @@ class Reference:
         return region
 
     def edge(self, key: Key, item: Transition) -> Edge:
-        """Return a step with what it counts for."""
         cost = self.plain.cost(self.prop, key, item) if self.prop.kind is Kind.AT_MOST else 0
         promises = frozenset(instances(self.plain, self.prop, [item], key))
         return Edge(item.step, item.after, item.after in self.happens, promises, cost)
 
     def run(self) -> Finding:
-        """Return the worst that the property allows."""
         vacuous = not self.whens
         best = self.extreme(min)
         costs = [best[key] for key in self.region.begins if key in best]

@@ -78,7 +78,6 @@ class TransitionIds:
         return build.wrapped("+", number(self.first[action.name]), found)
 
     def decoded(self, code: int) -> Told:
-        """Return what a number tells."""
         name = max((name for name, first in self.first.items() if first <= code), key=lambda name: self.first[name])
         rest, found = code - self.first[name], dict[str, int]()
         for part in reversed(self.parts[name]):
@@ -87,7 +86,6 @@ class TransitionIds:
         return Told(name, dict(reversed(found.items())))
 
     def of(self, step: Step) -> int:
-        """Return the number of a step."""
         values = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         code = 0
         for part in self.parts[step.action.name]:
@@ -164,7 +162,6 @@ def _part(param: str, text: str, way: tuple[int, ...] | None, domain: Domain, la
 def _leaves(
     param: str, record: type[Record], layout: Layout, text: str = "", way: tuple[int, ...] = ()
 ) -> Iterator[Part]:
-    """Yield every number and flag in a message."""
     for place, (name, field) in enumerate(fields(record)):
         label, here = f"{text or param}.{name}", (*way, place)
         if isinstance(field, Scalar):

@@ -210,7 +210,6 @@ def refuse_other_question(folder: Path | str, stored: dict[str, Any], asked: dic
 
 
 def _differing(name: str, there: Any, here: Any) -> str:
-    """Return what differs, as a user writes it."""
     if isinstance(there, dict) and isinstance(here, dict):
         names = [key for key in {**there, **here} if there.get(key) != here.get(key)]
         sides = (" ".join(f"{key}={str(side.get(key)).lower()}" for key in names) for side in (there, here))

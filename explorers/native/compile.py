@@ -190,7 +190,6 @@ def load(source: Source, level: int = LEVEL) -> Kernels:
 
 
 def bound(source: Source, found: Library, level: int) -> Kernels:
-    """Return the kernels of a library."""
     return Kernels(
         source,
         SimpleNamespace(**shared(), **found.kernels()),
@@ -248,9 +247,7 @@ class Watching(Protocol):
         """Take note of what is compiled, for as long as it takes."""
         ...
 
-    def compiled(self, name: str, seconds: float) -> None:
-        """Take note of how long it took."""
-        ...
+    def compiled(self, name: str, seconds: float) -> None: ...
 
     def optimized(self, name: str, seconds: float) -> None:
         """Take note of how long optimizing took while the code was in use."""

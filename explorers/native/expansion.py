@@ -199,7 +199,6 @@ class Expansion:
     # -- states
 
     def begin(self) -> None:
-        """Insert the initial states."""
         keys = self.plain.initial_states()
         rows = self.layout.encode(keys)
         buffers = Buffers(self.layout.dtype, 1, len(rows))
@@ -224,7 +223,6 @@ class Expansion:
         self.count_bounds(still_counted(self.kernels.source, self.refused()))
 
     def count_bounds(self, bounds: int) -> None:
-        """Have these bounds counted, given as bits."""
         self.position.counting = bounds
         for worker in self.pool.workers:
             count_bounds(self.kernels.source, worker.checks, bounds)
@@ -276,7 +274,6 @@ class Expansion:
             raise
 
     def _share(self, work: Callable[[Worker], None], states: int) -> None:
-        """Have workers take tasks until there are no more."""
         self.tasks[0] = 0
         self.pool.each(work, states)
 
@@ -417,7 +414,6 @@ class Expansion:
 
     @property
     def distinct(self) -> int:
-        """States reached."""
         return sum(part.count for part in self.partitions)
 
     @property

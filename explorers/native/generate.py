@@ -60,7 +60,6 @@ class Source:
 
     @property
     def text(self) -> str:
-        """The module as LLVM IR."""
         return self.unit.text
 
     def question(self, constants: Constants) -> str:

@@ -47,7 +47,6 @@ def hash_row(words, row):
 
 @kernel
 def hash_rows(words: U64ss, hashes: U64s) -> None:
-    """Write the hash of each row."""
     for row in range(words.shape[0]):
         hashes[row] = hash_row(words, row)
 

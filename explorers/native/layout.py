@@ -91,11 +91,9 @@ class Layout:
     # -- in memory
 
     def memory(self, record: type[Record]) -> np.dtype[Any]:
-        """Return a record of this class in memory."""
         return self.wide if record is self.state else record_of(record, self.rooms, self.lows)
 
     def field(self, kind: FieldType) -> np.dtype[Any]:
-        """Return a field in memory."""
         return field_of(kind, self.rooms, self.lows)
 
     @property
@@ -136,7 +134,6 @@ class Layout:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """A row."""
         return np.dtype([("words", "<u8", (self.words,))])
 
     @cached_property
@@ -164,7 +161,6 @@ class Layout:
         return rows
 
     def decode(self, row: Any) -> Key:
-        """Return the key of a row."""
         found: Key = _read(int.from_bytes(row.tobytes(), "little"), self._places)
         return found
 
@@ -201,7 +197,6 @@ class _Place(NamedTuple):
     mask: int
 
     def read(self, number: int) -> int:
-        """Return the value that is kept in a row."""
         return (((number >> self.at) - self.low) & self.mask) + self.low
 
 
@@ -328,7 +323,6 @@ class Spots:
     def record(
         self, record: type[Record], dtype: np.dtype[Any], offset: int, limits: tuple[tuple[int, int], ...]
     ) -> tuple[Any, ...]:
-        """Return the shape of a record."""
         return tuple(self._fields(record, dtype, offset, limits))
 
     def _fields(

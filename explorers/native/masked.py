@@ -73,7 +73,6 @@ class MaskedSearch(Search):
         self.fatal = self.watched if guard is None else self.watched[:2]
 
     def slot(self, guard: Guard) -> int:
-        """Return the slot that turns a guard off."""
         return self.masks.slots[self.numbers[guard.action, guard.number]][guard.part]
 
     def _worker(self) -> Worker:
@@ -175,12 +174,10 @@ def same_states(one: Search, other: Search) -> bool:
 
 
 def _rows(search: Search) -> np.ndarray[Any, Any]:
-    """Return the rows of all states."""
     return np.concatenate([part.rows[: part.count] for part in search.partitions])
 
 
 def _keys(search: Search) -> Iterator[Key]:
-    """Yield the keys of all states."""
     return (search.layout.decode(row) for part in search.partitions for row in part.rows[: part.count])
 
 

@@ -29,12 +29,10 @@ def state_of(state: type[Record], rooms: Mapping[str, int], lows: Mapping[str, i
 
 
 def record_of(record: type[Record], rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
-    """Return a record in memory."""
     return np.dtype(_describe(record, rooms, lows), align=True)
 
 
 def field_of(kind: FieldType, rooms: Mapping[str, int], lows: Mapping[str, int]) -> np.dtype[Any]:
-    """Return a field in memory."""
     found: np.dtype[Any] = _described(kind, rooms, lows)[0]
     return np.dtype(found)
 

@@ -196,7 +196,6 @@ class Search(Expansion):
 
     @property
     def compiled(self) -> tuple[Compiled, ...]:
-        """The code that was used, in this order."""
         return tuple(Compiled(item.tier, item.seconds, item.memory) for item in self.tiers.used)
 
     def _result(self, why: str) -> Result:

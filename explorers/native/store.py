@@ -150,7 +150,6 @@ class Buffers:
         return words, self.hashes.reshape(-1), self.parents.reshape(-1), self.order, self.starts
 
     def new_queue(self) -> np.ndarray[Any, Any]:
-        """Return room for one worker to insert in."""
         return np.empty(RING + self.hashes.size, np.int64)
 
     @cached_property
@@ -187,7 +186,6 @@ class Partition:
 
     @property
     def count(self) -> int:
-        """States."""
         return int(self.facts[KNOWN])
 
     @property
@@ -215,7 +213,6 @@ class Partition:
         return self.fresh if self.compact else self.rows
 
     def next_level(self) -> None:
-        """Make the new states the level to expand."""
         if self.compact:
             self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.dtype)
             self.base = self.fresh_base
@@ -253,7 +250,6 @@ class Partition:
         return found
 
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
-        """Take over the content of a checkpoint."""
         self.parents = arrays["parents"]
         self.rows = arrays["rows"]
         if self.compact:
@@ -299,7 +295,6 @@ class Partition:
             self._bind()
 
     def _bind(self) -> None:
-        """Take note of arrays that are others now."""
         target = self.new_rows()
         self._stored = target.view(np.uint64).reshape(len(target), self.dtype.itemsize // WORD)
         facts = self.facts

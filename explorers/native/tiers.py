@@ -166,7 +166,6 @@ class _Optimizer:
         logging.getLogger("fencepost").warning(text, error)
 
     def end(self) -> None:
-        """Keep what is ready, and end the process."""
         with self._lock:
             self._collected()
             if self._running is not None:

@@ -30,7 +30,6 @@ class Asking:
     """The seconds that are left for several questions together, where these have a limit."""
 
     def add(self, *flags: Flag) -> None:
-        """Assume flags."""
         self.solver.add(*map(boolean, flags))
 
     @contextmanager

@@ -82,7 +82,6 @@ def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs
 
 
 def part(owner: Refs, name: str) -> Refs:
-    """Return a field of a record."""
     return Refs(tuple((on, item.part(name)) for on, item in owner.options))
 
 

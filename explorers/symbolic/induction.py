@@ -127,7 +127,6 @@ def _one_by_one(asking: Asking, left: dict[str, Flag], broken: list[str]) -> tup
 
 
 def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
-    """Return what may leave its bounds on the way."""
     if happened.passes is True or asking.ask(happened.cut) == z3.unsat:
         return ()
     return tuple(

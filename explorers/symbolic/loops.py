@@ -53,12 +53,10 @@ class Journal:
         self.old: dict[Any, tuple[Cell | Slot, Any]] = {}
 
     def note(self, place: Cell | Slot) -> None:
-        """Note that a place is about to be written."""
         content = place.value if isinstance(place, Cell) else place.array.terms[place.path]
         self.old.setdefault(_identity(place), (place, content))
 
     def undo(self) -> None:
-        """Give every place what it held before."""
         for place, content in self.old.values():
             _set(place, content)
 

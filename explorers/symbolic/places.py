@@ -63,7 +63,6 @@ class Kind(NamedTuple):
     endless: bool = False
 
     def fresh(self, name: str) -> Value:
-        """Return a variable of this kind."""
         if self.flag:
             return boolean_variable(name)
         if self.endless:
@@ -73,7 +72,6 @@ class Kind(NamedTuple):
         return self.low if self.low == self.high and self.low is not None else Num(integer(name), self.low, self.high)
 
     def typed(self, value: Value) -> Flag:
-        """Return that a value is in the domain."""
         if self.flag:
             found = value if not isinstance(value, int) else bool(value) if value in (0, 1) else None
             return True if found is not None and not isinstance(value, Num | Mask) else self._between(value, 0, 1)
@@ -96,7 +94,6 @@ class Kind(NamedTuple):
         )
 
     def cast(self, value: Value) -> Value:
-        """Return a value as the cell holds it."""
         if self.flag:
             return truth(value)
         if self.endless:
@@ -130,11 +127,9 @@ class Cell:
     value: Value
 
     def get(self) -> Value:
-        """Return the value."""
         return self.value
 
     def put(self, value: Value, where: Flag) -> None:
-        """Store a value where a condition holds."""
         self.value = choose(where, self.kind.narrow(self.kind.cast(value)), self.value)
 
 
@@ -147,7 +142,6 @@ class Rec:
     origin: int = -1
 
     def part(self, name: str) -> Any:
-        """Return the place of a field."""
         return self.parts[name]
 
 
@@ -160,7 +154,6 @@ class Arr:
 
     @property
     def length(self) -> Value:
-        """Its length."""
         return len(self.items)
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
@@ -243,7 +236,6 @@ class View:
 
     @property
     def record(self) -> type[Record]:
-        """Its class."""
         assert isinstance(self.array.element, Nested)
         found = self.array.element.record
         for name in self.path.split(".")[:-1]:
@@ -253,7 +245,6 @@ class View:
         return found
 
     def part(self, name: str) -> Any:
-        """Return the place of a field."""
         path = self.path + name
         return (
             Slot(self.array, self.index, path) if path in self.array.kinds else View(self.array, self.index, f"{path}.")
@@ -274,7 +265,6 @@ class Slot:
         return self.array.kinds[self.path]
 
     def get(self) -> Value:
-        """Return the value."""
         found = [z3.Select(term, self.index) for term in self.array.terms[self.path]]
         if self.kind.endless:
             return Members(found[0])
@@ -286,7 +276,6 @@ class Slot:
         return Num(found[0], self.kind.low, self.kind.high)
 
     def put(self, value: Value, where: Flag) -> None:
-        """Store a value where a condition holds."""
         new = choose(where, self.kind.cast(value), self.get())
         leaves = list(_leaves_of(self.kind, new))
         self.array.terms[self.path] = tuple(
@@ -341,7 +330,6 @@ def cells(place: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def clone(place: Any) -> Any:
-    """Return a copy that shares only terms."""
     if isinstance(place, Cell):
         return Cell(place.kind, place.value)
     if isinstance(place, Rec):
@@ -442,7 +430,6 @@ class Lifting:
         return Kind(label, low, high)
 
     def fixed(self, value: Linear | int, label: str) -> int:
-        """Return a size that must not be lifted."""
         found = self.bound(value)
         if found is None:
             name = next(name for name in linear(value).terms if name in self.names)
@@ -510,14 +497,12 @@ def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value
 
 
 def value_name(value: Value) -> str:
-    """Return a name that only this variable has."""
     if isinstance(value, Mask):
         return str(value.bits[0]) if value.bits else ""
     return str(value.term) if isinstance(value, Num | Members) else str(value)
 
 
 def length_of(lifting: Lifting, length: Linear) -> Value:
-    """Return a sum of constants as a number."""
     found: int | Num = length.offset
     for name, factor in length.terms.items():
         value = (
@@ -562,7 +547,6 @@ def in_domain(place: Any) -> Flag:
 
 
 def zero(lifting: Lifting, record: type[Record]) -> Rec:
-    """Return a record with every field zero."""
     return build(lifting, record, lambda _, kind: False if kind.flag else 0, "")
 
 
@@ -624,7 +608,6 @@ def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable
 
 
 def plain(value: Value, value_of: Callable[[Any], Any]) -> int:
-    """Return the plain number of a value."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Mask):

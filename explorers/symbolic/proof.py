@@ -92,11 +92,9 @@ class Proof:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of the verdicts."""
         return worst([item.verdict for item in self.findings], complete=True)
 
     def of(self, name: str) -> Finding:
-        """Return the finding on one property."""
         return next(item for item in self.findings if item.name == name)
 
 
@@ -291,7 +289,6 @@ class Totals:
         self.queries, self.seconds, self.gave_up = 0, 0.0, False
 
     def add(self, answers: list[MoveAnswer]) -> None:
-        """Count answers."""
         self.queries += sum(item.queries for item in answers)
         self.seconds += sum(item.seconds for item in answers)
         self.gave_up = self.gave_up or any(item.unknown for item in answers)

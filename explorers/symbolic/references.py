@@ -19,7 +19,6 @@ class Refs:
 
     @property
     def first(self) -> Any:
-        """One of the places."""
         return self.options[0][1]
 
 

@@ -98,7 +98,6 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
 
 
 def _names_in(name: str) -> list[str]:
-    """Return the constants in a part of a sum."""
     return sorted(name.names) if isinstance(name, Extreme) else [name]
 
 

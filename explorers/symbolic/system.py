@@ -42,7 +42,6 @@ class Move:
 
     @property
     def name(self) -> str:
-        """The action's name on the command line."""
         return NORMALIZE if self.action is None else self.action.label
 
     @property
@@ -210,7 +209,6 @@ class System:
         )
 
     def happening(self, before: Rec, move: Move, prefix: str = "") -> Happening:
-        """Return what a move does to a state."""
         state = clone(before)
         run = Walk(self.program, self.lifting.values, havoc_loops=self.havoc_loops, prefix=prefix)
         root = Refs(((True, state),))

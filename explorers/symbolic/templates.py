@@ -78,7 +78,6 @@ def scalars(record: type[Record], prefix: str = "") -> list[Field]:
 
 
 def tables(record: type[Record]) -> list[Table]:
-    """Return the arrays of records of a state."""
     counts = {str(linear(item.domain.high)) for item in scalars(record) if item.is_index}
     for _, kind in fields(record):
         if isinstance(kind, ArrayOf) and isinstance(kind.element, Nested):
@@ -97,7 +96,6 @@ def _is_sealed(kind: Nested) -> bool:
 
 
 def conditions(machine: Machine) -> Iterator[str]:
-    """Yield candidates as expressions over `s`."""
     own, found = scalars(machine.state), tables(machine.state)
     yield from _of_state(own)
     for table in found:

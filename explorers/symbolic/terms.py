@@ -45,7 +45,6 @@ class Mask:
     sign: Flag = False
 
     def bit(self, place: int) -> Flag:
-        """Return the flag of one bit."""
         return self.bits[place] if place < len(self.bits) else self.sign
 
 
@@ -104,7 +103,6 @@ def _numeral(value: int) -> Any:
 
 
 def both(*flags: Flag) -> Flag:
-    """Return the conjunction of flags."""
     parts: list[Flag] = []
     for item in flags:
         if item is False:
@@ -117,7 +115,6 @@ def both(*flags: Flag) -> Flag:
 
 
 def either(*flags: Flag) -> Flag:
-    """Return the disjunction of flags."""
     parts: list[Flag] = []
     for item in flags:
         if item is True:
@@ -130,7 +127,6 @@ def either(*flags: Flag) -> Flag:
 
 
 def negate(flag: Flag) -> Flag:
-    """Return the negation of a flag."""
     if isinstance(flag, bool):
         return not flag
     return flag.arg(0) if z3.is_not(flag) else _not(flag)
@@ -142,7 +138,6 @@ def implies(condition: Flag, flag: Flag) -> Flag:
 
 
 def same(one: Flag, other: Flag) -> Flag:
-    """Return that two flags are equal."""
     if isinstance(one, bool):
         return other if one else negate(other)
     if isinstance(other, bool):
@@ -151,7 +146,6 @@ def same(one: Flag, other: Flag) -> Flag:
 
 
 def boolean(flag: Flag) -> Any:
-    """Return a flag as a term of z3."""
     return _TRUE if flag is True else _FALSE if flag is False else flag
 
 
@@ -159,12 +153,10 @@ def boolean(flag: Flag) -> Any:
 
 
 def is_flag(value: Value) -> bool:
-    """Say whether a value is a flag."""
     return isinstance(value, bool | z3.BoolRef)
 
 
 def truth(value: Value) -> Flag:
-    """Return whether a value is not zero."""
     if is_flag(value):
         return value
     if isinstance(value, int):
@@ -188,12 +180,10 @@ def endless_members(value: Value) -> Members:
 
 
 def with_member(members: Members, item: Value, *, on: bool) -> Members:
-    """Return a set with a member, or without it."""
     return Members(z3.Store(members.term, as_term(item), boolean(on)))
 
 
 def number(value: Value) -> int | Num:
-    """Return a value as a number."""
     if isinstance(value, int):
         return int(value)
     if isinstance(value, Num):
@@ -224,7 +214,6 @@ def mask(value: Value) -> Mask:
 
 
 def as_term(value: Value) -> Any:
-    """Return a number as a term of z3."""
     found = number(value)
     return _numeral(found) if isinstance(found, int) else found.term
 
@@ -284,7 +273,6 @@ def _most(one: int | None, other: int | None) -> int | None:
 
 
 def plus(one: Value, other: Value) -> int | Num:
-    """Return the sum."""
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int):
         return a + b
@@ -309,12 +297,10 @@ def total(items: Iterable[Value]) -> int | Num:
 
 
 def minus(one: Value, other: Value) -> int | Num:
-    """Return the difference."""
     return plus(one, times(other, -1))
 
 
 def times(one: Value, other: Value) -> int | Num:
-    """Return the product."""
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int):
         return a * b
@@ -348,21 +334,18 @@ def modulo(one: Value, divisor: int) -> int | Num:
 
 
 def smallest(one: Value, other: Value) -> int | Num:
-    """Return the lesser of two numbers."""
     found = number(choose(less(other, one), number(other), number(one)))
     highs = [high for high in (bounds(number(one))[1], bounds(number(other))[1]) if high is not None]
     return Num(found.term, found.lo, min(highs, default=None)) if isinstance(found, Num) else found
 
 
 def largest(one: Value, other: Value) -> int | Num:
-    """Return the greater of two numbers."""
     found = number(choose(less(one, other), number(other), number(one)))
     lows = [low for low in (bounds(number(one))[0], bounds(number(other))[0]) if low is not None]
     return Num(found.term, max(lows, default=None), found.hi) if isinstance(found, Num) else found
 
 
 def absolute(value: Value) -> int | Num:
-    """Return a number without its sign."""
     return largest(value, times(value, -1))
 
 
@@ -370,7 +353,6 @@ def absolute(value: Value) -> int | Num:
 
 
 def bitwise(operator: str, one: Value, other: Value) -> Value:
-    """Return `&`, `|` or `^` of two numbers."""
     if isinstance(one, int) and isinstance(other, int):
         found = {"&": int(one) & int(other), "|": int(one) | int(other), "^": int(one) ^ int(other)}[operator]
         return bool(found) if isinstance(one, bool) and isinstance(other, bool) else found
@@ -384,7 +366,6 @@ def bitwise(operator: str, one: Value, other: Value) -> Value:
 
 
 def invert(value: Value) -> Value:
-    """Return a number with all bits inverted."""
     if isinstance(value, Mask):
         return Mask(tuple(map(negate, value.bits)), negate(value.sign))
     return minus(-1, value)
@@ -450,7 +431,6 @@ def _split(value: Num, each: Any) -> Value:
 
 
 def equal(one: Value, other: Value) -> Flag:
-    """Return whether two numbers are equal."""
     if isinstance(one, int) and isinstance(other, int):
         return int(one) == int(other)
     if isinstance(one, Members) or isinstance(other, Members):
@@ -520,11 +500,9 @@ def exists(variable: Num, flag: Flag) -> Flag:
 
 @cache
 def integer(name: str) -> Any:
-    """Return a variable of z3 for a number."""
     return z3.Int(name)
 
 
 @cache
 def boolean_variable(name: str) -> Any:
-    """Return a variable of z3 for a flag."""
     return z3.Bool(name)

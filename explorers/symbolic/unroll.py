@@ -79,7 +79,6 @@ class Reached:
 
     @property
     def history(self) -> History | None:
-        """The shortest run that violates a property."""
         return min(
             (item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None
         )
@@ -146,7 +145,6 @@ class Chain:
         self.asking.add(self.system.typed(state), implies(self.inside, strict(self.system, state)))
 
     def grow(self) -> None:
-        """Add a step and the state after it."""
         number = len(self.states)
         before, after = self.states[-1], self.system.state(f"s{number}.")
         choice = z3.Int(f"choice{number}")
@@ -159,7 +157,6 @@ class Chain:
         self._limit(after)
 
     def ways(self) -> list[Happening]:
-        """Return every step out of the last state."""
         number = len(self.states)
         if number not in self.walked:
             moves = [move for move in self.system.moves if move.action is not None]

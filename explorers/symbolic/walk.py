@@ -78,7 +78,6 @@ class Walk:
         return f"{self.prefix}some.{self.variables}"
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any:
-        """Run a function and return what it returns."""
         frame = Frame(made, where, dict(enumerate(arguments)))
         self.block(frame, made.body)
         found: Any = None
@@ -87,7 +86,6 @@ class Walk:
         return found
 
     def check(self, frame: Frame, holds: Flag, what: str) -> None:
-        """Note what must hold at this point."""
         if holds is True or frame.live is False:
             return
         self.checks.append(Check(both(self.assumed, frame.where), holds, what))
@@ -97,7 +95,6 @@ class Walk:
         raise refusal(frame.made.python, node.at, what, instead)
 
     def value(self, frame: Frame, node: nodes.Expression) -> Any:
-        """Return what an expression stands for."""
         return expressions.value(self, frame, node)
 
     # -- folds over a range without a bound
@@ -156,7 +153,6 @@ class Walk:
     # -- statements
 
     def block(self, frame: Frame, statements: nodes.Block) -> None:
-        """Run statements in order."""
         for statement in statements:
             if frame.live is False:
                 return
@@ -171,7 +167,6 @@ class Walk:
                 )
 
     def break_off(self, frame: Frame, _: nodes.Break) -> None:
-        """Leave the loop at hand."""
         frame.breaks.append(frame.live)
         frame.live = False
 
@@ -181,7 +176,6 @@ class Walk:
         frame.live = False
 
     def give_back(self, frame: Frame, node: nodes.Return) -> None:
-        """Leave the function."""
         frame.results.append((frame.live, None if node.value is None else expressions.value(self, frame, node.value)))
         frame.live = False
 
@@ -192,11 +186,9 @@ class Walk:
         self.assumed = both(self.assumed, condition)
 
     def evaluate(self, frame: Frame, node: nodes.Evaluate) -> None:
-        """Call a helper for what it does."""
         expressions.value(self, frame, node.call)
 
     def assign(self, frame: Frame, node: nodes.Assign) -> None:
-        """Let a slot hold a value."""
         self.hold(frame, node.slot.number, expressions.value(self, frame, node.value))
 
     def hold(self, frame: Frame, slot: int, value: Any) -> None:
@@ -211,7 +203,6 @@ class Walk:
             self.put(frame, cell, value, condition)
 
     def copy(self, frame: Frame, node: nodes.Copy) -> None:
-        """Copy the content of a record."""
         source: Refs = expressions.value(self, frame, node.source)
         places = expressions.place(self, frame, node.place)
         self._copy(frame, places, source, places.first.record)
@@ -329,7 +320,6 @@ class Walk:
         self.write(cell, value, where)
 
     def write(self, cell: Any, value: Value, where: Flag) -> None:
-        """Store a value in a cell under a condition."""
         for journal in self.journals:
             journal.note(cell)
         cell.put(value, where)

@@ -105,7 +105,6 @@ class Sample:
         return found if found in (Verdict.VIOLATED, Verdict.HOLDS) and self.properties else Verdict.NOT_FOUND
 
     def of(self, name: str) -> Sampled:
-        """Return what was found of one property."""
         return next(item for item in self.properties if item.result.name == name)
 
 
@@ -121,7 +120,6 @@ class _Tally:
         self.sketch = np.zeros(REGISTERS, np.uint8)
 
     def take(self, walker: Walker, made: Walks) -> _Tally:
-        """Take over a batch."""
         self.walks, self.steps, self.longest = len(made.steps), int(made.steps.sum()), int(made.steps.max(initial=0))
         self.stuck = int((made.ends == End.STUCK).sum())
         self.faults = int(walker.faults(made).max(initial=0))
@@ -135,7 +133,6 @@ class _Tally:
         return self
 
     def add(self, other: _Tally) -> None:
-        """Add a batch of later walks."""
         self.walks, self.steps, self.stuck = (
             self.walks + other.walks,
             self.steps + other.steps,
@@ -267,7 +264,6 @@ class _Sampling:
         return first
 
     def result(self, workers: int, seconds: float) -> Sample:
-        """Sum up the batches that are done."""
         walker, total = self.walker, self.total()
         why = "" if total.walks == self.plan.walks else self.stop or VIOLATED
         return Sample(
@@ -290,7 +286,6 @@ class _Sampling:
         )
 
     def nothing(self) -> _Tally:
-        """Return the tally of no walks."""
         return _Tally(len(self.walker.properties), len(self.walker.machine.actions))
 
     def total(self) -> _Tally:

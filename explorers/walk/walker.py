@@ -293,7 +293,6 @@ def walks(
 
 @cache
 def walk_kernel() -> Kernel:
-    """Return the kernel that walks any machine."""
     found, _ = library(Unit(pathlib.Path(__file__).with_name("kernel.py").read_text(), codes=CODES))
     return found.kernels()["walk"]
 

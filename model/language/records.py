@@ -282,7 +282,6 @@ class Channel(Record, Generic[T]):
         return typing.cast("T", self.items[index])
 
     def __iter__(self) -> Iterator[T]:
-        """Go through the messages in order."""
         for index in range(self.items_end):
             yield self.items[index]
 
@@ -336,7 +335,6 @@ CLEARED = ()
 
 
 def _same(one: Any, other: Any, field: FieldType) -> bool:
-    """Say whether two fields have the same content."""
     if not isinstance(field, ArrayOf) or (one is not CLEARED and other is not CLEARED):
         return bool(one == other)
     cleared = 0 if isinstance(field.element, Scalar) else field.element.record()
@@ -442,7 +440,6 @@ def _spelt(annotation: Any) -> str:
 
 
 def _bare(annotation: Any) -> Any:
-    """Return an annotation without its domain."""
     return typing.get_args(annotation)[0] if typing.get_origin(annotation) is typing.Annotated else annotation
 
 

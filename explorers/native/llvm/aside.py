@@ -84,7 +84,6 @@ class Meanwhile:
             return _object(_received(made))
 
     def end(self) -> None:
-        """End the process."""
         self._process.kill()
         self._process.wait()
         self._made.close()

@@ -72,7 +72,6 @@ class Builder:
         self._heads[position] = f"{kind} noalias {name}"
 
     def text(self) -> str:
-        """Return the function as LLVM IR."""
         linkage = "" if self.exported else "internal "
         head = f"define {linkage}{spelled(self.result)} @{self.name}({', '.join(self._heads)}) {self.attributes} {{"
         return "\n".join([head, "entry:", *self.slots, *self.lines, "}", ""])
@@ -80,17 +79,14 @@ class Builder:
     # -- blocks
 
     def label(self) -> str:
-        """Return a name for a block."""
         self._count += 1
         return f"L{self._count}"
 
     def register(self) -> str:
-        """Return a name for a value."""
         self._count += 1
         return f"%r{self._count}"
 
     def emit(self, line: str) -> None:
-        """Write an instruction without a value."""
         self.lines.append("  " + line)
 
     def value(self, instruction: str) -> str:
@@ -105,22 +101,18 @@ class Builder:
         return len(self.lines), len(self.slots), self.at
 
     def undo(self, before: tuple[int, int, str | None]) -> None:
-        """Forget what was written since."""
         lines, slots, self.at = before
         del self.lines[lines:], self.slots[slots:]
 
     def begin(self, label: str) -> None:
-        """Go on in another block."""
         self.lines.append(f"{label}:")
         self.at = label
 
     def jump(self, label: str) -> None:
-        """End the block at hand."""
         self.lines.append(f"  br label %{label}")
         self.at = None
 
     def branch(self, condition: Value, yes: str, no: str, hint: str = "") -> None:
-        """End the block at hand by a condition."""
         if condition.text in ("true", "false"):
             self.jump(yes if condition.text == "true" else no)
             return
@@ -128,7 +120,6 @@ class Builder:
         self.at = None
 
     def give(self, value: Value = NOTHING) -> None:
-        """Return from the function."""
         self.emit("ret void" if value.type is Sort.NOTHING else f"ret {spelled(value.type)} {value.text}")
         self.at = None
 
@@ -179,17 +170,14 @@ class Builder:
         return register
 
     def keep(self, slot: str, value: Value) -> None:
-        """Write a slot."""
         self.emit(f"store {spelled(value.type)} {value.text}, ptr {slot}")
 
     def kept(self, slot: str, kind: Type) -> Value:
-        """Read a slot."""
         return Value(self.value(f"load {spelled(kind)}, ptr {slot}"), kind)
 
     # -- memory
 
     def load(self, address: str, cell: Cell) -> Value:
-        """Read a number from memory."""
         bits = 8 * cell.bytes
         text = self.value(f"load i{bits}, ptr {address}, align 1")
         if bits == WORD_BITS:
@@ -239,7 +227,6 @@ class Builder:
         return self.offset(record.text, offset), memory
 
     def offset(self, address: str, count: int) -> str:
-        """Return an address so many bytes further."""
         return self.value(f"getelementptr i8, ptr {address}, i64 {count}") if count else address
 
     def element(self, array: Value, index: Value) -> tuple[str, Memory]:
@@ -248,7 +235,6 @@ class Builder:
         return self.scaled(array.text, array.type.element, index), array.type.element
 
     def scaled(self, address: str, element: Memory, index: Value) -> str:
-        """Return the address of an element."""
         return self.value(f"getelementptr [{element.bytes} x i8], ptr {address}, i64 {index.text}")
 
     def cell_of(self, view: Value, indices: Sequence[Value]) -> tuple[str, Memory]:
@@ -269,7 +255,6 @@ class Builder:
         return Value(address, View(view.type.element, view.type.fixed[1:]), lengths=view.lengths[1:])
 
     def named(self, values: Value, name: str) -> Value:
-        """Return a number that is read by name."""
         assert isinstance(values.type, Named)
         place, low, high = values.type.names[name]
         return self.load(self.offset(values.text, 8 * place), Cell(8, signed=True))._replace(low=low, high=high)
@@ -293,7 +278,6 @@ class Builder:
         return Value(self.value(f"icmp ne i64 {value.text}, 0"), Sort.FLAG)
 
     def negated(self, value: Value) -> Value:
-        """Return `not value`."""
         return Value(self.value(f"xor i1 {self.flag(value).text}, true"), Sort.FLAG)
 
     def joined(self, sign: str, one: Value, other: Value) -> Value:
@@ -317,7 +301,6 @@ class Builder:
         return left, word(right.low), True
 
     def compared(self, sign: str, left: Value, right: Value) -> Value:
-        """Return a comparison."""
         left, right, unsigned = self.alike(left, right)
         text = self.value(f"icmp {(UNSIGNED if unsigned else SIGNED)[sign]} i64 {left.text}, {right.text}")
         return Value(text, Sort.FLAG)
@@ -351,7 +334,6 @@ class Builder:
         return found, Value(self.value(f"extractvalue {{i64, i1}} {pair}, 1"), Sort.FLAG)
 
     def bitwise(self, sign: str, left: Value, right: Value) -> Value:
-        """Return `left sign right` of &, | and ^."""
         left, right, unsigned = self.alike(left, right)
         text = self.value(f"{_BITWISE[sign]} i64 {left.text}, {right.text}")
         low, high = LEAST, GREATEST
@@ -396,11 +378,9 @@ class Builder:
         return Value(self.value(f"add i64 {quotient}, {one}"), Sort.NUMBER, value.low // divisor, value.high // divisor)
 
     def least(self, values: Sequence[Value]) -> Value:
-        """Return the least of several numbers."""
         return self._extreme("min", [self.number(item) for item in values])
 
     def greatest(self, values: Sequence[Value]) -> Value:
-        """Return the greatest of several numbers."""
         return self._extreme("max", [self.number(item) for item in values])
 
     def _extreme(self, name: str, values: list[Value]) -> Value:
@@ -429,7 +409,6 @@ class Builder:
         return Value(self.value(text), result)
 
     def call_code(self, code: Value, values: Sequence[Value]) -> Value:
-        """Call a function by its address."""
         assert isinstance(code.type, Code)
         pairs = zip(values, code.type.parameters, strict=True)
         plain = [value if isinstance(kind, View) else value._replace(type=kind) for value, kind in pairs]

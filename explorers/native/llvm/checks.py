@@ -48,12 +48,10 @@ EPILOGUE = '!0 = !{!"branch_weights", i32 1, i32 1000000}\n'
 
 
 def note(build: Builder, e: Value, code: int) -> None:
-    """Note an error."""
     build.emit(f"call void @note(ptr {e.text}, i64 {code})")
 
 
 def note_if(build: Builder, e: Value, wrong: Value, code: int) -> None:
-    """Note an error where a flag is set."""
     bad, good = build.label(), build.label()
     build.branch(wrong, bad, good, RARE)
     build.begin(bad)

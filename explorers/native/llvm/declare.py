@@ -19,7 +19,6 @@ def kernel(function: F) -> F:
 
 
 def helper(function: F) -> F:
-    """Mark a function that kernels call."""
     return function
 
 
@@ -35,32 +34,26 @@ def take(tasks: Any) -> int:
 
 
 def u8s(address: int, length: int) -> Any:
-    """Return the array at an address."""
     return _array(ctypes.c_uint8, address, length)
 
 
 def i32s(address: int, length: int) -> Any:
-    """Return the array at an address."""
     return _array(ctypes.c_int32, address, length)
 
 
 def i64s(address: int, length: int) -> Any:
-    """Return the array at an address."""
     return _array(ctypes.c_int64, address, length)
 
 
 def u32s(address: int, length: int) -> Any:
-    """Return the array at an address."""
     return _array(ctypes.c_uint32, address, length)
 
 
 def u64s(address: int, length: int) -> Any:
-    """Return the array at an address."""
     return _array(ctypes.c_uint64, address, length)
 
 
 def u64ss(address: int, length: int, width: int) -> Any:
-    """Return the array of rows at an address."""
     return _array(ctypes.c_uint64, address, length * width).reshape(length, width)
 
 

@@ -54,7 +54,6 @@ class Expressions:
         raise NotImplementedError(name)
 
     def local(self, name: str) -> Value:
-        """Return the value of a name."""
         if name in self.direct:
             return self.direct[name]
         if name in self.stack:
@@ -64,7 +63,6 @@ class Expressions:
         self.missing(name)
 
     def expression(self, node: ast.expr) -> Value:
-        """Return the value of an expression."""
         build = self.build
         match node:
             case ast.Constant():
@@ -99,7 +97,6 @@ class Expressions:
         return self.build.number(self.expression(node))
 
     def constant(self, value: object) -> Value:
-        """Return a literal."""
         assert isinstance(value, int)
         return number(value)
 
@@ -170,7 +167,6 @@ class Expressions:
         return build.bitwise(sign, left, right)
 
     def unary(self, node: ast.UnaryOp) -> Value:
-        """Return `not x`, `-x` or `~x`."""
         if isinstance(node.op, ast.Not):
             return self.build.negated(self.expression(node.operand))
         value = self.number(node.operand)
@@ -192,7 +188,6 @@ class Expressions:
         return self.build.read(*self.element(node, owner))
 
     def length(self, owner: Value, axis: int) -> Value:
-        """Return how many elements an array has."""
         if isinstance(owner.type, View):
             return owner.lengths[axis]
         kind: Memory | Type = owner.type
@@ -219,7 +214,6 @@ class Expressions:
     # -- calls
 
     def call(self, node: ast.Call) -> Value:
-        """Return the value of a call."""
         if isinstance(node.func, ast.Attribute):
             return self.cast(node.func.attr, self.expression(node.args[0]))
         assert isinstance(node.func, ast.Name)
@@ -250,13 +244,11 @@ class Expressions:
         return self.call_function(name, given)
 
     def call_function(self, name: str, given: Sequence[Value]) -> Value:
-        """Call a function of the module."""
         values = [value if isinstance(value.type, View) else self.build.number(value) for value in given]
         made = self.module.function(name, tuple(value.type for value in values))
         return self.build.call(f"@{made.name}", made.result, values)
 
     def cast(self, name: str, value: Value) -> Value:
-        """Return `np.uint64(x)` and its like."""
         value = self.build.number(value)
         if name in _NARROW:
             if value.low == value.high and 0 <= value.low <= _NARROW[name]:

@@ -85,7 +85,6 @@ def library(unit: Unit | Lowered, level: int = LEVEL) -> tuple[Library, bool]:
 
 
 def file_of(folder: Path, digest: str) -> Path:
-    """Return where an object is kept."""
     return folder / "objects" / f"{digest}.o"
 
 
@@ -111,7 +110,6 @@ def read(folder: Path, digest: str) -> Object | None:
 
 
 def write(folder: Path, digest: str, made: Object) -> None:
-    """Keep an object."""
     head = {"format": _FORMAT, "exports": made.exports, "sum": _sum(made.exports, made.code)}
     write_cached(file_of(folder, digest), json.dumps(head).encode() + b"\n" + made.code)
 
@@ -168,7 +166,6 @@ class Kernel:
         self._call = ctypes.CFUNCTYPE(_RESULTS[result], *types)(self.address)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Call the function."""
         return self._call(*self._given(arguments))
 
     def bound(self, *arguments: Any) -> Callable[[], Any]:
@@ -176,7 +173,6 @@ class Kernel:
         return partial(_call_kept, self, self._call, arguments, tuple(self._given(arguments)))
 
     def _given(self, arguments: tuple[Any, ...]) -> list[Any]:
-        """Return arguments as the function takes them."""
         given: list[Any] = []
         for taken, value in zip(self._takes, arguments, strict=True):
             if taken is None:

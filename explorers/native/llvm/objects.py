@@ -71,7 +71,6 @@ def digest(unit: Unit | Lowered, target: Target | None = None, level: int = LEVE
 
 
 def machine_of(target: Target, level: int) -> Any:
-    """Return LLVM's description of a target."""
     found = llvm.Target.from_triple(target.triple)
     return found.create_target_machine(cpu=target.processor, features="", opt=level, reloc="pic", codemodel="default")
 

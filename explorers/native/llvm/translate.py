@@ -44,7 +44,6 @@ class Module:
                 self._export(self.functions[name])
 
     def text(self) -> str:
-        """Return the module as LLVM IR."""
         return "\n".join([checks.PREAMBLE, *self.texts, checks.EPILOGUE])
 
     def function(self, name: str, types: tuple[Type, ...], exported: str = "") -> Builder:
@@ -161,7 +160,6 @@ class Function(Expressions):
         self.loops: list[tuple[str, str]] = []
 
     def translated(self) -> Builder:
-        """Return the whole function."""
         for name, value in zip(self.names, self.build.arguments, strict=True):
             self.bind(name, value)
         self.block(self.node.body)
@@ -173,7 +171,6 @@ class Function(Expressions):
     # -- locals
 
     def bind(self, name: str, value: Value) -> None:
-        """Give a local a value."""
         if name not in self.slots:
             self.direct[name] = value
             return
@@ -205,7 +202,6 @@ class Function(Expressions):
             self.direct = outside
 
     def statement(self, node: ast.stmt) -> None:
-        """Translate one statement."""
         match node:
             case ast.Pass():
                 return
@@ -232,7 +228,6 @@ class Function(Expressions):
                 raise AssertionError(ast.dump(node))
 
     def give(self, node: ast.expr | None) -> None:
-        """Translate a return."""
         if node is None:
             self.build.give()
             return
@@ -266,7 +261,6 @@ class Function(Expressions):
             self.build.write(*self.place(target), value)
 
     def change(self, node: ast.AugAssign) -> None:
-        """Translate `target += value` and its like."""
         if isinstance(node.target, ast.Name):
             before = self.local(node.target.id)
             self.bind(node.target.id, self.arithmetic(node.op, before, node.value))
@@ -276,7 +270,6 @@ class Function(Expressions):
         self.build.write(address, memory, self.arithmetic(node.op, before, node.value))
 
     def choice(self, node: ast.If) -> None:
-        """Translate an if statement."""
         build = self.build
         yes, no, end = build.label(), build.label(), build.label()
         self.decide(node.test, yes, no if node.orelse else end)
@@ -295,7 +288,6 @@ class Function(Expressions):
             build.begin(end)
 
     def loop(self, node: ast.While) -> None:
-        """Translate a while loop."""
         build = self.build
         top, body, end = build.label(), build.label(), build.label()
         build.jump(top)

@@ -97,7 +97,6 @@ NOTHING = Value("", Sort.NOTHING)
 
 
 def number(value: int) -> Value:
-    """Return a number that is known."""
     return Value(str(value), Sort.NUMBER, value, value)
 
 
@@ -107,7 +106,6 @@ def word(value: int) -> Value:
 
 
 def flag(value: bool) -> Value:  # noqa: FBT001 (a literal)
-    """Return a flag that is known."""
     return Value("true" if value else "false", Sort.FLAG)
 
 

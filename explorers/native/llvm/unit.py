@@ -27,7 +27,6 @@ class Digested:
 
     @cached_property
     def content(self) -> str:
-        """The digest of everything that it says."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
@@ -83,7 +82,6 @@ class Unit(Digested):
 
 
 def kind_of(annotation: str, types: dict[str, Type]) -> Type:
-    """Return the type that an annotation names."""
     if annotation in types:
         return types[annotation]
     match = _ARRAY.fullmatch(annotation)

@@ -114,13 +114,11 @@ class Acting(Choosing):
         return self.name
 
     def enter(self, at: Value) -> None:
-        """Make a state of the block the one at hand."""
         self.at, self.state = at, self.build.read(*self.build.element(self.states, at))
         self.row = self.build.wrapped("+", self.given["start"], at)
         self.code.bind(self.made.parameters[0], self.state)
 
     def increase(self, array: str, index: Value, by: Value) -> None:
-        """Add to an element of an array of counts."""
         address, memory = self.build.element(self.given[array], index)
         self.build.write(address, memory, self.build.wrapped("+", self.build.read(address, memory), by))
 
@@ -210,7 +208,6 @@ class Acting(Choosing):
         return found
 
     def refuse(self, node: Guarded, times: Value) -> None:
-        """Count refusals of a guard."""
         if self.waiting is not None and node.guard.bound is not None:
             build, waiting = self.build, self.build.kept(self.waiting, Sort.NUMBER)
             bit = build.shifted("<<", build.number(build.compared("!=", times, number(0))), self.at)
@@ -281,7 +278,6 @@ class Acting(Choosing):
         return holds if item.prop.kind is Kind.SOMETIMES else self.build.negated(holds)
 
     def decide(self, item: Judged) -> None:
-        """Note that this state decides a property."""
         self.build.write(*self.build.element(self.given["found"], number(item.place)), self.row)
 
     def keep(self) -> None:
@@ -290,7 +286,6 @@ class Acting(Choosing):
         self.take()
 
     def merge(self) -> None:
-        """Run `normalize` on the new state."""
         if self.wanted.normalize is None:
             return
         function = self.module.program.functions[self.wanted.normalize]

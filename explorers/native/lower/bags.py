@@ -27,16 +27,13 @@ class Bags:
     # -- in place
 
     def count(self, build: Builder, bag: Value) -> Value:
-        """Return how many messages there are."""
         address, memory = build.field(bag, "count")
         return build.read(address, memory)._replace(low=0, high=_items(bag).count)
 
     def resize(self, build: Builder, bag: Value, count: Value) -> None:
-        """Write how many messages there are."""
         build.write(*build.field(bag, "count"), count)
 
     def item(self, build: Builder, bag: Value, index: Value) -> Value:
-        """Return the message in a slot."""
         address, memory = build.field(bag, "items")
         assert isinstance(memory, Vector)
         return build.read(*build.element(Value(address, memory), index))
@@ -55,7 +52,6 @@ class Bags:
         return self.item(build, bag, build.least([self.count(build, bag), number(room - 1)]))
 
     def clear(self, build: Builder, message: Value) -> None:
-        """Make all of a message zero."""
         self._call(build, "clear", message.type, [message])
 
     def remove(self, build: Builder, e: Value, bag: Value, message: Value) -> None:
@@ -63,7 +59,6 @@ class Bags:
         self._call(build, "remove", bag.type, [e, bag, message])
 
     def sort(self, build: Builder, bag: Value) -> None:
-        """Put the messages in canonical order."""
         if _items(bag).count > 1:
             self._call(build, "sort", bag.type, [bag])
 
@@ -72,7 +67,6 @@ class Bags:
         return self._call(build, "distinct", bag.type, [bag], Sort.NUMBER)._replace(low=0, high=_items(bag).count)
 
     def same(self, build: Builder, one: Value, other: Value) -> Value:
-        """Return whether two messages are equal."""
         return self._call(build, "same", one.type, [one, other], Sort.FLAG)
 
     # -- as functions

@@ -47,19 +47,15 @@ class Bounds:
         self.reached = shape.reserve_all(BLOCK)
 
     def mask(self, names: Iterable[str | None]) -> int:
-        """Return a set of bounds as bits."""
         return sum(1 << self.bits[name] for name in {item for item in names if item is not None})
 
     def of_state(self, build: Builder, e: Value, at: Value) -> tuple[str, Memory]:
-        """Return the cell of a state of the block."""
         return build.element(e, build.wrapped("+", number(self.reached), at))
 
     def clear(self, build: Builder, e: Value, at: Value) -> None:
-        """Begin with a state of the block."""
         build.write(*self.of_state(build, e, at), number(0))
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
-        """Note that an effect leaves something out."""
         before = self.module.cell(build, e, self.dropped)
         self.module.note(build, e, self.dropped, build.bitwise("|", before, number(self.mask([bound]))))
 
@@ -74,7 +70,6 @@ class Bounds:
             self.count(build, e, refused, self.alone, new, among)
 
     def count(self, build: Builder, e: Value, refused: Value, first: int, found: Value, among: int) -> None:
-        """Add one to the counters of bounds."""
         known = self.module.cell(build, e, self.known)
         self.module.note(build, e, self.known, build.bitwise("|", known, found))
         for place in self.bits.values():
@@ -84,7 +79,6 @@ class Bounds:
                 build.write(address, memory, build.wrapped("+", build.read(address, memory), build.number(one)))
 
     def note_dropped(self, build: Builder, e: Value, refused: Value, at: Value) -> None:
-        """Note what the effect at hand has left out."""
         dropped = self.module.cell(build, e, self.dropped)
         with only_if(build, build.compared("!=", dropped, number(0))):
             self.module.note(build, e, self.dropped, number(0))
@@ -118,7 +112,6 @@ class Trying(Choosing):
         self.order = [bounds.mask([item.guard.bound]) if isinstance(item, Guarded) else 0 for item in self.nest.steps]
 
     def write(self) -> str:
-        """Write the function and return its name."""
         build, module = self.build, self.module
         build.result = Sort.NOTHING
         wanted = build.bitwise("&", module.cell(build, self.e, self.bounds.counting), number(self.mask))
@@ -229,7 +222,6 @@ class Trying(Choosing):
         build.branch(build.compared("!=", some, number(0)), yes, no)
 
     def is_one(self, refusing: Value) -> Value:
-        """Return whether it is one bound at most."""
         build = self.build
         rest = build.bitwise("&", refusing, build.wrapped("-", refusing, number(1)))
         return build.compared("==", rest, number(0))

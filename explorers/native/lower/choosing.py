@@ -57,7 +57,6 @@ class Choosing:
         return shape.first(self.build, self.e, domain), shape.bound(self.build, self.e, domain, high=True)
 
     def choices(self, parameter: Parameter) -> Value:
-        """Return how many values a parameter has."""
         build = self.build
         if isinstance(parameter.domain, InFlight):
             return self.module.bags.distinct(build, self.bag(parameter.domain))
@@ -86,6 +85,5 @@ class Choosing:
             inside(item.following)
 
     def choose(self, parameter: Parameter, value: Value) -> None:
-        """Give a parameter a value."""
         self.values[parameter.slot] = value
         self.code.bind(parameter.slot, value)

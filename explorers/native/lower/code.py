@@ -24,14 +24,12 @@ class Code(Expressions):
     """Writes the statements of one function."""
 
     def block(self, statements: Block) -> None:
-        """Write statements, as far as control comes."""
         for item in statements:
             if self.build.at is None:
                 return
             self.statement(item)
 
     def statement(self, node: Statement) -> None:
-        """Write one statement."""
         match node:
             case nodes.Assign():
                 self.bind(node.slot, self.expression(node.value))
@@ -89,7 +87,6 @@ class Code(Expressions):
         build.begin(good)
 
     def choice(self, node: nodes.If) -> None:
-        """Write an if statement."""
         build = self.build
         yes, no, end = build.label(), build.label(), build.label()
         self.decide(node.test, yes, no if node.other else end)
@@ -108,7 +105,6 @@ class Code(Expressions):
             build.begin(end)
 
     def give(self, node: nodes.Return) -> None:
-        """Return from the function."""
         if node.value is None:
             self.build.give()
         else:

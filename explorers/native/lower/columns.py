@@ -56,7 +56,6 @@ class Columns(Lanewise):
         self.slots: dict[Slot, Thing] = {}
 
     def state(self) -> Places:
-        """Return the states."""
         return Places(((None, self.base),), self.module.state, frozenset([0]))
 
     # -- expressions
@@ -112,7 +111,6 @@ class Columns(Lanewise):
         return self.count(found)
 
     def count(self, bag: Places) -> Lanes:
-        """Return how many messages are in a bag."""
         assert isinstance(bag.memory, Struct)
         found, items = self.read(self.field(bag, "count")), bag.memory.fields["items"][1]
         assert isinstance(found, Lanes)
@@ -120,7 +118,6 @@ class Columns(Lanewise):
         return Lanes(found.text, found.bits, 0, items.count)
 
     def unary(self, node: nodes.Unary) -> Thing:
-        """Return an operator of one number."""
         value = self.number(node.value)
         if node.operator is UnaryOp.ABSOLUTE:
             raise Unsuited
@@ -129,7 +126,6 @@ class Columns(Lanewise):
         return self.sum("-", number(0), value)
 
     def binary(self, node: nodes.Binary) -> Thing:
-        """Return an operator of two numbers."""
         sign = str(node.operator)
         left, right = self.number(node.left), self.number(node.right)
         match node.operator:
@@ -151,14 +147,12 @@ class Columns(Lanewise):
         return self.body(made.body)
 
     def compute(self, statements: Block) -> None:
-        """Let locals be what is assigned to them."""
         for item in statements:
             if not isinstance(item, nodes.Assign):
                 raise Unsuited
             self.slots[item.slot] = self.expression(item.value)
 
     def body(self, statements: Block) -> Thing:
-        """Return what statements return."""
         for place, item in enumerate(statements):
             match item:
                 case nodes.Assign():
@@ -206,7 +200,6 @@ class Columns(Lanewise):
         return self.element(array, index)
 
     def field(self, record: Places, name: str) -> Places:
-        """Return the place of a field."""
         assert isinstance(record.memory, Struct)
         offset, memory = record.memory.fields[name]
         ways = tuple((own, self.build.offset(address, LANES * offset)) for own, address in record.ways)
@@ -275,7 +268,6 @@ class Columns(Lanewise):
     # -- flags
 
     def flag(self, node: Expression) -> Value | Mask:
-        """Return a condition."""
         match node:
             case nodes.Logic():
                 return self.logic(node)
@@ -294,7 +286,6 @@ class Columns(Lanewise):
         return self.as_flag(self.expression(node))
 
     def logic(self, node: nodes.Logic) -> Value | Mask:
-        """Return `and` or `or` as a condition."""
         found = self.flag(node.values[0])
         for item in node.values[1:]:
             with self.where(found if node.conjunction else self.negated(found)):
@@ -313,7 +304,6 @@ class Columns(Lanewise):
         return found
 
     def compare(self, node: nodes.Compare) -> Value | Mask:
-        """Return a chain of comparisons."""
         values = [self.number(node.first)]
         found: Value | Mask = flag(value=True)
         for order, item in node.rest:
@@ -393,7 +383,6 @@ class Columns(Lanewise):
             round_(self.read(self.element(source, item.at)), flag(value=True))
 
     def tests(self, left: list[Expression], inner: Callable[[], None]) -> None:
-        """Write the conditions of a clause."""
         if not left:
             inner()
             return
@@ -403,7 +392,6 @@ class Columns(Lanewise):
     # -- messages
 
     def same(self, one: Places, other: Places) -> Mask:
-        """Return whether two records are equal."""
         found: Value | Mask = flag(value=True)
         for a, b in pairs(self, one, other):
             found = self.both(found, self.compared("==", a, b))

@@ -53,7 +53,6 @@ class Expressions:
     # -- locals
 
     def bind(self, slot: Slot, value: Value) -> None:
-        """Let a local hold a value."""
         value = self.build.number(value)
         if slot not in self.slots:
             self.slots[slot] = (self.build.slot(value.type), value)
@@ -61,7 +60,6 @@ class Expressions:
         self.build.keep(register, value)
 
     def local(self, node: nodes.Local) -> Value:
-        """Return what a local holds."""
         register, first = self.slots[node.slot]
         return self.build.kept(register, first.type)
 
@@ -121,7 +119,6 @@ class Expressions:
         return self.module.bags.count(self.build, owner)
 
     def unary(self, node: nodes.Unary) -> Value:
-        """Return an operator of one number."""
         value = self.number(node.value)
         if node.operator is UnaryOp.ABSOLUTE:
             return self.kept(node, checks.magnitude(self.build, self.e, value))
@@ -130,7 +127,6 @@ class Expressions:
         return self.sum(node, "-", number(0), value)
 
     def binary(self, node: nodes.Binary) -> Value:
-        """Return an operator of two numbers."""
         build, sign = self.build, str(node.operator)
         left, right = self.number(node.left), self.number(node.right)
         match node.operator:
@@ -190,7 +186,6 @@ class Expressions:
         return build.least([build.greatest([value, number(node.low)]), number(node.high)])
 
     def call(self, node: nodes.Call) -> Value:
-        """Return what a helper returns."""
         values = [self.build.number(self.expression(item)) for item in node.arguments]
         return self.module.call(self.build, node.function, self.e, self.c, values)
 
@@ -211,7 +206,6 @@ class Expressions:
     # -- flags
 
     def flag(self, node: Expression) -> Value:
-        """Return a condition as a flag."""
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
@@ -276,7 +270,6 @@ class Expressions:
             left = right
 
     def among(self, node: nodes.Among) -> Value:
-        """Return whether a number is one of others."""
         build = self.build
         item = self.number(node.item)
         others = [self.number(other) for other in node.others]
@@ -324,7 +317,6 @@ class Expressions:
         self.build.jump(otherwise)
 
     def total(self, node: nodes.Fold) -> Value:
-        """Return a sum over loops."""
         kept = self.build.slot(Sort.NUMBER)
         self.build.keep(kept, number(0))
 
@@ -343,7 +335,6 @@ class Expressions:
         return self.kept(node, self.build.kept(kept, Sort.NUMBER))
 
     def nested(self, clauses: Sequence[nodes.Clause], inside: Callable[[], None]) -> None:
-        """Run what is inside the loops of a fold."""
         if not clauses:
             inside()
             return
@@ -377,7 +368,6 @@ class Expressions:
             self.round(slot, self.module.bags.item(build, of, item.at), (item.following, item.end), body)
 
     def round(self, slot: Slot, value: Value, ways: tuple[str, str], body: Callable[[], None]) -> None:
-        """Run a body once."""
         self.bind(slot, value)
         self.loops.append(ways)
         body()

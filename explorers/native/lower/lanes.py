@@ -69,7 +69,6 @@ class Lanewise:
     # -- numbers
 
     def as_number(self, found: Thing) -> Value | Lanes:
-        """Return a number, flags as 0 and 1."""
         if isinstance(found, Places):
             raise Unsuited
         if isinstance(found, Mask):
@@ -108,7 +107,6 @@ class Lanewise:
         return Lanes(self.build.value(f"{name} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def bitwise(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Thing:
-        """Return `left sign right` of &, | and ^."""
         if isinstance(left, Value) and isinstance(right, Value):
             return self.build.bitwise(sign, left, right)
         bits, (one, other) = self.together([left, right])
@@ -169,7 +167,6 @@ class Lanewise:
     def chosen(
         self, test: Value | Mask, yes: Value | Lanes, no: Value | Lanes, *, greatest: bool | None = None
     ) -> Lanes:
-        """Return one of two numbers in each lane."""
         bits, (one, other) = self.together([yes, no])
         kind = f"<{LANES} x i{bits}>"
         condition = f"{BITS} {test.text}" if isinstance(test, Mask) else f"i1 {self.build.flag(test).text}"
@@ -180,7 +177,6 @@ class Lanewise:
     # -- flags
 
     def as_flag(self, found: Thing) -> Value | Mask:
-        """Return whether a number is not 0."""
         if isinstance(found, Places):
             raise Unsuited
         if isinstance(found, Lanes):
@@ -188,29 +184,24 @@ class Lanewise:
         return self.build.flag(found) if isinstance(found, Value) else found
 
     def compared(self, sign: str, left: Value | Lanes, right: Value | Lanes) -> Value | Mask:
-        """Return a comparison of two numbers."""
         if isinstance(left, Value) and isinstance(right, Value):
             return self.build.compared(sign, left, right)
         bits, (one, other) = self.together([left, right])
         return Mask(self.build.value(f"icmp {_SIGNS[sign]} <{LANES} x i{bits}> {one}, {other}"))
 
     def mask(self, found: Value | Mask) -> Mask:
-        """Return a flag in each lane."""
         if isinstance(found, Mask):
             return found
         known = {"true": ALL, "false": NONE}.get(found.text)
         return Mask(known or self.build.value(f"select i1 {found.text}, {BITS} {ALL}, {BITS} {NONE}"))
 
     def both(self, one: Value | Mask, other: Value | Mask) -> Value | Mask:
-        """Return `one and other`."""
         return self.joined("&", one, other)
 
     def either(self, one: Value | Mask, other: Value | Mask) -> Value | Mask:
-        """Return `one or other`."""
         return self.joined("|", one, other)
 
     def joined(self, sign: str, one: Value | Mask, other: Value | Mask) -> Value | Mask:
-        """Return `one sign other`."""
         decides = "false" if sign == "&" else "true"
         for item, rest in ((one, other), (other, one)):
             if isinstance(item, Value) and item.text in ("true", "false"):
@@ -220,7 +211,6 @@ class Lanewise:
         return Mask(self.build.value(f"{_BITWISE[sign]} {BITS} {self.mask(one).text}, {self.mask(other).text}"))
 
     def negated(self, found: Value | Mask) -> Value | Mask:
-        """Return `not found`."""
         if isinstance(found, Value):
             return self.build.negated(found)
         return Mask(self.build.value(f"xor {BITS} {found.text}, {ALL}"))

@@ -243,7 +243,6 @@ def judge_group(
 def judge_state(
     module: Module, build: Builder, given: dict[str, Value], place: int, prop: Property, at: Value, state: Value
 ) -> None:
-    """Judge a state by a property."""
     address, memory = build.element(given["found"], number(place))
     with only_if(build, build.compared("<", at, build.read(address, memory))):
         holds = module.predicate(build, given, module.program.properties[prop.name], [state])

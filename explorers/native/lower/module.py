@@ -110,18 +110,15 @@ class Module:
     # -- functions
 
     def call(self, build: Builder, function: int, e: Value, c: Value, values: Sequence[Value]) -> Value:
-        """Call a function of the program."""
         made = self.program.functions[function]
         return build.call(f"@{self.function(function)}", self.result(made), [e, c, *values])
 
     def result(self, function: Function) -> Type:
-        """Return what a function gives."""
         if function.returns is None:
             return Sort.NOTHING
         return self.type(function.returns)
 
     def type(self, kind: nodes.Type) -> Type:
-        """Return the type of a value."""
         if isinstance(kind, Int):
             return Sort.NUMBER
         if isinstance(kind, Rec):
@@ -137,7 +134,6 @@ class Module:
         return self._written[number_]
 
     def body(self, made: Function, symbol: str, statements: nodes.Block, attributes: str = PLAIN) -> None:
-        """Write a function with these statements."""
         kinds = [self.type(slot.type) for slot in made.parameters]
         build = Builder(symbol, [CHECKS, self.constants, *kinds], attributes=attributes)
         build.owned(0)
@@ -172,15 +168,12 @@ class Module:
     # -- the check array
 
     def cell(self, build: Builder, e: Value, place: int) -> Value:
-        """Read a number of the check array."""
         return build.read(*build.element(e, number(place)))
 
     def note(self, build: Builder, e: Value, place: int, value: Value) -> None:
-        """Write a number of the check array."""
         build.write(*build.element(e, number(place)), value)
 
     def failed(self, build: Builder, e: Value) -> Value:
-        """Return whether a check has failed."""
         return build.flag(self.cell(build, e, ERROR))
 
     # -- kernels
@@ -197,7 +190,6 @@ class Module:
         return build, dict(zip((parameter for parameter, _ in parameters), build.arguments, strict=True))
 
     def passed(self, kind: str) -> Type:
-        """Return the type of a kernel's parameter."""
         known: dict[str, Type] = {"Checks": CHECKS, "Constants": self.constants, "Rows": ROWS, "I64": Sort.NUMBER}
         if kind in known:
             return known[kind]
@@ -205,7 +197,6 @@ class Module:
         return Vector(cell, 0) if kind.endswith("p") else View(cell, (None,) * kind.count("s"))
 
     def finish(self, build: Builder, value: Value | None = None) -> None:
-        """End a function that a kernel is made of."""
         if value is None:
             build.give()
         else:
@@ -213,7 +204,6 @@ class Module:
         self.texts.append(build.text())
 
     def scratch(self, build: Builder) -> Value:
-        """Return room for a state on the stack."""
         return Value(build.room(self.state.bytes), self.state)
 
     def over_states(
@@ -240,7 +230,6 @@ class Module:
         return build.flag(self.call(build, function, given["e"], given["c"], values))
 
     def sort(self, build: Builder, state: Value, bags: Sequence[str]) -> None:
-        """Put bags of a state in canonical order."""
         for name in bags:
             address, memory = build.field(state, name)
             self.bags.sort(build, Value(address, memory))  # type: ignore[arg-type]
@@ -266,7 +255,6 @@ class Plain:
         self._sizes: dict[Expression, int | None] = {}
 
     def is_plain(self, node: Expression) -> bool:
-        """Say whether a condition is plain."""
         size = self.size(node)
         return size is not None and size <= MOST
 

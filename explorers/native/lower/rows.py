@@ -31,7 +31,6 @@ class Rows:
     # -- in the functions of a module
 
     def words(self, build: Builder, e: Value) -> Value:
-        """Return how many words a row has."""
         return self._number(build, e, self.WORDS)._replace(low=1, high=1 << 16)
 
     def row(self, build: Builder, e: Value, rows: Value, index: Value) -> Value:
@@ -45,15 +44,12 @@ class Rows:
             build.emit(f"store i64 0, ptr {build.offset(state.text, WORD * place)}, align 8")
 
     def unpack(self, build: Builder, e: Value, row: Value, state: Value) -> None:
-        """Write the state that a row keeps."""
         self._call(build, "unpack", e, row, state)
 
     def pack(self, build: Builder, e: Value, state: Value, row: Value) -> None:
-        """Write the row that keeps a state."""
         self._call(build, "pack", e, state, row)
 
     def hash(self, build: Builder, e: Value, row: Value) -> Value:
-        """Return the hash of a row."""
         return build.call("@hash", Sort.WORD, [e, row])
 
     def _call(self, build: Builder, name: str, *values: Value) -> None:
@@ -155,15 +151,12 @@ class _Entry:
         self.address = build.scaled(entries, Vector(_WORD, ENTRY), index)
 
     def word(self, name: str) -> Value:
-        """Return one of its numbers as a word."""
         return self.build.load(self.build.offset(self.address, WORD * Entry._fields.index(name)), _WORD)
 
     def number(self, name: str) -> Value:
-        """Return one of its numbers."""
         return self.word(name)._replace(type=Sort.NUMBER, low=0, high=BITS - 1 if name == "shift" else 1 << 16)
 
     def move(self, step: int) -> Value:
-        """Return which bits move in a step."""
         return self.build.load(self.build.offset(self.address, WORD * (len(Entry._fields) - 1 + step)), _WORD)
 
 

@@ -50,30 +50,25 @@ class Shape:
     # -- memory
 
     def record(self, record: type[Record]) -> Struct:
-        """Return a record in memory."""
         found = self.records.made(described(self.layout.memory(record)))
         assert isinstance(found, Struct)
         return found
 
     def memory(self, kind: FieldType) -> Memory:
-        """Return a field in memory."""
         return self.records.made(described(self.layout.field(kind)))
 
     # -- numbers of the run
 
     def constant(self, build: Builder, c: Value, name: str) -> Value:
-        """Return a constant of the model."""
         return number(self.exact[name]) if name in self.exact else build.named(c, name)
 
     def bound(self, build: Builder, e: Value, domain: Domain, *, high: bool) -> Value:
-        """Return one of the bounds of a domain."""
         least, most = ends_of(domain, self.rooms, self.lows)[high]
         if least == most:
             return number(least)
         return self.read(build, e, (domain, high), End(domain, high), least, most)
 
     def size(self, build: Builder, e: Value, value: Linear | int) -> Value:
-        """Return a sum of constants."""
         total = linear(value)
         if all(name in self.exact for name in total.names):
             return number(total.value(self.exact))

@@ -107,7 +107,6 @@ class Sieve:
         return items.count
 
     def bag(self, state: Struct, domain: InFlight) -> Struct:
-        """Return the type of a bag."""
         found = state.fields[domain.bag][1]
         assert isinstance(found, Struct)
         return found
@@ -176,7 +175,6 @@ class Sieve:
         return active
 
     def goes_on(self, active: Value, otherwise: str) -> None:
-        """Go on where any state is left."""
         inside = self.build.label()
         self.build.branch(self.build.compared("!=", active, number(0)), inside, otherwise)
         self.build.begin(inside)
@@ -228,7 +226,6 @@ class Sieve:
         return holds
 
     def over(self, place: int, parameter: Parameter, active: Value, kept: Kept, following: str) -> bool:
-        """Write the loop over a parameter."""
         build, columns = self.build, self.columns
         if isinstance(parameter.domain, InFlight):
             bag = columns.field(columns.state(), parameter.domain.bag)
@@ -284,7 +281,6 @@ class Sieve:
         return build.scaled(kept.choices, _CELL, place)
 
     def word(self, kept: Kept, lane: Value, word: Value) -> str:
-        """Return where bits of a state are."""
         build = self.build
         return build.scaled(kept.bits, _CELL, build.wrapped("+", build.wrapped("*", lane, number(self.words)), word))
 
@@ -315,12 +311,10 @@ class Sieve:
             build.begin(following)
 
     def enter(self, lane: Value) -> None:
-        """Make a state of the group the one at hand."""
         build = self.build
         self.acting.enter(build.wrapped("+", self.group, lane)._replace(low=0, high=BITS - 1))
 
     def choose(self, parameter: Parameter, value: Value) -> None:
-        """Give a parameter the value that was kept."""
         if isinstance(parameter.domain, InFlight):
             self.acting.choose(parameter, self.module.bags.item(self.build, self.acting.bag(parameter.domain), value))
         else:
@@ -359,7 +353,6 @@ class Sieve:
         return _Mark(self.build.mark(), dict(self.columns.slots), dict(self.acting.code.slots), list(self.chosen))
 
     def undo(self, before: _Mark) -> None:
-        """Forget what was written since."""
         self.build.undo(before.build)
         self.columns.slots, self.acting.code.slots, self.chosen = before.columns, before.code, before.chosen
 

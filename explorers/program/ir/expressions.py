@@ -98,7 +98,6 @@ class Functions(Protocol):
 
 
 def where(node: ast.AST) -> At:
-    """Return where a part of the text stands."""
     at: ast.expr = node  # type: ignore[assignment]  # statements, clauses and functions have the same four
     return At(at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset)
 
@@ -123,12 +122,10 @@ class Expressions:
         """What generators' variables stand for, the innermost generator last."""
 
     def slot(self, name: str, kind: Type) -> Slot:
-        """Make a slot."""
         self.slots.append(Slot(len(self.slots), name, kind))
         return self.slots[-1]
 
     def own(self, name: str, kind: Type) -> Slot:
-        """Return the slot of a name of the function."""
         if (name, kind) not in self.named:
             self.named[name, kind] = self.slot(name, kind)
         return self.named[name, kind]
@@ -140,7 +137,6 @@ class Expressions:
         return found
 
     def value(self, node: ast.expr) -> Expression:
-        """Return an expression."""
         at = where(node)
         static = self.made.static.get(node)
         if static is not None:
@@ -174,7 +170,6 @@ class Expressions:
         raise AssertionError(ast.dump(node))
 
     def lifted(self, node: ast.AST) -> lifted.Lifted:
-        """Begin a helper that no model has written."""
         return lifted.Lifted(self.functions, self.made.python, where(node))
 
     def name(self, node: ast.Name) -> Expression:
@@ -186,14 +181,12 @@ class Expressions:
         return Local(slot, at=where(node), type=slot.type)
 
     def attribute(self, node: ast.Attribute) -> Expression:
-        """Return `record.field` or `c.constant`."""
         if isinstance(self.made.types[node.value], Consts):
             return Constant(node.attr, at=where(node))
         owner = self.value(node.value)
         return Field(owner, node.attr, at=where(node), type=self.kind(node))
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Binary:
-        """Return `left operator right`."""
         found = _BINARY[type(operator)]
         return Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
 
@@ -223,7 +216,6 @@ class Expressions:
         return Compare(first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node))
 
     def among(self, node: ast.Compare, *, negated: bool) -> Expression:
-        """Return `in` or `not in`."""
         first, others = self.value(node.left), node.comparators[0]
         how = self.made.among.get(node)
         if how is None:
@@ -259,7 +251,6 @@ class Expressions:
         return found
 
     def call(self, node: ast.Call) -> Expression:
-        """Return a call of a helper or a builtin."""
         callee = self.made.calls.get(node)
         if callee is not None:
             number = self.functions.function(callee)
@@ -340,7 +331,6 @@ class Expressions:
         return node in self.made.views
 
     def source(self, node: ast.expr) -> Source:
-        """Return what a loop runs over."""
         if node in self.made.types:
             return self.value(node)
         assert isinstance(node, ast.Call)

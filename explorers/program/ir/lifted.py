@@ -81,7 +81,6 @@ class Lifted:
         self.arguments: list[Expression] = []
 
     def slot(self, kind: Type, name: str = "") -> Slot:
-        """Make a local."""
         self.slots.append(Slot(len(self.slots), name, kind))
         return self.slots[-1]
 
@@ -91,19 +90,15 @@ class Lifted:
         return self.slot(argument.type)
 
     def read(self, slot: Slot) -> Local:
-        """Return what a local holds."""
         return Local(slot, at=self.at, type=slot.type)
 
     def number(self, value: int) -> Literal:
-        """Return a number."""
         return Literal(value, at=self.at)
 
     def compare(self, one: Expression, order: Order, other: Expression) -> Compare:
-        """Return a comparison."""
         return Compare(one, ((order, other),), at=self.at)
 
     def call(self, body: Sequence[Statement], returns: Type = INT) -> Call:
-        """Add the helper and return the call."""
         number = self.functions.add(self.python, self.at, len(self.arguments), tuple(self.slots), tuple(body), returns)
         return Call(number, tuple(self.arguments), at=self.at, type=returns)
 
@@ -171,7 +166,6 @@ class _Moved:
         self.slots: dict[Slot, Slot] = {}
 
     def node(self, node: Node) -> Node:
-        """Return a node with the slots of the helper."""
         if isinstance(node, Local):
             return replace(node, slot=self.slots[node.slot])
         if isinstance(node, Clause):
@@ -190,7 +184,6 @@ def _once(slots: Iterable[Slot]) -> list[Slot]:
 
 
 def field_of(owner: Expression, name: str, at: At) -> Field:
-    """Return a field of a record."""
     assert isinstance(owner.type, Rec)
     kind = kind_of(dict(fields(owner.type.record))[name])
     assert isinstance(kind, type(INT) | Rec | Arr)
@@ -198,7 +191,6 @@ def field_of(owner: Expression, name: str, at: At) -> Field:
 
 
 def element_of(kind: ArrayOf) -> Type:
-    """Return the type of an array's elements."""
     return Rec(kind.element.record) if isinstance(kind.element, Nested) else INT
 
 
@@ -265,7 +257,6 @@ def ends_of(domain: Domain, lifted: Lifted) -> tuple[Expression, Expression]:
 
 
 def sum_of(value: Linear | int, lifted: Lifted) -> Expression:
-    """Return a sum of constants."""
     total = linear(value)
     found: Expression | None = None
     for name, factor in total.terms.items():
@@ -317,7 +308,6 @@ def _conjunction(lifted: Lifted, found: list[Expression]) -> Expression:
 
 
 def _at_path(lifted: Lifted, slot: Slot, path: tuple[str, ...]) -> Expression:
-    """Return a field of a record by its path."""
     found: Expression = lifted.read(slot)
     for name in path:
         found = field_of(found, name, lifted.at)
@@ -378,7 +368,6 @@ def _as_written(
 
 
 def _cleared(lifted: Lifted, array: Expression, kind: ArrayOf) -> Expression:
-    """Return whether all of an array is cleared."""
     item = lifted.slot(element_of(kind))
     clause = Clause(item, array, (), at=lifted.at)
     if isinstance(kind.element, Scalar):

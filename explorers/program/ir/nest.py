@@ -74,7 +74,6 @@ class Nesting:
         self.found: list[Over | Compute | Guarded] = []
 
     def steps(self) -> list[Over | Compute | Guarded]:
-        """Return the steps, the outermost first."""
         names = [item.slot for item in self.prefix if isinstance(item, Assign)]
         simple = all(isinstance(item, Assign | Require) for item in self.prefix) and len(set(names)) == len(names)
         if simple:

@@ -53,7 +53,6 @@ class Function:
 
     @property
     def name(self) -> str:
-        """The name in Python."""
         return self.python.__name__
 
 
@@ -132,5 +131,4 @@ class Program:
         return tuple(guard for action in self.actions for guard in action.guards)
 
     def of(self, action: Action) -> Function:
-        """Return the function of an action."""
         return self.functions[action.function]

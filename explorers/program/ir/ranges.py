@@ -82,7 +82,6 @@ class Ranges:
                     self.grow(self.slots, slot, self.box.choices(domain))
 
     def settle(self) -> None:
-        """Let all spans grow until they hold."""
         for number in range(1000):
             self.widening = number >= ROUNDS
             self.grown = False
@@ -105,7 +104,6 @@ class Ranges:
             yield from (number for number in (item.when, item.then, item.cost) if number is not None)
 
     def enter_function(self, number: int) -> None:
-        """Go through a function."""
         self.visited.add(number)
         function = self.program.functions[number]
         self.visit_block(function, function.body)
@@ -127,12 +125,10 @@ class Ranges:
     # -- statements
 
     def visit_block(self, function: Function, block: nodes.Block) -> None:
-        """Go through statements."""
         for item in block:
             self.visit(function, item)
 
     def visit(self, function: Function, item: nodes.Statement) -> None:
-        """Go through one statement."""
         match item:
             case nodes.Assign():
                 self.assign(item.slot, item.value)
@@ -159,7 +155,6 @@ class Ranges:
         return slot.type == INT and self.grow(self.slots, slot, span)
 
     def enter(self, slot: Slot, source: nodes.Source) -> None:
-        """Let a slot hold the items of a source."""
         if isinstance(source, nodes.Numbers):
             start, stop = self.of(source.start), self.of(source.stop)
             self.grow(self.slots, slot, Span(start.low, self.box.highest(start.low, minus(stop.high, 1))))
@@ -171,7 +166,6 @@ class Ranges:
             self.grow(self.slots, slot, self.domain(source.type.field.element.domain))
 
     def domain(self, domain: Domain) -> Span:
-        """Return the span of a domain."""
         if id(domain) not in self._domains:
             self._domains[id(domain)] = self.box.domain(domain)
         return self._domains[id(domain)]
@@ -290,7 +284,6 @@ class Ranges:
         return found
 
     def extreme(self, spans: list[Span], *, greatest: bool) -> Span:
-        """Return the span of `max` or `min`."""
         box, found = self.box, spans[0]
         for span in spans[1:]:
             if greatest:
@@ -316,7 +309,6 @@ class Ranges:
         return self.box.clamped(Span(min(0, times * low), max(0, times * high)))
 
     def rounds(self, source: nodes.Source) -> int:
-        """Return how many rounds a loop has at most."""
         if isinstance(source, nodes.Numbers):
             return max(0, self.box.high(self.known[source.stop]) - self.box.low(self.known[source.start]))
         kind = source.type

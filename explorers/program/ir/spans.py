@@ -41,11 +41,9 @@ class Box:
         self.highs = {name: int(item.high) for name, item in declared.items()}
 
     def least(self, end: End) -> int:
-        """Return the least value of an end."""
         return end if isinstance(end, int) else self._extreme(end, 0)
 
     def most(self, end: End) -> int:
-        """Return the greatest value of an end."""
         return end if isinstance(end, int) else self._extreme(end, 1)
 
     def _extreme(self, end: Linear, side: int) -> int:
@@ -88,13 +86,11 @@ class Box:
         )
 
     def lowest(self, one: End, other: End) -> End:
-        """Return an end that is at most both."""
         if self.at_most(one, other):
             return one
         return other if self.at_most(other, one) else min(self.least(one), self.least(other))
 
     def highest(self, one: End, other: End) -> End:
-        """Return an end that is at least both."""
         if self.at_most(other, one):
             return one
         return other if self.at_most(one, other) else max(self.most(one), self.most(other))
@@ -105,7 +101,6 @@ class Box:
         return Span(self.lowest(one.low, other.low), self.highest(one.high, other.high), bits)
 
     def domain(self, domain: Domain) -> Span:
-        """Return the span of a domain."""
         if isinstance(domain, Range):
             return Span(domain.low, domain.high)
         if isinstance(domain, BitSet):
@@ -122,10 +117,8 @@ class Box:
 
 
 def plus(one: End, other: End) -> End:
-    """Return the sum of two ends."""
     return one + other
 
 
 def minus(one: End, other: End) -> End:
-    """Return the difference of two ends."""
     return one - other if isinstance(one, int) and isinstance(other, int) else linear(one) - other

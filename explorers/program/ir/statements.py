@@ -68,7 +68,6 @@ class Statements:
         self.guards = 0
 
     def body(self) -> Block:
-        """Return the whole function."""
         found: list[Statement] = []
         for place, node in enumerate(self.made.node.body):
             if place == self.made.guards:
@@ -79,11 +78,9 @@ class Statements:
         return tuple(found)
 
     def block(self, nodes: list[ast.stmt]) -> Block:
-        """Return statements in order."""
         return tuple(statement for node in nodes for statement in self.statement(node))
 
     def statement(self, node: ast.stmt) -> list[Statement]:
-        """Return what a statement is."""
         at = where(node)
         match node:
             case ast.Pass():
@@ -119,7 +116,6 @@ class Statements:
         return self.part_of(node, arguments, self.part)
 
     def arguments(self, node: ast.Call) -> list[Expression]:
-        """Return what a helper is given."""
         kinds = self.made.calls[node].params.values()
         return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
 
@@ -237,7 +233,6 @@ class Statements:
                 yield self.clear(at, inner, field)
 
     def clear(self, at: At, array: Made, field: ArrayOf) -> Statement:
-        """Return a loop that clears an array."""
         slot = self.expressions.slot("", INT)
         kind = Rec(field.element.record) if isinstance(field.element, Nested) else INT
 
@@ -318,7 +313,6 @@ class Statements:
         return self.expressions.own(name.id, self.expressions.kind(name))
 
     def place(self, target: ast.expr) -> Field | Element:
-        """Return the place that is written."""
         found = self.expressions.value(target)
         assert isinstance(found, Field | Element)
         return found
@@ -370,7 +364,6 @@ class Statements:
         return Local(slot, at=value.at, type=slot.type)
 
     def loop(self, node: ast.For) -> For:
-        """Return a loop."""
         source = self.expressions.source(node.iter)
         slot = self.target(node.target)
         body = self.block(node.body)

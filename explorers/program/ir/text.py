@@ -41,7 +41,6 @@ def _action(word: str, item: Action) -> str:
 
 
 def _domain(domain: Domain | InFlight) -> str:
-    """Return a domain as a reader of models writes it."""
     if isinstance(domain, Member):
         return domain.enum.__name__
     if isinstance(domain, Range):

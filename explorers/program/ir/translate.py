@@ -124,7 +124,6 @@ class Translation:
         return self.add(made.python, lifted.at, len(given), slots, (Return(found, at=lifted.at),), INT)
 
     def action(self, item: ModelAction, made: SubsetFunction) -> Action:
-        """Return an action, its guards left out."""
         number = self.function(made)
         slots = self.functions[number].parameters[1:]
         parameters = tuple(Parameter(slot, domain) for slot, (_, domain) in zip(slots, item.params, strict=True))
@@ -215,7 +214,6 @@ class Walk:
             self.note(function.body)
 
     def effects(self) -> Effects:
-        """Return what was found."""
         found = (self.reads, self.writes, self.disorders, self.gives)
         return Effects(*map(frozenset, found))
 
@@ -259,7 +257,6 @@ class Walk:
                     self.gives |= self.places(value)
 
     def refer(self, slot: Slot, places: Iterable[tuple[int, str]]) -> None:
-        """Note where a slot may refer to."""
         if slot.type != INT:
             self.slots.setdefault(slot, set()).update(places)
 
@@ -303,7 +300,6 @@ class Walk:
         return set()
 
     def leaves(self, places: Iterable[tuple[int, str]], kind: Type) -> set[tuple[int, str]]:
-        """Return the scalars of records."""
         assert isinstance(kind, Rec)
         return {(of, joined(path, leaf)) for of, path in places for leaf in leaves(kind.record)}
 

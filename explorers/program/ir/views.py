@@ -126,7 +126,6 @@ def _by_literal(op: BinaryOp, number: Made, by: int, at: At, checks: frozenset[F
 
 
 def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> View:
-    """Return start, start + step, ... before stop."""
     ends = [again(item) for item in args[:2]]
     start = ends[0] if len(ends) == 2 else (lambda: Literal(0, at=at))
     step = (step_of(args[2]) if len(args) == 3 else 1) or 1
@@ -175,14 +174,12 @@ class Channels:
 
     @property
     def message(self) -> type[Record]:
-        """The class of the messages."""
         items = field_of(self.channel(), "items", self.at).type
         assert isinstance(items, Arr)
         assert isinstance(items.field.element, Nested)
         return items.field.element.record
 
     def end(self) -> Expression:
-        """Return how many messages there are."""
         return field_of(self.channel(), "items_end", self.at)
 
     def change(self, by: int) -> Expression:
@@ -198,7 +195,6 @@ class Channels:
         return Store(place, value, kind.domain, at=self.at, checks=VALUE)
 
     def item(self, index: Expression) -> Element:
-        """Return a place in the array."""
         items = field_of(self.channel(), "items", self.at)
         return Element(items, index, at=self.at, checks=INDEX, type=Rec(self.message))
 

@@ -66,7 +66,6 @@ class Expressions:
         """Variables of the generators around that a later clause binds: Python takes them for unassigned until then."""
 
     def declare(self, node: ast.AST, name: str) -> None:
-        """Check the name of a parameter or a local."""
         if name.startswith("_") and name != "_":
             self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
         if name in BUILTINS | FOLDS | {"range"}:
@@ -107,7 +106,6 @@ class Expressions:
         return isinstance(domain, Range) and domain.low == NONE
 
     def value(self, node: ast.expr) -> Type:
-        """Check an expression and return its type."""
         kind = self._value(node)
         self.scope.made.types[node] = kind
         if isinstance(kind, BagRef):
@@ -180,7 +178,6 @@ class Expressions:
             self.scope.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
 
     def load(self, node: ast.Name) -> Type:
-        """Check the use of a name."""
         name = node.id
         if name in self.scope.stale:
             self.scope.refuse(
@@ -261,7 +258,6 @@ class Expressions:
         self.scope.refuse(node, f"{say(owner)} has no fields", "read a field of a record")
 
     def subscript(self, node: ast.Subscript) -> Type:
-        """Check `array[index]`."""
         owner = self.value(node.value)
         if not isinstance(owner, Arr | Queue):
             self.scope.refuse(
@@ -452,7 +448,6 @@ class Expressions:
         return node.attr
 
     def builtin(self, node: ast.Call, name: str) -> Type:
-        """Check min, max, abs, len, int, bool."""
         if name in ("min", "max") and len(node.args) == 1:
             return self.fold(node, name)
         if node.keywords:
@@ -602,7 +597,6 @@ class Expressions:
         return NOTHING
 
     def message(self, node: ast.Call, record: type[Record], what: str) -> None:
-        """Check the fields of a new message."""
         known = dict(fields(record))
         if node.args:
             self.scope.refuse(

@@ -144,7 +144,6 @@ def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
 
 
 def last(node: ast.expr) -> str:
-    """Return the last name of a dotted one."""
     return node.attr if isinstance(node, ast.Attribute) else ast.unparse(node)
 
 

@@ -44,7 +44,6 @@ class Queue(Rec):
 
     @property
     def message(self) -> type[Record]:
-        """The class of the messages."""
         items = dict(fields(self.record))["items"]
         assert isinstance(items, ArrayOf)
         assert isinstance(items.element, Nested)
@@ -144,19 +143,16 @@ class Function:
 
     @property
     def name(self) -> str:
-        """The Python name."""
         return self.python.__name__
 
     @cached_property
     def locals(self) -> frozenset[str]:
-        """The names that it binds."""
         return frozenset(
             item.id for item in ast.walk(self.node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
         )
 
 
 def kind_of(kind: FieldType) -> Type:
-    """Return the type of a field."""
     if isinstance(kind, Scalar):
         return INT
     if isinstance(kind, Nested):
@@ -167,12 +163,10 @@ def kind_of(kind: FieldType) -> Type:
 
 
 def element_of(kind: ArrayOf) -> Type:
-    """Return the type of an array's elements."""
     return kind_of(kind.element)
 
 
 def say(kind: Type) -> str:
-    """Return a type in words."""
     match kind:
         case Int():
             return "a number"

@@ -100,7 +100,6 @@ class Places:
         self.scope.stale.pop(name, None)
 
     def known(self) -> Known:
-        """Return what is known here."""
         return Known(dict(self.of), dict(self.scope.stale), set(self.added), set(self.gone))
 
     def join(self, other: Known) -> None:
@@ -124,7 +123,6 @@ class Places:
         return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())
 
     def bags(self) -> list[str]:
-        """Return the names of the state's bags."""
         from fencepost.model.language.records import BagOf, fields
 
         return [name for name, kind in fields(self.scope.program.machine.state) if isinstance(kind, BagOf)]
@@ -152,7 +150,6 @@ class Places:
                 self.scope.stale[name] = what
 
     def add(self, bags: Iterable[str]) -> None:
-        """Note that a message is added."""
         self.added |= set(bags)
         self.scope.made.adds |= self.added
         self.scope.made.disorders = True

@@ -431,7 +431,6 @@ def _ghost_in(record: type[Record]) -> str:
 
 
 def is_require(made: Function, statement: ast.stmt) -> bool:
-    """Say whether a statement is a guard."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
@@ -492,7 +491,6 @@ class Guards:
 
 
 def guards_of(program: Program) -> Guards:
-    """Return the guards of a checked machine."""
     found: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
     bounds: dict[str, tuple[str | None, ...]] = {}
     for item in program.machine.actions:

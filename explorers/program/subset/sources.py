@@ -184,7 +184,6 @@ def _reversed(reader: Reader, source: ast.expr) -> Items:
 
 
 def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
-    """Give the variables of a loop their types."""
     scope = reader.scope
     if isinstance(target, ast.Tuple):
         if isinstance(found, Item):
@@ -210,7 +209,6 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
 
 
 def names_in(target: ast.expr) -> list[str]:
-    """Return the variables of a loop."""
     return [item.id for item in ast.walk(target) if isinstance(item, ast.Name)]
 
 

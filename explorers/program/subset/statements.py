@@ -37,7 +37,6 @@ class Statements:
         """What is known where a `break` or `continue` leaves the body of the loop at hand."""
 
     def body(self) -> None:
-        """Check the whole function."""
         node = self.scope.made.node
         arguments = node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
@@ -112,7 +111,6 @@ class Statements:
         return False
 
     def give_back(self, node: ast.Return) -> None:
-        """Check a return statement."""
         given = NOTHING if node.value is None else self.given(node.value)
         if isinstance(given, Arr | BagRef | Consts):
             self.scope.refuse(
@@ -188,7 +186,6 @@ class Statements:
         return "assign it, or remove the line"
 
     def assign(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> None:
-        """Check an assignment."""
         if isinstance(target, ast.Tuple):
             if isinstance(value, ast.Call):
                 self.unpack(target, value, node)
@@ -243,7 +240,6 @@ class Statements:
             self.scope.places.overwrite(self.scope.places.find(target), f"{ast.unparse(target)} = ...")
 
     def draw(self, name: ast.Name, node: ast.stmt) -> None:
-        """Check `name = choose(Domain)`."""
         if not self.scope.is_action() or node not in self.scope.made.node.body:
             self.scope.refuse(
                 node,
@@ -258,7 +254,6 @@ class Statements:
         self.scope.made.drawn.append(name.id)
 
     def unpack(self, target: ast.Tuple, value: ast.Call, node: ast.stmt) -> None:
-        """Check `a, b = helper(...)`."""
         kind = self.expressions.value(value)
         if not isinstance(kind, Several):
             self.scope.refuse(node, f"this unpacks {say(kind)}", "write one name")
@@ -272,7 +267,6 @@ class Statements:
             self.bind(name, item, value)
 
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
-        """Give a local name a value."""
         if isinstance(kind, Nothing):
             self.scope.refuse(
                 value, "a name is given to what a helper without a value returns", "call it on a line of its own"
@@ -295,7 +289,6 @@ class Statements:
         self.scope.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
 
     def augment(self, node: ast.AugAssign) -> None:
-        """Check `x += 1`."""
         if not isinstance(node.op, (*ARITHMETIC, ast.FloorDiv, ast.Mod)):
             self.scope.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
         if isinstance(node.target, ast.Name):

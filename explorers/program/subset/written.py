@@ -23,7 +23,6 @@ def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:
 
 
 def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
-    """Check a record that is written out."""
     scope, known = reader.scope, dict(fields(record))
     if node.args:
         scope.refuse(
@@ -92,7 +91,6 @@ def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
 
 
 def among(reader: Reader, node: ast.Compare) -> None:
-    """Check `item in others`."""
     scope, others = reader.scope, node.comparators[0]
     if isinstance(reader.value(node.left), Rec):
         scope.refuse(
