@@ -1,0 +1,144 @@
+"""The cross-check of stored states sees code that is wrong in one state of a hundred."""
+
+from typing import Annotated
+
+import pytest
+from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, cross_check, draw
+from fencepost.explorers.native.compile import begin, generate
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options, Result
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require, shape
+
+SIDE = 99
+
+
+class C(Constants):
+    side = shape(SIDE, low=1, high=SIDE, meaning="the last place")
+
+
+Place = Annotated[int, Range(0, C.side)]
+
+
+class S(Record):
+    x: Place
+    y: Place
+
+
+@action()
+def begins(s: S, c: C) -> None:
+    """Both are 0."""
+
+
+@action()
+def right(s: S, c: C) -> None:
+    """One goes on."""
+    require(s.x < c.side)
+    s.x += 1
+
+
+@action()
+def up(s: S, c: C) -> None:
+    """The other goes on."""
+    require(s.y < c.side)
+    s.y += 1
+
+
+@action()
+def refused_in_a_column(s: S, c: C) -> None:
+    """Planted: no step in one of a hundred columns."""
+    require(s.y < c.side)
+    require(s.x != 37 or s.y == 0)
+    s.y += 1
+
+
+@action()
+def elsewhere_in_a_row(s: S, c: C) -> None:
+    """Planted: in one row the step leads to the next column too."""
+    require(s.x < c.side)
+    s.x += 2 if s.y == 61 and s.x + 2 <= c.side else 1
+
+
+@always
+def inside(s: S, c: C) -> bool:
+    """No place is outside."""
+    return s.x <= c.side
+
+
+@always
+def below(s: S, c: C) -> bool:
+    """No row is row 42."""
+    return s.y != 42
+
+
+@always
+def below_it_says(s: S, c: C) -> bool:
+    """Planted: holds everywhere."""
+    return s.y <= c.side
+
+
+def machine(*actions: object) -> Machine:
+    return Machine("places", "Two places", S, C, begins, actions)  # type: ignore[arg-type]
+
+
+TRUE = machine(right, up)
+PLANTED = {
+    "a guard refuses too much": machine(right, refused_in_a_column),
+    "a step leads elsewhere": machine(elsewhere_in_a_row, up),
+}
+
+
+def searched(
+    found: Machine, options: Options | None = None, properties: tuple[object, ...] = (inside,)
+) -> tuple[Search, Result]:
+    """Search with the code of one machine, and take it for the code of the true one."""
+    constants = TRUE.set_constants({})
+    kernels = begin(generate(found, constants, properties, normalize=True))  # type: ignore[arg-type]
+    made = Search(TRUE, constants, (inside,), options or Options(workers=1), kernels=kernels)
+    return made, made.run()
+
+
+@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: str, *, compact: bool) -> None:
+    made, result = searched(PLANTED[name], Options(workers=1, compact=compact))
+    with pytest.raises(
+        CrossCheckError, match=r"the engines disagree about a stored state|the plain semantics cannot take"
+    ) as caught:
+        cross_check(made, result, 200 if compact else 1000)
+    assert caught.value.path is None or caught.value.path.states
+
+
+def test_a_property_that_the_code_takes_for_another_is_noticed() -> None:
+    made, result = searched(TRUE)
+    made.properties = (below,)
+    with pytest.raises(CrossCheckError, match="by the plain semantics below is violated here"):
+        cross_check(made, result, 1000)
+
+
+@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+def test_true_code_agrees_in_every_state(*, compact: bool) -> None:
+    made, result = searched(TRUE, Options(workers=1, compact=compact, max_depth=30 if compact else None))
+    found = cross_check(made, result, None if compact else 1 << 20)
+    assert found.of == (29 * 30 // 2 if compact else (SIDE + 1) ** 2)
+    assert compact or found.whole
+
+
+def test_a_lost_successor_is_noticed() -> None:
+    made, result = searched(TRUE)
+    for part in made.partitions:
+        part.table[::50] = 0
+    with pytest.raises(CrossCheckError, match="a successor was never stored"):
+        cross_check(made, result, 1000)
+
+
+def test_what_a_sample_excludes() -> None:
+    assert str(CrossCheck(2_000, 10**6)).endswith(
+        "if 1 in 290 were wrong, this would have shown it with probability 0.999"
+    )
+    assert CrossCheck(7, 7).whole
+    assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked by the plain semantics"
+
+
+def test_numbers_are_drawn_once_each_and_the_same_by_seed() -> None:
+    assert sorted(draw(1000, 3)) == list(range(1000))
+    assert list(draw(1000, 3)) == list(draw(1000, 3)) != list(draw(1000, 4))
