@@ -6,7 +6,6 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
@@ -41,13 +40,15 @@ class Plan:
 
 def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
     """Return the plan of a matrix whose whole machine was explored here."""
-    text = Path(question.file).read_text() if question.file else ""
     asked = tuple(item.name for item in question.properties)
     values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
     options = ablation.options
     assert options.max_states is not None
     return Plan(
-        Origin(question.name, text, values, asked, options.normalize), options.budget, options.max_states, memory
+        Origin(question.name, question.protocol.files, values, asked, options.normalize),
+        options.budget,
+        options.max_states,
+        memory,
     )
 
 

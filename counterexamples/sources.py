@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.invariants.catalogue import Entry, Run
     from fencepost.model.language.actions import Property
+from fencepost.model.language.trees import source_lines
 
 SHOWN = 3
 """Parts of a path that lies elsewhere that a message shows: `model/lineage/base.py`."""
@@ -45,7 +46,7 @@ def near(file: Path) -> str:
 @lru_cache(1024)
 def place_of(function: Callable[..., Any]) -> Place:
     """Return where a function is defined: the line of its `def`, below the decorators, or that of a lambda."""
-    lines, first = inspect.getsourcelines(function)
+    lines, first = source_lines(function)
     offset = next((number for number, line in enumerate(lines) if line.lstrip().startswith("def ")), 0)
     return Place(Path(function.__code__.co_filename), first + offset)
 

@@ -49,6 +49,8 @@ class Protocol:
     """What a client can see of a state, as functions `(state, constants) -> number`."""
     left_out: tuple[Action | Property, ...] = ()
     """What its file defines and makes no part of it."""
+    files: tuple[tuple[str, str], ...] = ()
+    """The text of a user's own model and of the modules beside it, by path; empty for one of ours."""
 
     @property
     def name(self) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
-import sys
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from fencepost.api.asking.advice import in_place_of, instead_of, told
-from fencepost.api.asking.places import USER_MODULE, near, placed, pointed_at_line
+from fencepost.api.asking.places import near, placed, pointed_at_line
+from fencepost.explorers.model_files import Loaded, load
 from fencepost.explorers.running.files import MOST
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.actions import Action, Property
@@ -30,7 +28,7 @@ def is_file(name: str) -> bool:
 def load_protocol(path: Path) -> Protocol:
     """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
     make_sure_file(path)
-    module = _run_file(path)
+    module, files = _run_file(path)
     machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
     if machine is None:
         raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
@@ -50,7 +48,7 @@ def load_protocol(path: Path) -> Protocol:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: PROPERTIES has {twice!r} twice: give each property a name of its own.")
-    return Protocol(machine, checked, left_out=_left_out(module, machine, checked))
+    return Protocol(machine, checked, left_out=_left_out(module, machine, checked), files=files)
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
@@ -113,37 +111,19 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
     return tuple(given)
 
 
-class _AsWritten(SourceFileLoader):
-    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what stood there before an edit."""
-
-    def path_stats(self, path: Any) -> NoReturn:
-        """Say that nothing is known of the file, so that neither is bytecode read nor written."""
-        raise OSError(path)
-
-
-def _run_file(path: Path) -> ModuleType:
-    """Run a model file as a module; its neighbours can be imported, as if it were a script."""
-    name = USER_MODULE + path.stem.encode("utf-8", "backslashreplace").decode()
-    spec = (
-        importlib.util.spec_from_loader(name, _AsWritten(name, str(path.resolve()))) if path.suffix == ".py" else None
-    )
-    if spec is None or spec.loader is None:
+def _run_file(path: Path) -> Loaded:
+    """Run a model file and the modules beside it."""
+    if path.suffix != ".py":
         raise UsageError(f"{path} is not a Python file: name a file that ends in .py.")
     _refuse_second_definitions(path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    sys.path.insert(0, str(path.resolve().parent))
     try:
-        spec.loader.exec_module(module)
+        return load(path)
     except FencepostError as error:
         raise type(error)(placed(error)) from error
     except SyntaxError as error:
         raise ModelError(_pointed_at(error, path)) from error
     except (Exception, SystemExit) as error:
         raise ModelError(placed(told(error), instead_of(error))) from error
-    finally:
-        sys.path.remove(str(path.resolve().parent))
-    return module
 
 
 def _refuse_second_definitions(path: Path) -> None:

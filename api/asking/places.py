@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from fencepost.model.language.errors import FencepostError, ModelError
 from fencepost.model.language.own_names import at_line
+from fencepost.model.language.trees import USER_MODULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType, TracebackType
 
-USER_MODULE = "fencepost_user_"
-"""How the names of modules begin that are users' files."""
 _OURS = (
     "fencepost.model.language",
     "fencepost.explorers",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
     from fencepost.explorers.spark.session import look_for_java, spark
 
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
-    text = Path(question.file).read_text() if question.file else ""
     names = tuple(item.name for item in question.properties)
-    origin = Origin(question.name, text, values, names, options.normalize)
+    origin = Origin(question.name, question.protocol.files, values, names, options.normalize)
     search = Explore(
         question.protocol.machine, question.constants, question.properties, options, origin, kernels,
         cluster.partitions, cluster.handover, watch.telling(question.name),

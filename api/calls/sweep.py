@@ -260,7 +260,6 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
     from fencepost.explorers.spark.sweep import Sweep
 
     question = request.question
-    text = Path(question.file).read_text() if question.file else ""
     names = tuple(item.name for item in question.properties)
     origins = []
     for cell, setting in request.settings.items():
@@ -268,7 +267,16 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
         here = Question(question.protocol, setting.constants, question.properties)
         kernels_of(here, source_of(here, Options(normalize=request.normalize)), watch)
         origins.append(
-            (cell, Origin(question.name, text, tuple(dict(setting.values).items()), names, request.normalize))
+            (
+                cell,
+                Origin(
+                    question.name,
+                    question.protocol.files,
+                    tuple(dict(setting.values).items()),
+                    names,
+                    request.normalize,
+                ),
+            )
         )
     return Sweep(tuple(origins), request.seed, request.depth, tuple(request.weights.items()))
 

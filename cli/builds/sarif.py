@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from fencepost.cli.builds.outcomes import End, outcomes
 from fencepost.counterexamples.sources import near, place_of, promises
+from fencepost.model.language.trees import module_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -110,7 +111,9 @@ def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]
     uri = place.file.as_uri() if Path(name).is_absolute() else quote(os.fsencode(name))
     found: dict[str, Any] = {
         "physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": place.line}},
-        "logicalLocations": [{"fullyQualifiedName": f"{function.__module__}.{function.__name__}", "kind": "function"}],
+        "logicalLocations": [
+            {"fullyQualifiedName": f"{module_name(function)}.{function.__name__}", "kind": "function"}
+        ],
     }
     return {**found, "message": {"text": message}} if message else found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ from fencepost.explorers.program.subset.program import Guards, check, guards_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.trees import source_lines
 
 if TYPE_CHECKING:
     from fencepost.explorers.program.removal import Guard
@@ -136,6 +136,6 @@ def link_of(trace: Trace) -> Link:
 
 def fault_of(item: Action) -> str:
     """Return the kind of an action that spends a budget, `fault` or `operator`; empty for the protocol's own."""
-    if not SPENDS.search(inspect.getsource(item.function)):
+    if not SPENDS.search("".join(source_lines(item.function)[0])):
         return ""
     return "operator" if "operator" in item.name.split("_") else "fault"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.program.subset.scope import Scope
 from fencepost.model.language.domains import Member
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+from fencepost.model.language.trees import module_name, source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def _meanings(program: Program, made: Function, functions: dict[Callable[..., An
 
 def _named(item: Callable[..., Any]) -> str:
     """Return the name of a function or a class with that of its module."""
-    return f"{item.__module__}.{item.__qualname__}"
+    return f"{module_name(item)}.{item.__qualname__}"
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
@@ -122,7 +122,7 @@ def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 def _source(function: FunctionType) -> str:
     try:
-        return inspect.getsource(function)
+        return "".join(source_lines(function)[0])
     except (OSError, TypeError):
         return repr(function)
 

@@ -7,7 +7,6 @@ the domain of a field, and then the domain refuses it instead.
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fencepost.explorers.program.subset.program import check, is_require
 from fencepost.model.language.acting import Action, require, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
-from fencepost.model.language.trees import definition_of
+from fencepost.model.language.trees import definition_of, source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,7 +141,7 @@ def _sentence(made: Function, guard: ast.stmt, piece: ast.expr) -> str:
 
 
 def _comments(made: Function, guard: ast.stmt) -> Iterator[str]:
-    lines, first = inspect.getsourcelines(made.python)
+    lines, first = source_lines(made.python)
     for line in lines[guard.lineno - first : (guard.end_lineno or guard.lineno) - first + 1]:
         words = line.partition("  # ")[2].strip()
         if words and not words.startswith("noqa"):

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import gc
-import hashlib
-import importlib.util
-import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from fencepost.explorers.model_files import load_sent
 from fencepost.invariants.protocols import Protocol, protocol
 
 if TYPE_CHECKING:
+    from fencepost.explorers.model_files import Files
     from fencepost.explorers.native.compile import Kernels
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
@@ -25,8 +22,8 @@ class Origin:
     """A machine and its constants, in a form that can be sent and compared."""
 
     name: str
-    text: str
-    """The file that defines the protocol, or an empty string for one of ours."""
+    files: Files
+    """The files that define the protocol; none for one of ours."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
     """Those that are judged; all of the protocol's if empty. A protocol of ours is compiled with all of them in any case."""
@@ -62,16 +59,7 @@ def _kernels(origin: Origin) -> Kernels:
 
 @cache
 def _found(origin: Origin) -> Protocol:
-    if not origin.text:
+    if not origin.files:
         return protocol(origin.name)
-    name = f"fencepost_sent_{hashlib.sha256(origin.text.encode()).hexdigest()[:16]}"
-    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
-    path = folder / f"{name}.py"  # the compiler reads the text of functions from their file
-    path.write_text(origin.text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
+    module = load_sent(origin.files)
     return Protocol(cast("Machine", module.MACHINE), tuple(module.PROPERTIES))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import textwrap
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import CodeType
 
+USER_MODULE = "fencepost_user_"
+"""How the names of modules begin that are users' files; a number follows, another for each load."""
+TEXT = "__fencepost_text__"
+"""The global name under which the module of a user's file holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()
 
 
@@ -31,11 +36,26 @@ def expression_of(text: str) -> ast.expr:
         return ast.parse(text, mode="eval").body  # noqa: TID251 (here)
 
 
+def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return the lines of a function as they were executed, and the number of the first; raise OSError without any."""
+    python = inspect.unwrap(function)
+    text = getattr(python, "__globals__", {}).get(TEXT)
+    if text is None or python.__code__.co_filename.startswith("<"):
+        return inspect.getsourcelines(function)
+    first = python.__code__.co_firstlineno
+    return inspect.getblock(text.splitlines(keepends=True)[first - 1 :]), first
+
+
 def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """Return the tree of a function, in lines that count from its own first one."""
-    node = module_of(textwrap.dedent(inspect.getsource(function))).body[0]
+    node = module_of(textwrap.dedent("".join(source_lines(function)[0]))).body[0]
     assert isinstance(node, ast.FunctionDef)
     return node
+
+
+def module_name(item: Any) -> str:
+    """Return the name of the module that defines a function or a class; of a user's file without the number of its load."""
+    return re.sub(rf"^{USER_MODULE}\d+_", "", item.__module__)
 
 
 def code_of(node: ast.expr | ast.stmt, name: str) -> CodeType:

@@ -26,7 +26,7 @@ def differs(context: SparkContext, text: str, case: Case) -> str:
     """Return how a search on Spark differs from the plain one, or an empty string."""
     if goes_wrong_in_behaviours(case):
         return ""
-    origin = Origin("random", text, (), (), normalize=True)
+    origin = Origin("random", (("random_machine.py", text),), (), (), normalize=True)
     found = origin.protocol()
     judged = tuple(item for item in found.properties if not item.kind.over_behaviours)
     asked = Explore(found.machine, origin.constants(), judged, case.options, origin, origin.kernels(), 2, 1)

@@ -55,7 +55,7 @@ def explored(
     context: SparkContext, name: str, values: dict[str, int], *, partitions: int = 2, handover: int = 40, **options: Any
 ) -> Result:
     return explored_from(
-        context, Origin(name, "", tuple(values.items()), (), normalize=True), partitions, handover, **options
+        context, Origin(name, (), tuple(values.items()), (), normalize=True), partitions, handover, **options
     )
 
 
@@ -102,7 +102,7 @@ def test_spark_finds_what_the_plain_engine_finds(
     file = written(text, tmp_path)
     wanted = reported(file, engine="plain")
     assert wanted[0] == outcome, claim
-    origin = Origin("reported", file.read_text(), (), (), normalize=True)
+    origin = Origin("reported", (("reported.py", file.read_text()),), (), (), normalize=True)
     assert outcome_of(lambda: explored_from(context, origin, 2, 1)) == wanted
 
 
@@ -136,7 +136,7 @@ def is_small(s: State, c: C) -> bool:
 def test_a_violation_is_told_where_the_model_goes_wrong_later(
     context: SparkContext, handover: int, tmp_path: Path
 ) -> None:
-    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), (), normalize=True)
+    origin = Origin("reported", (("reported.py", written(GOES_WRONG, tmp_path).read_text()),), (), (), normalize=True)
     machine, properties = origin.machine(), origin.protocol().properties
     native = search(machine, origin.constants(), properties, Options(workers=1), kernels=origin.kernels())
     kept = str(tmp_path / "kept")
@@ -153,7 +153,9 @@ def test_a_violation_is_told_where_the_model_goes_wrong_later(
 
 
 def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path: Path) -> None:
-    origin = Origin("reported", written(GOES_WRONG, tmp_path).read_text(), (), ("is-small",), normalize=True)
+    origin = Origin(
+        "reported", (("reported.py", written(GOES_WRONG, tmp_path).read_text()),), (), ("is-small",), normalize=True
+    )
     with pytest.raises(DomainError):
         explored_from(context, origin, 2, 1)
 
@@ -161,7 +163,7 @@ def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path
 def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:
     text = inspect.getsource(comforts)
     native = search(comforts.MACHINE, comforts.C(servers=1), comforts.PROPERTIES, Options(workers=1))
-    origin = Origin("comforts", text, (("servers", 1),), (), normalize=True)
+    origin = Origin("comforts", (("comforts.py", text),), (("servers", 1),), (), normalize=True)
     alike(explored_from(context, origin, 4, 40), native)
 
 

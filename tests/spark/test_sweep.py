@@ -52,7 +52,7 @@ def sql() -> Iterator[SparkSession]:
 def plan(**changed: Any) -> Sweep:
     machine = protocol("kip279").machine
     origins = [
-        (cell_of(setting.shown), Origin("kip279", "", tuple(setting.values.items()), (), normalize=True))
+        (cell_of(setting.shown), Origin("kip279", (), tuple(setting.values.items()), (), normalize=True))
         for setting in settings_of(machine, machine.set_constants({}), axes_of(machine, GRID))
     ]
     return Sweep(tuple(origins), **{"seed": 3, "depth": DEPTH, "weights": (), **changed})

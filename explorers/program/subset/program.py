@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import textwrap
 from dataclasses import dataclass, field
 from itertools import islice
@@ -30,7 +29,7 @@ from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.own_names import at_line, path_shown
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
-from fencepost.model.language.trees import module_of
+from fencepost.model.language.trees import module_of, source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -324,7 +323,7 @@ def _read(python: Callable[..., Any]) -> Function:
 def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     """Return the syntax tree of a function without its docstring, with the lines of its file."""
     try:
-        lines, first = inspect.getsourcelines(python)
+        lines, first = source_lines(python)
     except (OSError, TypeError):
         name = getattr(python, "__name__", repr(python))
         raise ModelError(
@@ -495,7 +494,7 @@ def guards_of(program: Program) -> Guards:
     bounds: dict[str, tuple[str | None, ...]] = {}
     for item in program.machine.actions:
         made = program.actions[item.name]
-        first = inspect.getsourcelines(made.python)[0][0]
+        first = source_lines(made.python)[0][0]
         indent = len(first) - len(first.lstrip())
         calls = [
             statement.value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import types
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,6 +12,7 @@ from fencepost.explorers.program.subset.places import Places
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.names import own_operator
 from fencepost.model.language.own_names import path_shown
+from fencepost.model.language.trees import source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
     """Return a refusal of a part of a function, a node of `ast` or of the typed program; `whole`: its first line."""
     code = python.__code__
     number = getattr(node, "lineno", code.co_firstlineno)
-    lines, first = inspect.getsourcelines(python)
+    lines, first = source_lines(python)
     line = lines[number - first].rstrip() if 0 <= number - first < len(lines) else ""
     indent = len(lines[0]) - len(lines[0].lstrip())
     column = getattr(node, "col_offset", 0) + indent

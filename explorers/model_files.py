@@ -1,0 +1,174 @@
+"""A model file and the modules beside it, which belong to one load alone.
+
+A model may be cut into files: `from rules import step_of` finds `rules.py` beside it. Another model has a `rules.py` of its own, and a
+file may be edited while a process lives. So every module that comes from the model's folder is read and run anew for each load, under
+a name that no other load has, and forgotten as `rules` afterwards. What was read is what runs: no bytecode is kept or used, and
+`source_lines` gives engines the text that was executed.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import decode_source, module_from_spec, spec_from_file_location
+from itertools import count
+from pathlib import Path
+from threading import RLock
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from fencepost.model.language.trees import TEXT, USER_MODULE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import ModuleType
+
+Files = tuple[tuple[str, str], ...]
+"""The text of a model's files by their path below its folder; the model itself is the first."""
+_NUMBERS = count()
+_ONE_AT_A_TIME = RLock()
+
+
+class Loaded(NamedTuple):
+    """A model file that was run, and the text of all files that it took."""
+
+    module: ModuleType
+    files: Files
+
+
+def load(path: Path) -> Loaded:
+    """Run a model file; raise what it raises."""
+    path = path.resolve()
+    prefix = f"{USER_MODULE}{next(_NUMBERS)}_"
+    name = prefix + path.stem.encode("utf-8", "backslashreplace").decode()
+    neighbours = _Neighbours(path.parent)
+    loader = _AsRead(name, str(path), neighbours)
+    spec = spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    with _ONE_AT_A_TIME, neighbours.found_first():
+        loader.exec_module(module)
+        neighbours.rename(prefix)
+    return Loaded(module, neighbours.files())
+
+
+def load_sent(files: Files) -> ModuleType:
+    """Run a model whose files were sent from another machine, in a folder of their own."""
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-"))
+    for name, text in files:
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return load(folder / files[0][0]).module
+
+
+class _AsRead(SourceFileLoader):
+    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what stood there before an edit."""
+
+    def __init__(self, name: str, path: str, owner: _Neighbours) -> None:
+        super().__init__(name, path)
+        self.owner = owner
+
+    def path_stats(self, path: Any) -> NoReturn:
+        """Say that nothing is known of the file, so that neither is bytecode read nor written."""
+        raise OSError(path)
+
+    def get_data(self, path: str) -> bytes:
+        """Read a file once, and keep what was read."""
+        data = super().get_data(path)
+        if path == self.path:
+            self.owner.texts[path] = data
+        return data
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the text that was read, and leave it with the module."""
+        code = self.get_code(module.__name__)
+        assert code is not None
+        vars(module)[TEXT] = self.owner.decoded(self.path)
+        self.owner.modules.append(module)
+        exec(code, vars(module))  # noqa: S102 (the user's own model)
+
+
+class _Neighbours(MetaPathFinder):
+    """Finds modules in a model's folder before any other, and remembers what it found."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.texts: dict[str, bytes] = {}
+        self.modules: list[ModuleType] = []
+        self.found: set[str] = set()
+        """The first parts of the names that were found."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return how to load a module of the folder, or of a package in it."""
+        *_, leaf = name.split(".")
+        if path is None:
+            if not self._is_ours(leaf):
+                return None
+            path = [str(self.folder)]
+            self.found.add(name)
+        for place in map(Path, path):
+            if not place.is_relative_to(self.folder):
+                continue
+            package, file = place / leaf, place / f"{leaf}.py"
+            if (package / "__init__.py").is_file():
+                file, inside = package / "__init__.py", [str(package)]
+            elif file.is_file():
+                inside = None
+            elif package.is_dir() and any(package.glob("**/*.py")):
+                spec = ModuleSpec(name, None, is_package=True)
+                spec.submodule_search_locations = [str(package)]
+                return spec
+            else:
+                continue
+            loader = _AsRead(name, str(file), self)
+            return spec_from_file_location(name, file, loader=loader, submodule_search_locations=inside)
+        return None
+
+    @contextmanager
+    def found_first(self) -> Iterator[None]:
+        """Let imports find the folder's modules, and none that another load left under their names."""
+        hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
+        sys.meta_path.insert(0, self)
+        try:
+            yield
+        finally:
+            sys.meta_path.remove(self)
+            for name in [name for name in sys.modules if name.partition(".")[0] in self.found]:
+                del sys.modules[name]
+            sys.modules.update(hidden)
+
+    def rename(self, prefix: str) -> None:
+        """Give the modules beside the model, and what they define, names that no other load has."""
+        for module in self.modules:
+            old = module.__name__
+            if old.startswith(USER_MODULE):
+                continue
+            new = prefix + old
+            for item in vars(module).values():
+                for found in (item, getattr(item, "function", None)):
+                    if isinstance(found, type | FunctionType) and found.__module__ == old:
+                        found.__module__ = new
+            module.__name__ = new
+            sys.modules[new] = module
+
+    def decoded(self, path: str) -> str:
+        """Return the text of a file that was read."""
+        return decode_source(self.texts[path])
+
+    def files(self) -> Files:
+        """Return the files that were read, the model's own first."""
+        return tuple((Path(path).relative_to(self.folder).as_posix(), self.decoded(path)) for path in self.texts)
+
+    def _is_ours(self, name: str) -> bool:
+        """Say whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""
+        if name in sys.stdlib_module_names or name == "fencepost" or not name.isidentifier():
+            return False
+        if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():
+            return True
+        known = sys.modules.get(name)
+        return known is None and (self.folder / name).is_dir()

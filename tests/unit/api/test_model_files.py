@@ -1,0 +1,101 @@
+"""A model and the modules beside it belong to one load: neither another model's nor an earlier text is ever taken."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import fencepost
+import pytest
+from fencepost.api.asking.targets import find_protocol
+from fencepost.explorers.model_files import load_sent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODEL = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+{imports}
+
+class C(Constants):
+    n = bound(3, low=0, high=6, meaning="n")
+
+class State(Record):
+    x: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    \"\"\"Nothing has happened.\"\"\"
+
+@action()
+def go(s: State, c: C) -> None:
+    \"\"\"One goes on.\"\"\"
+    require(s.x < c.n, bound=C.n)
+    s.x += {call}(s, c)
+
+@always
+def never_two(s: State, c: C) -> bool:
+    \"\"\"It is never two.\"\"\"
+    return s.x != 2
+
+MACHINE = Machine("beside", "Helpers beside a model", State, C, initial, (go,))
+PROPERTIES = (never_two,)
+"""
+RULES = 'def step_of(s, c):\n    """How far."""\n    return {step}\n'
+LAYOUTS = {
+    "a module": ("from rules import step_of", "step_of", "rules.py"),
+    "a package": ("from lib.rules import step_of", "step_of", "lib/rules.py"),
+    "a name of the package": ("from lib import rules\nstep_of = rules.step_of", "step_of", "lib/rules.py"),
+    "a folder": ("from parts.inner.rules import step_of", "step_of", "parts/inner/rules.py"),
+}
+
+
+def write(folder: Path, layout: str, step: int) -> Path:
+    imports, call, place = LAYOUTS[layout]
+    file = folder / place
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if place.startswith("lib/"):
+        (folder / "lib/__init__.py").write_text("")
+    file.write_text(RULES.format(step=step))
+    model = folder / "model.py"
+    model.write_text(MODEL.format(imports=imports, call=call))
+    return model
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_two_models_have_the_helpers_beside_them(layout: str, engine: str, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    one, three = write(tmp_path / "a", layout, 1), write(tmp_path / "b", layout, 3)
+    for file, verdict, states in ((three, "holds", 2), (one, "violated", 4), (three, "holds", 2)):
+        found = fencepost.check(file, engine=engine)
+        assert (found.verdict, found.distinct) == (verdict, states)
+    assert not {"rules", "lib", "parts"} & set(sys.modules)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_helper_that_is_edited_is_read_again(layout: str, tmp_path: Path) -> None:
+    model = write(tmp_path, layout, 1)
+    before = find_protocol(str(model))
+    assert fencepost.check(model).distinct == 4
+    write(tmp_path, layout, 3)
+    assert fencepost.check(model).distinct == 2
+    assert fencepost.check(before).distinct == 4, "the text that was executed is the one that is compiled"
+
+
+def test_a_module_of_the_program_is_not_taken_for_a_helper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = type(sys)("rules")
+    monkeypatch.setitem(sys.modules, "rules", other)
+    assert fencepost.check(write(tmp_path, "a module", 3)).distinct == 2
+    assert sys.modules["rules"] is other
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_helpers_are_sent_along(layout: str, tmp_path: Path) -> None:
+    files = find_protocol(str(write(tmp_path, layout, 3))).files
+    assert files[0][0] == "model.py"
+    assert LAYOUTS[layout][2] in dict(files)
+    sent = load_sent(files)
+    assert fencepost.check(sent.MACHINE, sent.PROPERTIES).distinct == 2
