@@ -1,4 +1,7 @@
-"""Finished rows in a folder: of a matrix, a grid, or the catalogue. Each is written at once and whole, and known again by its question."""
+"""Finished rows in a folder: of a matrix, a grid, or the catalogue.
+
+Each is written at once and whole, and known again by its question.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,8 @@ class _Row(TypedDict):
 class Kept:
     """The finished rows in a folder, each JSON of a shape.
 
-    `question` is all that the rows depend on: another question finds none of them. With `begun` the folder must hold a row of this question already.
+    `question` is all that the rows depend on: another question finds none of them. With `begun` the folder must
+    hold a row of this question already.
     """
 
     def __init__(
@@ -133,7 +137,7 @@ class Kept:
 
 
 def slug(name: str) -> str:
-    """Return the name of a row as that of a file; long names, and two that would read alike there, have their digests too."""
+    """Return the name of a row as that of a file; long names, and two that would read alike, have their digests too."""
     text = re.sub(r"[^a-z0-9._=]+", "-", name.lower())
     return text if PLAIN.fullmatch(name) and len(text) <= LONGEST else f"{text[:LONGEST]}-{digest([name])}"
 

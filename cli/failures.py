@@ -88,7 +88,7 @@ def _unforeseen(error: BaseException) -> str:
 
 
 def visible(message: str) -> str:
-    """Return a message with what would move a terminal's cursor or change its colours written out: files may hold anything."""
+    """Return a message with the signs written out that would move a terminal's cursor or change its colours."""
     return "".join(sign if sign.isprintable() or sign in "\n\t" else f"\\x{ord(sign):02x}" for sign in message)
 
 

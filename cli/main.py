@@ -160,7 +160,10 @@ def run(ctx: click.Context) -> None:
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise UsageError for an option that has one value and was given two. What cannot be read at all the command itself refuses."""
+    """Raise UsageError for an option that has one value and was given two.
+
+    Words that cannot be read at all are refused by the command itself.
+    """
     try:
         given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
     except click.UsageError:

@@ -23,7 +23,7 @@ class _Notes(io.TextIOWrapper):
 
 
 def settle_streams() -> None:
-    """Open streams that were closed, so that no file gets their numbers, and let a note that cannot be written end nothing."""
+    """Open streams that were closed, so that no file gets their numbers; a note that cannot be written ends nothing."""
     for number in range(3):
         try:
             os.fstat(number)

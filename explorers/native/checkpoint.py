@@ -1,10 +1,10 @@
 """Checkpoints: everything that a search needs to continue, in a folder.
 
-The manifest names the data files, with their sizes and digests, and the question they belong to, and has a digest of its
-own. It is replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next one was
-cut short. The data files are arrays as plain bytes. They lie in one of two folders, and a new checkpoint goes to the one
-that the manifest does not name. Only these two folders, and in them only files whose names have this form, are ever
-removed.
+The manifest names the data files, with their sizes and digests, and the question they belong to, and has a digest of
+its own. It is replaced last and in one step, so a folder always holds one whole checkpoint, even if writing the next
+one was cut short. The data files are arrays as plain bytes. They lie in one of two folders, and a new checkpoint goes
+to the one that the manifest does not name. Only these two folders, and in them only files whose names have this form,
+are ever removed.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _is_field(column: Any, field: FieldType, values: Mapping[str, int], there: n
 def require_question(
     machine: Machine, constants: Constants, properties: tuple[Property, ...], options: Options
 ) -> None:
-    """Raise UsageError if the checkpoint is of another question, as far as that is known before anything is compiled."""
+    """Raise UsageError if the checkpoint is of another question, as far as is known before anything is compiled."""
     folder = Path(options.checkpoint or "")
     asked = _question(machine, constants, properties, options)
     refuse_other_question(folder, _manifest(folder)["question"], asked)

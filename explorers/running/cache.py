@@ -39,8 +39,8 @@ class UntrustedError(Exception):
 def cache_folder() -> Path:
     """Return the folder of the cache: open to this user alone, and out of the reach of others.
 
-    It is what FENCEPOST_CACHE names, else `fencepost` in XDG_CACHE_HOME or ~/.cache. Where that cannot be trusted or written,
-    a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
+    It is what FENCEPOST_CACHE names, else `fencepost` in XDG_CACHE_HOME or ~/.cache. If that cannot be trusted or
+    written, a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
     """
     named = os.environ.get(NAMED)
     try:
@@ -56,11 +56,11 @@ def cache_folder() -> Path:
 
 
 def private_folder(path: Path) -> Path:
-    """Return a folder of this user alone at `path`, made if it is missing; raise UntrustedError or OSError if there can be none.
+    """Return a folder of this user alone at `path`, made if it is missing.
 
-    If others may read the folder, it is one inside it, `private`: files may lie there that a group could write.
+    Raises UntrustedError or OSError if there can be none. If others may read the folder, it is one inside it, `private`: files may lie there that a group could write.
     """
-    folder = _reached(path)
+    folder = _resolve(path)
     found = folder.stat()
     if found.st_uid != os.getuid():
         raise UntrustedError(f"{folder} belongs to another user ({found.st_uid})")
@@ -97,10 +97,10 @@ def read_cached(path: Path) -> bytes:
         return read_all(file, MOST)
 
 
-def _reached(path: Path) -> Path:
+def _resolve(path: Path) -> Path:
     """Return `path` without links, all folders on the way checked; missing ones are made for this user alone."""
     at, links = Path("/"), 0
-    _look(at)
+    _require_safe(at)
     waiting = list(reversed(path.absolute().parts[1:]))
     while waiting:
         name = waiting.pop()
@@ -112,18 +112,18 @@ def _reached(path: Path) -> Path:
             below.mkdir(0o700, exist_ok=True)  # another process may be as quick; whose it is is looked at next
         if below.is_symlink():
             links += 1
-            _look_at_link(below, links)
+            _require_own_link(below, links)
             target = below.readlink()
             at = Path("/") if target.is_absolute() else at
             waiting += reversed(target.parts[target.is_absolute() :])
         else:
-            _look(below)
+            _require_safe(below)
             at = below
     return at
 
 
-def _look(folder: Path) -> None:
-    """Raise UntrustedError if others could replace what is in a folder; in a sticky one they cannot replace what is ours."""
+def _require_safe(folder: Path) -> None:
+    """Raise UntrustedError if others could replace files in a folder; in a sticky one they cannot replace ours."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise UntrustedError(f"{folder} is not a folder")
@@ -133,7 +133,7 @@ def _look(folder: Path) -> None:
         raise UntrustedError(_writable(folder, found))
 
 
-def _look_at_link(link: Path, links: int) -> None:
+def _require_own_link(link: Path, links: int) -> None:
     """Raise UntrustedError for a link that somebody else could have put there, and for links that go round."""
     if links > MOST_LINKS:
         raise UntrustedError(f"{link} is one of more than {MOST_LINKS} symbolic links on the way")
@@ -162,14 +162,15 @@ def _stand_in(reason: str) -> Path:
         atexit.register(_remove, made, os.getpid())
         _temporary.append(made)
         sys.stderr.write(
-            f"note: the cache cannot be used: {reason}. What is compiled now is not kept; {NAMED}=FOLDER names another place.\n"
+            f"note: the cache cannot be used: {reason}. What is compiled now is not kept; "
+            f"{NAMED}=FOLDER names another place.\n"
         )
     try:
         folder = private_folder(_temporary[0])
     except (UntrustedError, OSError) as error:
         raise UsageError(
-            f"there is no safe place for what Fencepost compiles and runs: {reason}, and in the temporary folder {error}. "
-            f"Name a folder of your own: {NAMED}=FOLDER."
+            f"there is no safe place for what Fencepost compiles and runs: {reason}, and in the temporary folder "
+            f"{error}. Name a folder of your own: {NAMED}=FOLDER."
         ) from error
     os.environ[NAMED] = str(folder)
     return folder

@@ -1,7 +1,7 @@
 """The one way to write a file, to read one whole, and to keep other processes out of a folder.
 
-A file is whole or absent: it is written aside, brought to the disk, and only then put in its place. A process that is killed in
-between leaves the file that was there before.
+A file is whole or absent: it is written aside, brought to the disk, and only then put in its place. A process that is
+killed in between leaves the file that was there before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MOST = 1 << 26
 """Bytes of a file that is read as a whole."""
 _IN_PLACE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-"""Errors of the system if a file may be written but not replaced: because of its folder, or because it is mounted alone."""
+"""Errors of the system if a file may be written but not replaced: because of its folder, or as it is mounted alone."""
 LEFTOVER = re.compile(r"\.[0-9a-f]{32}\.new")
 """Names of files that are written aside."""
 _RETRY = 0.05
@@ -95,7 +95,7 @@ def create_file(path: Path, content: bytes | memoryview, *, lasting: bool = True
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the files that were written aside in a folder by processes that were killed; no other may write there now."""
+    """Remove what processes that were killed have written aside in a folder; no other one may write there now."""
     for entry in folder.iterdir():
         if LEFTOVER.fullmatch(entry.name):
             entry.unlink()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 AGAIN = 0.02
-"""Seconds until an interrupt is tried again where an exception would be lost: a callback of LLVM, or giving back z3's terms, takes less."""
+"""Seconds until an interrupt is tried again if an exception would be lost: a callback of LLVM takes less."""
 POLL = 0.05
 """Seconds between two looks at whether the caller cancels."""
 CANCELLED = Reason("it was cancelled", Cause.CANCELLED)
@@ -58,7 +58,7 @@ def _during(why: Reason, doing: str) -> Reason:
 
 
 class Signals:
-    """While something works in rounds, SIGINT, SIGTERM, SIGHUP and a caller that cancels ask it to stop; a second signal ends it at once."""
+    """SIGINT, SIGTERM, SIGHUP and a caller that cancels ask work in rounds to stop; a second signal ends it at once."""
 
     def __init__(self, ask: Callable[[str], bool]) -> None:
         self.ask = ask
@@ -97,7 +97,7 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Let Ctrl-C raise Stopped in what is inside, which says what was being done. A process that is forked there does not hear it.
+    """Let Ctrl-C raise Stopped in what is inside, which names the work. A process that is forked there does not hear it.
 
     An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
     interrupts what runs in the main thread; elsewhere it is heeded before and after.
@@ -151,7 +151,7 @@ def _send(number: int) -> None:
 
 
 def _would_be_lost(frame: FrameType | None) -> bool:
-    """Say whether an exception would only be printed: in a destructor, such as those of z3's terms, or in a callback of LLVM."""
+    """Say whether an exception would only be printed: in a destructor, as of z3's terms, or in a callback of LLVM."""
     at = frame
     while at is not None:
         code = at.f_code

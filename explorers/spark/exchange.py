@@ -40,7 +40,7 @@ class Exchange:
         self._anchors.count()
 
     def run(self, send: Sender, receive: Receiver) -> list[bytes]:
-        """Let every partition send blocks to partitions, and every partition receive its own; return their answers in order.
+        """Let every partition send blocks, and every partition receive its own; return their answers in order.
 
         Both may run more than once for a partition, and must then do the same.
         """

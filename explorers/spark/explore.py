@@ -88,7 +88,7 @@ class Explore:
     """For each level that Spark did, what it cost."""
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> Result:
-        """Search until everything is reached, or until a limit; return what was found. Spark is started when it is needed."""
+        """Search until everything is reached, or until a limit. Spark is started when it is needed."""
         _look_at_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
@@ -188,17 +188,18 @@ class Explore:
 
     def _level(self, exchange: Exchange, work: Work) -> list[Received]:
         try:
-            return [pickle.loads(answer) for answer in exchange.run(partial(send, work), partial(receive, work))]  # noqa: S301 (from our own tasks)
+            answers = exchange.run(partial(send, work), partial(receive, work))
+            return [pickle.loads(answer) for answer in answers]  # noqa: S301 (from our own tasks)
         except Exception as error:
             kept = (
-                f"What was searched before it is kept in {work.store}; --resume continues from there."
+                f"What was searched before it is kept in {work.store}; `resume=True` continues from there."
                 if self.options.checkpoint
-                else "With --checkpoint DIR what was searched before it would be kept."
+                else "With `checkpoint=DIR` what was searched before it would be kept."
             )
             raise UsageError(f"a Spark job failed at level {work.level}: {first_cause(str(error))} {kept}") from error
 
     def _take(self, manifest: Manifest, answers: list[Received], native: Search) -> None:
-        """Add a level's answers to the manifest; raise the error that a partition met, which leaves the manifest as it was."""
+        """Add a level's answers to the manifest; raise the error that a partition met, before the manifest changes."""
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
@@ -248,10 +249,10 @@ def _look_at_kinds(properties: tuple[Property, ...]) -> None:
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
-        instead = " ".join(f"--property {name}" for name in near[:3])
+        instead = f"`only={near[:3]}`" if near else "(there is none)"
         raise UsageError(
             f"the spark engine judges states and steps, and {', '.join(far)} is about whole behaviours: "
-            f"use the native engine for it, and name the others here, such as {instead or '(there is none)'}."
+            f"use the native engine for it, and name the others here, such as {instead}."
         )
 
 
@@ -270,7 +271,7 @@ def _clean(context: SparkContext, run: str) -> None:
 
 @dataclass
 class Metrics:
-    """One level: the job's seconds, its tasks, bytes that its shuffle wrote and read, states that moved, states that were new."""
+    """One level: the job's seconds, its tasks, bytes of its shuffle, states that moved, states that were new."""
 
     level: int
     seconds: float = 0.0

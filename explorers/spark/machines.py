@@ -26,7 +26,7 @@ class Origin:
     """The files that define the protocol; none for one of ours."""
     values: tuple[tuple[str, int], ...]
     properties: tuple[str, ...]
-    """Those that are judged; all of the protocol's if empty. A protocol of ours is compiled with all of them in any case."""
+    """Those that are judged; all of the protocol's if empty. Our own protocols are compiled with all in any case."""
     normalize: bool
 
     def protocol(self) -> Protocol:

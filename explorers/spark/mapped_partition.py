@@ -1,9 +1,8 @@
 """The states of one Spark partition, in files that every Python process of an executor maps into its memory.
 
 Spark gives a task to any of an executor's Python processes, so what a partition knows cannot live in one of them. A
-mapped partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache: what it holds can
-be built again from the levels that the store keeps, and is, when a mapped partition is missing, behind, or was left by a task that
-died at work.
+mapped partition is a folder with the rows and the hash tables of a partition, mapped and shared. It is a cache, built
+again from the levels that the store keeps if it is missing, behind, or was left by a task that died at work.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class MappedPartition:
         self._history: dict[int, list[int]] = {}
 
     def open(self, level: int, counts: list[int]) -> bool:
-        """Map the mapped partition as it was after `level`; return False if it cannot be had and must be built again."""
+        """Map the partition as it was after `level`; return False if that cannot be done and it must be built again."""
         try:
             state = json.loads((self.folder / STATE).read_text())
         except (OSError, ValueError):
@@ -117,7 +116,7 @@ class MappedPartition:
         self.mark(dirty=False)
 
     def put(self, rows: np.ndarray[Any, Any], shares: list[int]) -> None:
-        """Append states that are known to be new, `shares` of each owner in the order of owners, without looking them up."""
+        """Append states that are known to be new, `shares` of each owner in the order of owners."""
         self._reserve(max(count + share for count, share in zip(self.counts.tolist(), shares, strict=True)))
         begin = 0
         for owner, share in enumerate(shares):

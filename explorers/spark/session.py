@@ -41,7 +41,7 @@ QUIET = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """Where Spark runs: its master, settings, and into how many partitions the work is cut (0: two for each processor)."""
+    """Where Spark runs: its master, settings, and how many partitions there are (0: two for each processor)."""
 
     master: str = ""
     """Empty: what `spark-submit` says, or `local[*]`."""
@@ -109,14 +109,18 @@ def _started(conf: SparkConf, cluster: Cluster) -> SparkContext:
         except Exception as error:
             log.seek(0)
             raise UsageError(
-                f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} Check --master and --conf."
+                f"Spark did not start with master {cluster.shown}: {first_cause(log.read() or str(error))} "
+                "Check `cluster=` and `conf=`."
             ) from error
 
 
 def kept_aside() -> IO[str]:
-    """Return an empty temporary file; raise UsageError if there is no room: Java could not say there that it has started, and would be waited for without end."""
+    """Return an empty temporary file; raise UsageError if there is no room.
+
+    Java says in a temporary file that it has started, and is waited for without end if it cannot.
+    """
     try:
-        made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (the caller closes it)
+        made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (for the caller)
         written = 0
         while written < ROOM:
             written += os.write(made.fileno(), b" " * (ROOM - written))
@@ -124,7 +128,8 @@ def kept_aside() -> IO[str]:
         os.lseek(made.fileno(), 0, os.SEEK_SET)
     except OSError as error:
         raise UsageError(
-            f"Spark needs room for temporary files: {error.strerror or error}. Make some, or set TMPDIR to another folder."
+            f"Spark needs room for temporary files: {error.strerror or error}. "
+            "Make some, or set TMPDIR to another folder."
         ) from error
     return made
 
@@ -139,7 +144,8 @@ def look_for_java() -> None:
         raise UsageError(
             f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
         )
-    text = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
+    command = [java, "-version"]
+    text = subprocess.run(command, capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
         raise UsageError(
@@ -197,8 +203,9 @@ def run_tasks(
 ) -> str:
     """Run `task` on executors for each item, as many at a time as there are processors, and return why it ended early.
 
-    `done` is called in this thread, in the order of finishing. A signal ends what is running, and no further item is begun.
-    An item whose executor is lost is run again elsewhere by Spark; raises UsageError where a task fails. What `done` raises ends all.
+    `done` is called in this thread, in the order of finishing; an error that it raises ends all. A signal ends what is
+    running, and no further item is begun. Spark runs an item again elsewhere if its executor is lost. Raises UsageError
+    if a task fails.
     """
     why = ""
     waiting = list(reversed(items))

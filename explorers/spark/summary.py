@@ -1,4 +1,4 @@
-"""What the walks of a sweep say, in Spark SQL: violations and coverage for each cell, states reached, and how that grows."""
+"""Summary of the walks of a sweep, in Spark SQL: violations, coverage, states reached, and the frontier of the grid."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ FROM (SELECT cell, walk, inline(violations) FROM walks) GROUP BY cell, property 
 """
 CELLS = """
 SELECT walked.*, :kept * coalesce(reached.kept, 0) AS distinct FROM (
-  SELECT cell, count(*) AS walks, sum(steps) AS steps, count_if(verdict = 'violated') AS violated, max(faults) AS faults,
+  SELECT cell, count(*) AS walks, sum(steps) AS steps, count_if(verdict = 'violated') AS violated,
+         max(faults) AS faults,
          max(deepest_log) AS deepest_log, count_if(ended = 'stuck') AS stuck, sum(seconds) AS seconds
   FROM walks GROUP BY cell
 ) AS walked LEFT JOIN (
@@ -36,7 +37,11 @@ FROM (SELECT cell, posexplode(fired) AS (position, times) FROM walks) GROUP BY c
 GROWTH = """
 WITH pieces AS (
   SELECT cell, piece, hll_sketch_agg(fingerprint, 12) AS sketch
-  FROM (SELECT cell, CAST(floor(:pieces * walk / (SELECT max(walk) + 1 FROM walks)) AS int) AS piece, explode(fingerprints) AS fingerprint FROM walks)
+  FROM (
+    SELECT cell, CAST(floor(:pieces * walk / (SELECT max(walk) + 1 FROM walks)) AS int) AS piece,
+           explode(fingerprints) AS fingerprint
+    FROM walks
+  )
   GROUP BY cell, piece
 )
 SELECT upto.cell AS cell, upto.piece AS piece, :kept * hll_sketch_estimate(hll_union_agg(earlier.sketch)) AS distinct
@@ -161,7 +166,7 @@ def below(one: Sequence[int], other: Sequence[int]) -> bool:
 
 
 def smallest_unsafe(points: Mapping[str, Point]) -> tuple[str, ...]:
-    """Return the unsafe settings with no unsafe one below them, in the order given. Values are in the order of their axis."""
+    """Return the unsafe settings with no unsafe one below them. Values are in the order of their axis."""
     unsafe = {name: point for name, point in points.items() if point.unsafe}
     return tuple(
         name

@@ -34,13 +34,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = 4
-"""Manifests of format 3 name no properties and no initial states, walks of format 2 one property each, however many they violate."""
 MANIFEST = "sweep.json"
 ROWS = "walks.parquet"
 BLOCK_STEPS = 50_000
 """Steps of the walks of a block: what one call of the walker does."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
-"""Blocks for each processor in the first round, and how long later ones should take: a round is kept when it is done."""
+"""Blocks for each processor in the first round, and the seconds of later ones: a round is kept when it is done."""
 
 
 class _Manifest(TypedDict):
@@ -105,10 +104,10 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
     models = {cell: _model(origin) for cell, origin in sweep.origins}
     asked = question(sweep)
     if not empty and info.type != FileType.Directory:
-        raise UsageError(f"--output {folder} is a file: name a folder.")
+        raise UsageError(f"`output={folder!r}` is a file: name a folder.")
     if empty:
         if resume:
-            raise UsageError(f"there is no sweep in {folder} to continue: leave out --resume.")
+            raise UsageError(f"there is no sweep in {folder} to continue: leave out `resume=True`.")
     else:
         earlier = _manifest(folder)
         if resume:
@@ -116,7 +115,7 @@ def prepare(folder: str, sweep: Sweep, *, resume: bool) -> None:
             models = {**earlier["models"], **models}
         elif names != [MANIFEST]:  # a sweep that could not start has walked nothing
             raise UsageError(
-                f"{folder} is not empty: write --resume to add to the sweep in it, or name another folder."
+                f"{folder} is not empty: write `resume=True` to add to the sweep in it, or name another folder."
             )
     system.create_dir(path, recursive=True)
     Store(folder).write(MANIFEST, sealed.seal({"format": FORMAT, "question": asked, "models": models}))
@@ -179,7 +178,7 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return what is not kept of these blocks. A block that was walked for fewer walks has its first ones, and lacks the rest."""
+    """Return what is not kept of these blocks. A block that was walked for fewer walks lacks the last ones."""
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)
@@ -198,7 +197,8 @@ def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block
         count, last = kept.get((item.cell, item.block), (0, item.first))
         if last != item.first + count:
             raise UsageError(
-                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block {item.block}): name another folder."
+                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block {item.block}): "
+                "name another folder."
             )
         if last < item.last:
             left.append(replace(item, first=last))
@@ -215,7 +215,7 @@ def run(
     tell: Callable[[int, int, float], None] | None = None,
     kept: bool = True,
 ) -> Swept:
-    """Walk every block, or part of one, that is not kept yet, round after round; what a round walked is kept when the round is done.
+    """Walk every block, or part of one, that is not kept yet. Walks are kept when their round is done.
 
     A job that fails ends the sweep after what was walked before. `kept` says whether the folder stays.
     """
@@ -272,8 +272,8 @@ def _round(spark: SparkSession, sweep: Sweep, blocks: list[Block], kept: str, pl
         frame = spark.createDataFrame(tasks, "cell string, block long, first long, last long")
         frame.mapInArrow(partial(walk_blocks, sweep), SCHEMA).write.mode("append").parquet(place)
     except Exception as error:
-        where = f"The walks of earlier rounds are kept in {kept}; --resume continues from there."
-        said = where if kept else "With --output DIR the walks of earlier rounds would be kept."
+        where = f"The walks of earlier rounds are kept in {kept}; `resume=True` continues from there."
+        said = where if kept else "With `output=DIR` the walks of earlier rounds would be kept."
         raise UsageError(f"a Spark job failed: {first_cause(str(error))} {said}") from error
 
 
@@ -282,8 +282,12 @@ SCHEMA = (
     "faults int, deepest_log int, fired array<int>, fingerprints array<long>, seconds double, "
     "violations array<struct<property:string,length:int>>"
 )
-"""A row of a sweep. `cell` are the constants as JSON; `property` is the one whose violation is the shortest, and `length` counts its
-states, 0 without one; `violations` has every property that is violated, with the states until then; `fired` how often each action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's."""
+"""A row of a sweep.
+
+`cell` are the constants as JSON; `property` is the one whose violation is the shortest, and `length` counts its states,
+0 without one; `violations` has every property that is violated, with the states until then; `fired` how often each
+action happened; `fingerprints` are hashes of states, one state of 16; `seconds` a share of its block's.
+"""
 NEVER = 1 << 30
 ERROR = "error"
 """How a walk ended in which the model goes wrong."""

@@ -1,7 +1,7 @@
 """What the tasks of a distributed search need to know, and what they do: expand a level, and take in what arrives.
 
-A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store keeps, and
-takes what arrives in the order of the senders, so it does the same again.
+A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store
+keeps, and takes what arrives in the order of the senders, so it does the same again.
 """
 
 from __future__ import annotations
@@ -296,12 +296,12 @@ def _judge(work: Work, kernels: Kernels, new: list[np.ndarray[Any, Any]], firsts
 
 
 def _own(folder: Path) -> None:
-    """Make a folder for this user alone; raise UsageError if another one was quicker: compiled code reads what lies there."""
+    """Make a folder for this user alone, since compiled code reads it; raise UsageError if another one was quicker."""
     folder.mkdir(0o700, parents=True, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageError(
-            f"{folder} belongs to somebody else: name another scratch folder with --conf spark.local.dir=FOLDER."
+            f"{folder} belongs to somebody else: name another scratch folder with `conf='spark.local.dir=FOLDER'`."
         )
 
 
