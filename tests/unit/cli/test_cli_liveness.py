@@ -7,11 +7,48 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("post")
+
+FAIR = 'fair=(weak(send), weak(receive, each="m")),'
+MORE = """
+from fencepost.model.language import at_most
+
+
+def has_mail(s: State, c: C, broker: int) -> bool:
+    return any(m.to == broker for m in s.messages)
+
+
+def has_no_mail(s: State, c: C, broker: int) -> bool:
+    return not has_mail(s, c, broker)
+
+
+steps_to_read = at_most(
+    "steps-to-read",
+    "A broker's mail is read.",
+    costs={send: 1, receive: 10},
+    unit="ms",
+    when=has_mail,
+    then=has_no_mail,
+    fair=(weak(receive, each="m.to"),),
+    broker=Broker,
+)
+PROPERTIES = (*PROPERTIES, steps_to_read)
+"""
+
+
+@pytest.fixture(name="model")
+def _model(tmp_path: Path) -> str:
+    """Return a model of messages, in which nobody has to receive, with a property that has costs."""
+    text = (MACHINES / "post.py").read_text()
+    assert FAIR in text
+    file = tmp_path / "post.py"
+    file.write_text(text.replace(FAIR, "fair=(weak(send),),") + MORE)
+    return str(file)
 
 
 def test_json_tells_loop_values_and_costs(model: str) -> None:
@@ -30,6 +67,10 @@ def test_the_page_tells_fairness_loop_and_costs(model: str) -> None:
     assert "fairness: weak send\n" in page
     assert "Nothing happens any more" in page
     assert "holds: worst 21 ms, at least 10 ms: a trace of " in page
+
+
+
+
 
 
 @pytest.mark.parametrize(("prop", "verdict"), [("everything-arrives", "violated"), ("steps-to-read", "worst")])
