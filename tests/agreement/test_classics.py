@@ -1,4 +1,5 @@
-"""Small systems that others have counted too: states, steps and depths are the published ones, and each rule that is left out is missed."""
+"""Small systems that others have counted too: states, steps and depths are the published ones, and each rule that is
+left out is missed."""
 
 from __future__ import annotations
 

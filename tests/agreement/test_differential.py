@@ -1,6 +1,7 @@
 """Compiled code does what the plain semantics does: every successor, every guard that refuses, every property.
 
-Random walks, and in each state on the way both engines are asked for everything. That they would be caught is tested too.
+Random walks, and in each state on the way both engines are asked for everything. That they would be caught is tested
+too.
 """
 
 from __future__ import annotations
@@ -303,7 +304,7 @@ def planted(name: str, change: Change) -> Kernels:
         changed += after is not node
         return after
 
-    functions = [replace(item, body=tuple(map(anywhere, item.body))) for item in program.functions]  # type: ignore[arg-type]
+    functions = [replace(item, body=tuple(map(anywhere, item.body))) for item in program.functions]
     assert changed
     return load(lowered(replace(program, functions=tuple(functions)), machine.set_constants({}), normalize=True))
 

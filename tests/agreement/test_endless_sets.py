@@ -1,4 +1,5 @@
-"""Sets whose greatest member --unbounded leaves open: members come and go as in plain sets, and no more is claimed of them."""
+"""Sets whose greatest member --unbounded leaves open: members come and go as in plain sets, and no more is claimed of
+them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Loops that --unbounded leaves without an end: what they may do includes all that they do, and more is never called proved."""
+"""Loops that --unbounded leaves without an end: what they may do includes all that they do, and more is never called
+proved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Machines whose code once read or wrote where no state is: each is searched in a process of its own, which must not be ended."""
+"""Machines whose code once read or wrote where no state is: each is searched in a process of its own, which must not
+be ended."""
 
 import gc
 import os
@@ -190,8 +191,9 @@ SEARCHES = {"native": native, "plain": plain}
 def said(search: str, name: str) -> str:
     """Say what a search comes to."""
     machine = MACHINES[name]
+    asked = PROPERTIES.get(name, ())
     try:
-        return f"{SEARCHES[search](machine, machine.set_constants({}), PROPERTIES.get(name, ()), Options(workers=1)).distinct} states"
+        return f"{SEARCHES[search](machine, machine.set_constants({}), asked, Options(workers=1)).distinct} states"
     except FencepostError as error:
         return str(error)
 
@@ -238,7 +240,7 @@ def test_a_machine_that_nobody_has_any_more_is_freed(tmp_path: Path) -> None:
 
     classes = records()
     _budgets.cache_clear()
-    for forget in typing._cleanups:  # type: ignore[attr-defined]
+    for forget in typing._cleanups:
         forget()
     gc.collect()  # classes of rows and channels go, and with them what they are known by
     gc.collect()

@@ -271,7 +271,7 @@ def written(folder: Path, **chosen: str) -> str:
 
 def called(role: str, name: str) -> str:
     """Return the name as the result shows it."""
-    own = module_of(name).body[0].value.id  # type: ignore[attr-defined]
+    own = module_of(name).body[0].value.id
     return str(own).replace("_", "-") if role in ("action", "property") else str(own)
 
 
@@ -302,7 +302,8 @@ REFUSED = {
 
 @pytest.mark.parametrize("part", range(4))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
-    """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them in all."""
+    """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them
+    in all."""
     apart = len(SUSPECTS) // len(ROLES)
     for number in range(part, len(SUSPECTS), 4):
         chosen = {role: SUSPECTS[(number + place * apart) % len(SUSPECTS)] for place, role in enumerate(ROLES)}

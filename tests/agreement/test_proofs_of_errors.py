@@ -1,4 +1,5 @@
-"""What a proof says where the plain semantics ends with an error, or where several things fail: no more than is true."""
+"""What a proof says where the plain semantics ends with an error, or where several things fail: no more than is
+true."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
     constants, chosen = made.set_constants({}), Settings(**settings)
     proof = prove(made, constants, properties, chosen)
     found = ProveResult(Protocol(made, properties), constants, properties, chosen, proof)
-    return explain(found, 0.0, Silent()).proof  # type: ignore[arg-type]
+    return explain(found, 0.0, Silent()).proof
 
 
 class Silent:

@@ -1,4 +1,5 @@
-"""Random machines: they have every construct and every error of the language, and every engine says of them what the plain semantics says."""
+"""Random machines: they have every construct and every error of the language, and every engine says of them what the
+plain semantics says."""
 
 from __future__ import annotations
 
@@ -101,7 +102,8 @@ def test_every_engine_says_of_a_random_machine_what_the_plain_semantics_says(fir
 
 @pytest.mark.parametrize("seed", [6001950, 6005274, 6006120, 6007815])
 def test_what_an_engine_refuses_or_meets_first_is_no_difference(seed: int, tmp_path: Path) -> None:
-    """A number without a term, a cost of more than 64 bits, an error in a level that decides, an error of another initial state."""
+    """A number without a term, a cost of more than 64 bits, an error in a level that decides, an error of another
+    initial state."""
     assert not look_at(seed, tmp_path)["differs"]
 
 

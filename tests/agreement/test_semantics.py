@@ -63,7 +63,9 @@ WANTED: dict[Case, int | str] = {
     Case.RETURN_LEAVES_EVERY_LOOP: 9,
     Case.A_GENERATORS_VARIABLE_IS_ITS_OWN: 34,
     Case.THE_FIRST_SOURCE_IS_OUTSIDE_THE_GENERATOR: 64,
-    Case.A_SHADOWED_PARAMETER_IS_NO_INDEX: "State.values: index 3 is outside the array: it has 3 elements, numbered from 0.",
+    Case.A_SHADOWED_PARAMETER_IS_NO_INDEX: (
+        "State.values: index 3 is outside the array: it has 3 elements, numbered from 0."
+    ),
     Case.ANY_STOPS_AT_WHAT_DECIDES: 10,
     Case.FOLDS_OF_NOTHING: 100,
     Case.CLAUSES_NEST: 5,
@@ -80,7 +82,8 @@ WANTED: dict[Case, int | str] = {
     Case.A_FULL_BAG_BEFORE_A_WRONG_FIELD: "State.box: the bag is full (3 in flight). Raise the bound that sizes it.",
     Case.A_RECEIVED_MESSAGE_IS_A_COPY: 52,
     Case.A_MESSAGE_THAT_IS_NOT_THERE: (
-        "State.box: there is no message Message(number=2, pairs=[Pair(first=0, second=0), Pair(first=0, second=0)]) in flight to "
+        "State.box: there is no message Message(number=2, pairs=[Pair(first=0, "
+        "second=0), Pair(first=0, second=0)]) in flight to "
         "remove."
     ),
     Case.NONE_AS_AN_INDEX: "State.values: NONE used as an index: it has 3 elements, numbered from 0.",
@@ -88,7 +91,9 @@ WANTED: dict[Case, int | str] = {
     Case.A_VALUE_OUTSIDE_ITS_DOMAIN: "State.values[1]: 11 is out of its domain -9..9.",
     Case.WHAT_IS_NOT_EVALUATED_IS_NO_ERROR: 3,
     Case.A_GUARD_PROTECTS_THOSE_AFTER_IT: 2,
-    Case.A_LOCAL_BEFORE_A_GUARD_IS_EVALUATED: "State.values: NONE used as an index: it has 3 elements, numbered from 0.",
+    Case.A_LOCAL_BEFORE_A_GUARD_IS_EVALUATED: (
+        "State.values: NONE used as an index: it has 3 elements, numbered from 0."
+    ),
     Case.WITHOUT_A_VALUE_NO_GUARD_IS_EVALUATED: 3,
     Case.NONE_IS_NEVER_TRIED: 5,
 }

@@ -77,9 +77,11 @@ OUTSIDE_OF_ACTIONS = {
 
 PLANTED: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "a comparison that lets more through": ("finite-replicated-log", "less", terms.at_most),
-    "a sum that is one too much": ("finite-replicated-log", "plus", lambda a, b: terms.number(terms.Num(terms.as_term(a) + terms.as_term(b) + 1, None, None))),
+    "a sum that is one too much": ("finite-replicated-log", "plus", lambda a,
+        b: terms.number(terms.Num(terms.as_term(a) + terms.as_term(b) + 1, None, None))),
     "a choice that takes the other way": ("kip320", "choose", lambda flag, one, other: terms.choose(flag, other, one)),
-    "a set that loses a member": ("kip320", "member", lambda members, item: terms.both(terms.member(members, item), terms.less(item, 1))),
+    "a set that loses a member": ("kip320", "member", lambda members, item: terms.both(terms.member(members, item),
+        terms.less(item, 1))),
 }  # fmt: skip
 
 

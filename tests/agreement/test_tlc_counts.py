@@ -57,7 +57,7 @@ def test_the_catalogue_has_every_row_of_the_published_table() -> None:
     ],
 )
 def test_the_native_engine_finds_what_tlc_finds(run: object) -> None:
-    judgement = judge(run, Options(workers=2))  # type: ignore[arg-type]
+    judgement = judge(run, Options(workers=2))
     assert judgement.differences == ()
     assert judgement.result.complete
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from fencepost.explorers.program.ir.program import Function, Program
 
 OWN = [
-    "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox", "maze", "planted",
+    "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox",
+    "maze", "planted",
     "respelt", "rooms", "shift_register", "sweeper", "vault", "wanderer",
 ]  # fmt: skip
 FAULTS = [fault for fault in faulty.Fault if fault is not faulty.Fault.NOTHING]

@@ -1,4 +1,5 @@
-"""The explorer in a real browser, over a local server: `tox -e site`. The page, its engine, links, traces, stories, keys."""
+"""The explorer in a real browser, over a local server: `tox -e site`. The page, its engine, links, traces, stories,
+keys."""
 
 from __future__ import annotations
 
@@ -165,15 +166,17 @@ def test_refusals_shown_are_those_of_the_plain_interpreter_on_a_thousand_random_
 
 
 SHOWN = """async ([name, steps]) => {
-  const { Engine } = await import("./engine.js"), { refused } = await import("./render.js"), { compose } = await import("./link.js");
+  const { Engine } = await import("./engine.js"), { refused } = await import("./render.js");
+  const { compose } = await import("./link.js");
   window.asked ??= new Engine(() => {});
   const link = compose({ protocol: name, version: "", start: "", constants: {}, removed: [], steps });
   const { views, about } = await window.asked.ask("open", { link });
   return views.map(view => {
     const box = document.createElement("div");
     box.innerHTML = refused(view, about, true);
-    return [...box.querySelectorAll("details")].map(item => [item.dataset.action, [...item.querySelectorAll("li")].map(why =>
-      [why.querySelector("code").textContent, Number(/refuses (\\d+)/.exec(why.textContent)[1])])]);
+    return [...box.querySelectorAll("details")].map(item => [item.dataset.action,
+      [...item.querySelectorAll("li")].map(why => [why.querySelector("code").textContent,
+        Number(/refuses (\\d+)/.exec(why.textContent)[1])])]);
   });
 }"""
 
@@ -359,7 +362,8 @@ def test_all_of_it_works_by_keys_alone(browser: Any, address: str) -> None:
 
 def test_everything_to_use_has_a_name_and_news_are_announced(opened: Opened) -> None:
     nameless = opened.page.evaluate(
-        "[...document.querySelectorAll('button, select, input')].filter(item => !(item.textContent.trim() || item.labels?.length"
+        "[...document.querySelectorAll('button, select, input')].filter(item "
+        "=> !(item.textContent.trim() || item.labels?.length"
         " || item.getAttribute('aria-label'))).map(item => item.outerHTML)"
     )
     assert nameless == []

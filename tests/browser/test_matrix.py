@@ -110,11 +110,15 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, file: Path
 
 CONTRAST = """item => {
   const numbers = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
   const page = getComputedStyle(document.querySelector("thead th")).backgroundColor;
   let back = item, found = [0, 0, 0, 0];
-  while (back && found.length === 4 && found[3] === 0) { found = numbers(getComputedStyle(back).backgroundColor); back = back.parentElement; }
+  while (back && found.length === 4 && found[3] === 0) {
+    found = numbers(getComputedStyle(back).backgroundColor);
+    back = back.parentElement;
+  }
   if (found.length === 4 && found[3] === 0) found = numbers(page);
   const [a, b] = [light(numbers(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
   return (a + .05) / (b + .05);

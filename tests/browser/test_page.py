@@ -170,10 +170,14 @@ def test_text_stands_out_in_light_and_dark(scheme: str, browser: Any, pages: dic
 
 CONTRAST = """item => {
   const parse = text => text.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
   let back = item, found = [0, 0, 0, 0];
-  while (back && (found.length === 4 && found[3] === 0)) { found = parse(getComputedStyle(back).backgroundColor); back = back.parentElement; }
+  while (back && (found.length === 4 && found[3] === 0)) {
+    found = parse(getComputedStyle(back).backgroundColor);
+    back = back.parentElement;
+  }
   const [a, b] = [light(parse(getComputedStyle(item).color)), light(found)].sort((x, y) => y - x);
   return (a + .05) / (b + .05);
 }"""

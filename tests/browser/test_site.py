@@ -1,4 +1,5 @@
-"""The whole site: built from this clone, its links followed, its numbers compared with the figures, looked at in a browser.
+"""The whole site: built from this clone, its links followed, its numbers compared with the figures, looked at in a
+browser.
 
 `tox -e site` builds it, and runs this; FENCEPOST_SITE names one that is built already.
 """

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def lengths_of_archived(run: Run) -> Iterator[tuple[str, int]]:
-    """Replay the traces that a run archives, assert that they are of its properties and constants, and yield their states."""
+    """Replay the traces that a run archives, assert that they are of its properties and constants, and yield their
+    states."""
     for name, file in run.trace.items():
         found = replay(ARCHIVE / file)
         assert found.trace.prop is not None

@@ -1,4 +1,5 @@
-"""Every action of data replication, of the quorum and of recovery matters: a history that violates something takes it, or needs one of its guards."""
+"""Every action of data replication, of the quorum and of recovery matters: a history that violates something takes it,
+or needs one of its guards."""
 
 from __future__ import annotations
 
@@ -10,7 +11,9 @@ from fencepost.invariants.protocols import protocol
 
 UNCAUGHT: dict[str, dict[str, str]] = {
     "replication": {
-        "controller-refuses-alter-partition": "a request that must be refused is refused at once, where states are merged",
+        "controller-refuses-alter-partition": (
+            "a request that must be refused is refused at once, where states are merged"
+        ),
     },
     "quorum": {
         "leader-handles-late-fetch": "a late fetch says less than one that came before; no matrix has any",
@@ -34,7 +37,8 @@ def in_violations(name: str) -> set[str]:
 
 
 def in_matrices(name: str) -> set[str]:
-    """Return the actions one of whose guards keeps a property, and those that measured histories take which violate one."""
+    """Return the actions one of whose guards keeps a property, and those that measured histories take which violate
+    one."""
     rows = [row for base in load(f"matrices/{name}").get("bases", ()) for row in base["rows"] if row.get("broken")]
     return {row["row"].rpartition(" ")[0] for row in rows} | {
         step.partition(" ")[0] for row in rows for step in row.get("steps", ())

@@ -1,4 +1,5 @@
-"""The catalogue's runs of fetching from followers: nothing is vacuous, everything is pinned, every trace has its run."""
+"""The catalogue's runs of fetching from followers: nothing is vacuous, everything is pinned, every trace has its
+run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Unclean recovery: what is pinned is found, every property fails somewhere and holds elsewhere, and the rules differ as the page says."""
+"""Unclean recovery: what is pinned is found, every property fails somewhere and holds elsewhere, and the rules differ
+as the page says."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def test_the_smallest_run_finds_what_is_pinned() -> None:
     [(Rule.LONGEST_LOG, {0}), (Rule.LATEST_EPOCH, {1, 2}), (Rule.KIP_966, {2}), (Rule.KNOWN_FIRST, {1})],
 )
 def test_rules_prefer_logs_as_they_say(rule: Rule, elected: set[int]) -> None:
-    """Broker 0 has three records of epoch 0, broker 1 one of epoch 1, broker 2 two up to epoch 1; broker 1 was eligible last."""
+    """Broker 0 has three records of epoch 0, broker 1 one of epoch 1, broker 2 two up to epoch 1; broker 1 was
+    eligible last."""
     plain = Interpreter(MACHINE, MACHINE.set_constants({"max_records": 3, "rule": rule, "wait": Wait.NOBODY}))
     s = plain.schema.restore(plain.initial_states()[0])
     s.leader, s.leader_epoch, s.isr, s.known, s.written = -1, 1, 0, 0b010, 3

@@ -127,7 +127,8 @@ def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
 
 
 def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
-    """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the leader are left."""
+    """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the
+    leader are left."""
     by_name = {run.name: run for run in runs_of("replication")}
     fired = fired_in(by_name[f"replication {title}"] for title in ALL_ACTIONS)
     assert {name for name, count in fired.items() if not count} == set()

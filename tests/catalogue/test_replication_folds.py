@@ -1,4 +1,5 @@
-"""What `normalize` forgets cannot be observed: the two-broker runs of the catalogue find the same with and without it."""
+"""What `normalize` forgets cannot be observed: the two-broker runs of the catalogue find the same with and without
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What must happen in the end in replication: no case that holds is about nothing, and bugs fail where their twins hold."""
+"""What must happen in the end in replication: no case that holds is about nothing, and bugs fail where their twins
+hold."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ KIP_903 = {
     "max_leader_epoch": 2,
     "fenced_before_registration": 1,
 }
-"""Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records too."""
+"""Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records
+too."""
 
 TWO_BROKERS = {
     "crash": {**KIP_903, "fences": 0},

@@ -42,12 +42,14 @@ def changed(began: float) -> int:
     """Run the parts that a change is about, as far as an hour of CI that began then goes."""
     parts, unmapped = touched(everything.changed_paths())
     parts = [part for part in parts if part.name not in SUITE]
-    print(f"the change is about: {', '.join(part.name for part in parts) or 'nothing that ./test left out'}")  # noqa: T201
+    about = ", ".join(part.name for part in parts) or "nothing that ./test left out"
+    print(f"the change is about: {about}")  # noqa: T201
     if unmapped:
         print(f"no part is about: {', '.join(unmapped)}")  # noqa: T201
     until = time.monotonic() + began + MINUTES * 60 - time.time()
     outcomes = everything.run(parts, until=until)
-    print("not run:", ", ".join(part.name for part in PARTS if part not in parts and part.name not in SUITE))  # noqa: T201
+    others = [part.name for part in PARTS if part not in parts and part.name not in SUITE]
+    print("not run:", ", ".join(others))  # noqa: T201
     for item in outcomes:
         if item.closing:
             print(f"{item.part}: {item.closing}")  # noqa: T201

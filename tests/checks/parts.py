@@ -1,4 +1,5 @@
-"""The parts of `./test all`, in the order of what fails soonest: what each needs, how long it may take, which files it is about."""
+"""The parts of `./test all`, in the order of what fails soonest: what each needs, how long it may take, which files it
+is about."""
 
 from __future__ import annotations
 

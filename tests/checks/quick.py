@@ -126,5 +126,6 @@ def run() -> int:
     if not has(JAVA):
         print(WITHOUT_JAVA)  # noqa: T201
         failed += ["spark"] if os.environ.get("CI") else []
-    print(f"{', '.join(failed)} failed" if failed else "all checks passed", f"({time.monotonic() - began:.0f} s)")  # noqa: T201
+    word = f"{', '.join(failed)} failed" if failed else "all checks passed"
+    print(f"{word} ({time.monotonic() - began:.0f} s)")  # noqa: T201
     return bool(failed)

@@ -1,4 +1,5 @@
-"""The pages of the documentation, built once in each process, for tests that change nothing of what they are built from."""
+"""The pages of the documentation, built once in each process, for tests that change nothing of what they are built
+from."""
 
 from __future__ import annotations
 

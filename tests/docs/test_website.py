@@ -171,12 +171,14 @@ def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x = 1\n")
     (docs / "other.md").write_text("# Other\n")
     (docs / "findings" / "one.md").write_text(
-        "Text [a](../../counterexamples/archive/kip101-weak-isr.trace), [b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
+        "Text [a](../../counterexamples/archive/kip101-weak-isr.trace), "
+        "[b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
         "A list:\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../../LICENSE\n"
     )
     found = links.pages(docs)
     assert found["findings/one.md"] == (
-        "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), [c](../source/model.py.md), [d](https://kafka.apache.org).\n"
+        "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), "
+        "[c](../source/model.py.md), [d](https://kafka.apache.org).\n"
         "A list:\n\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../source/LICENSE.md\n"
     )
     assert "x = 1" in found["source/model.py.md"]
@@ -189,7 +191,8 @@ def test_anchors_are_those_of_github() -> None:
 
 def test_words_that_name_something_become_links_where_they_are_not_links_yet() -> None:
     page = (
-        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, HYP-100, KAFKA-14617, <code>follower-fetch</code> and '
+        '<article class="x"><h2>HYP-1</h2><p>See HYP-1, <a href="q">HYP-3</a>, '
+        "HYP-100, KAFKA-14617, <code>follower-fetch</code> and "
         "<code>leader-has-acknowledged</code>.</p><pre>HYP-1</pre></article><p>HYP-1</p>"
     )
     found = links.linked(page, "findings.html", "kip320")

@@ -1,4 +1,5 @@
-"""Leads-to and at-most by brute force on the machine `maze`, from its constants alone: slow, literal, and by another way.
+"""Leads-to and at-most by brute force on the machine `maze`, from its constants alone: slow, literal, and by another
+way.
 
 A behaviour visits some set of states for ever. Every set is tried: is it inside the region, is it strongly connected,
 and is every promise kept if all steps inside the set are taken again and again? One state may be stayed at.
@@ -98,7 +99,7 @@ class Maze:
         most = max(found[0], default=0)
         return (None if most > NODES * max(costs.values(), default=0) else most), min(found[1], default=None)
 
-    def _ends(self, walk: dict[int, int], choose: type[max], costs: Mapping[str, int]) -> Iterator[int]:  # type: ignore[valid-type]
+    def _ends(self, walk: dict[int, int], choose: type[max], costs: Mapping[str, int]) -> Iterator[int]:
         for _ in range(LONG):
             following: dict[int, int] = {}
             for n, kind, t in self.steps:
@@ -108,5 +109,5 @@ class Maze:
                 if t in self.then:
                     yield cost
                 else:
-                    following[t] = choose(following.get(t, cost), cost)  # type: ignore[operator]
+                    following[t] = choose(following.get(t, cost), cost)
             walk = following

@@ -36,7 +36,8 @@ def fixed(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subprocess.Popen[str]:
-    """Start a command in a process of its own, which hears signals as from a terminal: also if the tests were begun by nohup or in the background."""
+    """Start a command in a process of its own, which hears signals as from a terminal: also if the tests were begun by
+    nohup or in the background."""
     deaf = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_IGN]
     for number in deaf:
         signal.signal(number, signal.SIG_DFL)

@@ -116,13 +116,13 @@ class Comparison:
         """Compare what the properties say of a state and of the steps out of it."""
         for prop in self.properties:
             if not prop.over_steps:
-                self.agree(lambda prop=prop: self.plain.holds(prop, key), lambda prop=prop: self.typed.holds(prop, key))  # type: ignore[misc]
+                self.agree(lambda prop=prop: self.plain.holds(prop, key), lambda prop=prop: self.typed.holds(prop, key))
                 continue
             for step, _, _ in expected.steps:
                 done = self.plain.apply(key, step)
                 self.agree(
-                    lambda prop=prop, done=done: self.plain.holds_step(prop, key, done),  # type: ignore[misc]
-                    lambda prop=prop, done=done: self.typed.holds_step(prop, key, done.step, done.raw),  # type: ignore[misc]
+                    lambda prop=prop, done=done: self.plain.holds_step(prop, key, done),
+                    lambda prop=prop, done=done: self.typed.holds_step(prop, key, done.step, done.raw),
                 )
 
     def behave(self, key: Key) -> None:
@@ -135,8 +135,8 @@ class Comparison:
                         self.agree(
                             lambda prop=prop, predicate=predicate, args=args: self.plain.says(
                                 prop, predicate, key, args
-                            ),  # type: ignore[misc]
-                            lambda prop=prop, number=number, args=args: self.typed.says(prop, number, key, args),  # type: ignore[misc]
+                            ),
+                            lambda prop=prop, number=number, args=args: self.typed.says(prop, number, key, args),
                         )
 
     def without_guards(self, guards: Iterable[Guard], states: Iterable[Key]) -> int:
@@ -161,12 +161,12 @@ class Comparison:
                 for action, old, item in zip(typed.program.actions, self.machine.actions, changed.actions, strict=True):
                     for step in self.plain.steps(old, state):
                         count += 1
-                        ours = attempt(lambda action=action, state=state, step=step: typed.take(action, state, step))  # type: ignore[misc]
+                        ours = attempt(lambda action=action, state=state, step=step: typed.take(action, state, step))
                         if ours[1] != NUMBER:
                             assert ours == attempt(
                                 lambda plain=plain, state=state, step=step, item=item: taken(
                                     plain, state, Step(item, step.args)
-                                )  # type: ignore[misc]
+                                )
                             ), guard.name
         return count
 
@@ -190,7 +190,8 @@ def taken(plain: Interpreter, state: Key, step: Step) -> tuple[Key, Key] | None:
 
 
 def told(error: object) -> str:
-    """Return an error as text; of a channel, which engines see as an array and a number, only the plain semantics says what is wrong."""
+    """Return an error as text; of a channel, which engines see as an array and a number, only the plain semantics says
+    what is wrong."""
     return re.sub(r"Channel\.items.*", "a channel is full, empty, or has no such message", str(error))
 
 
@@ -205,7 +206,8 @@ def attempt(question: Callable[[], Any]) -> tuple[Any, str]:
 
 
 def typed_search(machine: Machine, constants: Constants, properties: tuple[Property, ...]) -> dict[str, bool]:
-    """Search a machine as its typed program has it; return for each property over states whether it holds everywhere."""
+    """Search a machine as its typed program has it; return for each property over states whether it holds
+    everywhere."""
     typed = Typed(machine, constants, properties)
     waiting = typed.initial_states()
     known = set(waiting)

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 UNDECIDED = 1 << 62
 EVERY = 8
-"""Of how many states on a walk one is judged by the properties too: on the plain semantics they cost more than all else."""
+"""Of how many states on a walk one is judged by the properties too: on the plain semantics they cost more than all
+else."""
 
 
 class Seen(NamedTuple):
@@ -129,7 +130,7 @@ class Engines:
             tuple(sorted(map(self.row, keys))),
             tuple(fired[item.name] for item in self.machine.actions),
             tuple(refused[name] for name in names),
-            tuple(tuple(name for name in self.guards.declared if name in found) for found in (alone, together - alone)),  # type: ignore[arg-type]
+            tuple(tuple(name for name in self.guards.declared if name in found) for found in (alone, together - alone)),
             tuple(sorted(self._decided(key, transitions))) if judge else (),
         ), keys
 

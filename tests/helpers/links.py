@@ -36,7 +36,8 @@ class Page(HTMLParser):
 
 
 def broken(folder: Path, *, scripted: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield every link that leads nowhere, with its page; what follows `#` is not looked for on the pages that are `scripted`."""
+    """Yield every link that leads nowhere, with its page; what follows `#` is not looked for on the pages that are
+    `scripted`."""
     pages = {file: Page(file.read_text("utf-8")) for file in sorted(folder.rglob("*.html"))}
     for file, page in pages.items():
         for link in sorted(page.links):

@@ -12,7 +12,8 @@ NODES = 6
 
 
 def first_of_free_ports() -> int:
-    """Return a port from which those of a cluster and of its proxy are free; they are below those of outgoing connections."""
+    """Return a port from which those of a cluster and of its proxy are free; they are below those of outgoing
+    connections."""
     places = [*range(20_000, 32_000, 200)]
     random.shuffle(places)
     for first in places:

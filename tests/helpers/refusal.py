@@ -1,6 +1,7 @@
 """Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
 
-A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.helpers.refusal` writes the messages again.
+A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.helpers.refusal` writes the
+messages again.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def all_refusals() -> list[Refusal]:
 
 
 def ask(model: str) -> Program:
-    """Check a model: `act` is an action, `judge` a property, `initial` and `normalize` what they say; `State` may be its own."""
+    """Check a model: `act` is an action, `judge` a property, `initial` and `normalize` what they say; `State` may be
+    its own."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("model.py").write_text(f"{HEAD}{model}\n")
         name = "refused_model"

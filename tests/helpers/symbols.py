@@ -1,7 +1,7 @@
 """One state on the plain and on the symbolic engine: every step, every guard, every property, compared.
 
-Two ways. `folded` puts the values of the state into the walk, which then computes with plain values only. `solved` walks
-once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
+Two ways. `folded` puts the values of the state into the walk, which then computes with plain values only. `solved`
+walks once with variables for the whole state, for the parameters too, and asks z3 what the terms are for these values.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Symbols:
         judged = [
             (item.name, holds(self.system.holds_step(item, before, found)))
             for item in self.properties
-            if item.over_steps and (item.on is None or item.on.name == found.move.action.name)  # type: ignore[union-attr]
+            if item.over_steps and (item.on is None or item.on.name == found.move.action.name)
         ]
         return Outcome(None, False, after, tuple(judged))
 
@@ -193,7 +193,8 @@ class Symbols:
         return len(known)
 
     def uncovered(self) -> list[str]:
-        """Return the moves whose guards and checks do not cover and partition all that can be said of them, as z3 proves."""
+        """Return the moves whose guards and checks do not cover and partition all that can be said of them, as z3
+        proves."""
         found = []
         for move, happened in self.walked.items():
             parts = [*self.system.refusals(happened), happened.happens, happened.cut]

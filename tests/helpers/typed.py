@@ -1,7 +1,8 @@
-"""The typed program run as `docs/ir.md` says, with nothing left to the Python text: what tests compare with the plain semantics.
+"""The typed program run as `docs/ir.md` says, with nothing left to the Python text: what tests compare with the plain
+semantics.
 
-While it runs it holds the program to its word: a number that leaves its range, a check that fails where none is noted, a read
-or a write that the effects of a function leave out, is an AssertionError.
+While it runs it holds the program to its word: a number that leaves its range, a check that fails where none is noted,
+a read or a write that the effects of a function leave out, is an AssertionError.
 """
 
 from __future__ import annotations
@@ -251,7 +252,10 @@ class Machinery:
             what = f"{label}: {value} is out of its domain {low}..{high}."
             if label == "Channel.items_end":  # which models do not see
                 full = f"the channel is full ({high} in flight). Raise the bound that sizes it."
-                what = f"Channel.items: {full if value > high else 'the channel is empty: there is no message to take out.'}"
+                what = (
+                    "Channel.items: "
+                    f"{full if value > high else 'the channel is empty: there is no message to take out.'}"
+                )
             raise self.failed(node, Failure.VALUE, what)
 
     def copy(self, target: Any, source: Any) -> None:
@@ -494,12 +498,13 @@ class Typed:
     def arguments(self, action: Action, values: tuple[Any, ...]) -> list[Any]:
         """Return values of parameters as a function gets them."""
         return [
-            row_of(parameter.slot.type.record, value, (f"p{place}", "")) if isinstance(value, tuple) else value  # type: ignore[union-attr]
+            row_of(parameter.slot.type.record, value, (f"p{place}", "")) if isinstance(value, tuple) else value
             for place, (parameter, value) in enumerate(zip(action.parameters, values, strict=True), 1)
         ]
 
     def take(self, action: Action, before: Key, step: Step) -> tuple[Key, Key] | None:
-        """Take a step as the whole function has it; return the state before and after normalize, None if a guard refuses."""
+        """Take a step as the whole function has it; return the state before and after normalize, None if a guard
+        refuses."""
         function = self.program.functions[action.function]
         state = row_of(self.machine.state, before, ("p0", ""))
         try:
@@ -567,12 +572,12 @@ class Typed:
         try:
             for item in function.body[: action.prefix]:
                 if isinstance(item, nodes.Require):
-                    if not self.noted(function, lambda item=item: self.machinery.value(frame, item.condition)):  # type: ignore[misc]
+                    if not self.noted(function, lambda item=item: self.machinery.value(frame, item.condition)):
                         guard = action.name, item.number
                         found.refused[guard] = found.refused.get(guard, 0) + 1
                         return
                 else:
-                    self.noted(function, lambda item=item: self.machinery.statement(frame, item))  # type: ignore[misc]
+                    self.noted(function, lambda item=item: self.machinery.statement(frame, item))
         except DomainError as error:
             raise type(error)(f"{self.plain.show(step)}: {error}") from error
         raw, after = self.watched(
@@ -615,7 +620,7 @@ class Typed:
                     for value in values[parameter.slot]:
                         chosen[parameter.slot] = value
                         slot = parameter.slot
-                        given = row_of(slot.type.record, value, ("m", "")) if isinstance(value, tuple) else value  # type: ignore[union-attr]
+                        given = row_of(slot.type.record, value, ("m", "")) if isinstance(value, tuple) else value
                         frame[slot.number] = given
                         go(frame, place + 1)
                 case Compute(statements):

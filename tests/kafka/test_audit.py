@@ -1,4 +1,5 @@
-"""Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are not blamed."""
+"""Logs of real clusters, decoded by Kafka's own classes: each story is named with its offsets, and peaceful ones are
+not blamed."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ STORIES = {
     "rolling": set(),
     "reassignment": set(),
 }
-"""What each story is that is high or critical; before 4.1 the last replica stays in the ISR and needs no special election."""
+"""What each story is that is high or critical; before 4.1 the last replica stays in the ISR and needs no special
+election."""
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +107,8 @@ def test_what_is_found_has_the_offset_of_its_record(reading: Reading) -> None:
 
 LOST = {"leader-has-committed", "leader-has-acknowledged"}
 BROKEN = {"hyp-10": LOST, "hyp-10-b": LOST}
-"""What the way that was found loses. Whether a record was there that HYP-11 or an unclean election could lose, their logs do not say."""
+"""What the way that was found loses. Whether a record was there that HYP-11 or an unclean election could lose, their
+logs do not say."""
 
 
 @pytest.mark.parametrize(
@@ -175,8 +178,14 @@ def test_reading_goes_on_where_it_ended(logs: dict[str, list[Path]], tmp_path: P
 
 def dump_of(first: int, last: int) -> str:
     """Return what Kafka's tool prints of some records."""
-    head = "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"
-    record = '| offset: {0} CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
+    head = (
+        "baseOffset: {0} lastOffset: {0} count: 1 baseSequence: -1 "
+        "partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: true\n"
+    )
+    record = (
+        "| offset: {0} CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 "
+        'headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}\n'
+    )
     return "".join((head + record).format(offset) for offset in range(first, last + 1))
 
 

@@ -1,4 +1,5 @@
-"""Histories played over sockets: our own client keeps the rules, its mutants break theirs, and nothing is left behind."""
+"""Histories played over sockets: our own client keeps the rules, its mutants break theirs, and nothing is left
+behind."""
 
 from __future__ import annotations
 
@@ -180,7 +181,10 @@ def test_a_process_that_dies_is_started_again_and_what_cannot_be_played_is_count
 def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Path) -> None:
     own = Path(install.__file__).parent / "drivers" / "python_client.py"
     once = f"import pathlib, runpy; first = pathlib.Path({str(tmp_path / 'began')!r})\n"
-    once += 'if not first.exists(): first.touch(); print(\'{"event": "ready"}\', flush=True); input(); raise SystemExit(9)\n'
+    once += (
+        'if not first.exists(): first.touch(); print(\'{"event": '
+        '"ready"}\', flush=True); input(); raise SystemExit(9)\n'
+    )
     once += f"import sys; sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
     outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
     assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 IMAGES = (
-    "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1",
+    (
+        "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 "
+        "crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
+    ),
 )
 FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
 MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")

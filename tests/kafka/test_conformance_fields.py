@@ -1,4 +1,5 @@
-"""What lies beside the comparison of states: hidden fields of Kafka, lines of its classes, memory, and findings by release."""
+"""What lies beside the comparison of states: hidden fields of Kafka, lines of its classes, memory, and findings by
+release."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def test_fields_that_differ_in_one_state_are_named_once_for_all_brokers() -> Non
 
 def test_lines_of_inner_classes_count_for_the_class_around_them() -> None:
     report = """<report name="x"><package name="kafka/cluster">
-      <class name="kafka/cluster/Partition"><counter type="INSTRUCTION" missed="9" covered="9"/><counter type="LINE" missed="2" covered="5"/></class>
+      <class name="kafka/cluster/Partition"><counter type="INSTRUCTION" missed="9" covered="9"/>
+        <counter type="LINE" missed="2" covered="5"/></class>
       <class name="kafka/cluster/Partition$"><counter type="LINE" missed="1" covered="1"/></class>
       <class name="kafka/cluster/PartitionState"><counter type="LINE" missed="7" covered="0"/></class>
     </package></report>"""

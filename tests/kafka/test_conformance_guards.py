@@ -138,7 +138,8 @@ def test_what_the_model_refuses_kafka_refuses_or_does_nothing() -> None:
 @on_kafka
 @pytest.mark.xdist_group("kafka")
 def test_a_comparison_that_sees_nothing_is_caught() -> None:
-    """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is noticed."""
+    """The model's own rule is tried as if it were another one: nothing can tell the two apart, so nothing is
+    noticed."""
     seeing = VariantTrials(REPLICATION, release(KAFKA), BASE.__class__(**{**BASE.values, "maximal_isr": 0})).only(
         ["maximal_isr"]
     )

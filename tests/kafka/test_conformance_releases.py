@@ -69,7 +69,8 @@ def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(r
 @on_kafka
 @pytest.mark.parametrize("release", RELEASES)
 def test_operators_of_every_release_move_replicas_as_the_model_says(release: str) -> None:
-    """With four brokers of which two have no replica at first, so that one reassignment replaces another in all ways."""
+    """With four brokers of which two have no replica at first, so that one reassignment replaces another in all
+    ways."""
     sizes = {"brokers": 4, "movable": 4, "spare": 2, "reassignments": 3, "cancels": 2, "min_isr": 2, "metadata_lag": 8}
     settings = [f"--set={name}={value}" for name, value in {**sizes, "shrinks": 0, "max_leader_epoch": 6}.items()]
     made = fencepost("conform", "replication", "--kafka", release, "--walks", "100", *settings, "--json")
@@ -98,11 +99,17 @@ def test_lines_are_kept_for_the_releases_that_they_are_marked_for() -> None:
 
 
 def test_a_class_that_has_moved_is_named_where_it_is() -> None:
-    text = "import org.apache.kafka.common.record.MemoryRecords; kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    text = (
+        "import org.apache.kafka.common.record.MemoryRecords; "
+        "kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    )
     classes = {
         "MemoryRecords": {"org.apache.kafka.common.record.internal"},
         "BlockingSend": {"kafka.server", "org.apache.kafka.server"},
         "Lost": {"one", "other"},
     }
-    expected = "import org.apache.kafka.common.record.internal.MemoryRecords; kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    expected = (
+        "import org.apache.kafka.common.record.internal.MemoryRecords; "
+        "kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
+    )
     assert adapted(text, classes) == expected

@@ -1,4 +1,5 @@
-"""Claims about schemas, versions and code paths: what the registry expects, what was measured, and Kafka's own classes."""
+"""Claims about schemas, versions and code paths: what the registry expects, what was measured, and Kafka's own
+classes."""
 
 from __future__ import annotations
 

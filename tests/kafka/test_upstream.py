@@ -1,4 +1,5 @@
-"""`fencepost show TRACE --format kafka-test`: a test for Kafka's committers that fails on a release and passes with the repair."""
+"""`fencepost show TRACE --format kafka-test`: a test for Kafka's committers that fails on a release and passes with
+the repair."""
 
 from __future__ import annotations
 

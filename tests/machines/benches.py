@@ -1,4 +1,5 @@
-"""Two benches beside each other: whose seats they are is only in their lengths, which two variants may share out in other ways."""
+"""Two benches beside each other: whose seats they are is only in their lengths, which two variants may share out in
+other ways."""
 
 from typing import Annotated
 

@@ -1,4 +1,5 @@
-"""Parcels that a careless modeller sends: everything runs and every property holds, and nearly nothing of it says anything."""
+"""Parcels that a careless modeller sends: everything runs and every property holds, and nearly nothing of it says
+anything."""
 
 from enum import IntEnum
 from typing import Annotated

@@ -1,4 +1,5 @@
-"""Constructs that no engine knows: each of them stands for simpler ones. An action for each, which counts what it sees."""
+"""Constructs that no engine knows: each of them stands for simpler ones. An action for each, which counts what it
+sees."""
 
 from enum import IntEnum
 from typing import Annotated

@@ -1,4 +1,5 @@
-"""A machine that uses every construct of the language, on negative numbers too: what engines are most likely to differ in.
+"""A machine that uses every construct of the language, on negative numbers too: what engines are most likely to differ
+in.
 
 Its constants make domains and arrays of odd sizes: bounds that grow while a constant falls, parameters without values,
 enums with NONE. Its names are those that generated code would like to have for itself.

@@ -1,4 +1,5 @@
-"""Errands that a few people run: a small machine with bounds of every kind, some of which cut off steps and some of which do not."""
+"""Errands that a few people run: a small machine with bounds of every kind, some of which cut off steps and some of
+which do not."""
 
 from typing import Annotated
 

@@ -240,7 +240,7 @@ def loop(s: State, c: C) -> None:
     if c.fault == Fault.START_OF_NOTHING:
         found = sum(i for i, _ in enumerate(range(0), s.values[s.three]))
     if c.fault == Fault.START_IN_ZIP:
-        found = sum(x + y for x, (_, y) in zip(s.values, enumerate(s.short, s.values[s.three])))  # noqa: B905 (`strict` is not in the language)
+        found = sum(x + y for x, (_, y) in zip(s.values, enumerate(s.short, s.values[s.three])))  # noqa: B905
     s.flag = found > 0
 
 

@@ -1,4 +1,5 @@
-"""Lamps in a room, with what other machines lack: several initial states, sets and flags as parameters, a log of numbers."""
+"""Lamps in a room, with what other machines lack: several initial states, sets and flags as parameters, a log of
+numbers."""
 
 from typing import Annotated
 

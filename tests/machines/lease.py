@@ -1,4 +1,5 @@
-"""A lease that one server gives to clients, written without a record for either: a flag for each client, and numbers of the server."""
+"""A lease that one server gives to clients, written without a record for either: a flag for each client, and numbers
+of the server."""
 
 from typing import Annotated
 

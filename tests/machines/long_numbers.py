@@ -1,4 +1,5 @@
-"""A counter whose distance, as long as it may be, is compared with a limit: without its guard compiled numbers are too short for it."""
+"""A counter whose distance, as long as it may be, is compared with a limit: without its guard compiled numbers are too
+short for it."""
 
 from typing import Annotated
 

@@ -1,8 +1,8 @@
 # ruff: noqa: PLC2401
 """A post office whose parcels hold whatever a model may hold: made to be written into traces and read again.
 
-Names in several alphabets, members below 0 and members that are called like other words, sets of all sizes, numbers of many digits,
-records in records, arrays in arrays, arrays, bags and channels without room.
+Names in several alphabets, members below 0 and members that are called like other words, sets of all sizes, numbers of
+many digits, records in records, arrays in arrays, arrays, bags and channels without room.
 """
 
 from enum import IntEnum

@@ -1,4 +1,5 @@
-"""Tickets, with planted flaws: guards of every purpose, an action that is never taken, a property that nothing can violate."""
+"""Tickets, with planted flaws: guards of every purpose, an action that is never taken, a property that nothing can
+violate."""
 
 from typing import Annotated
 

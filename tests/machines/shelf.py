@@ -1,4 +1,5 @@
-"""A shelf that never fills: some of its bounds are read by other parts of the model too, and larger values of those change what happens."""
+"""A shelf that never fills: some of its bounds are read by other parts of the model too, and larger values of those
+change what happens."""
 
 from typing import Annotated
 

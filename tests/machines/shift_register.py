@@ -1,4 +1,5 @@
-"""Two places: what is in the second moves to the first. That the first is empty is inductive over two steps, not over one."""
+"""Two places: what is in the second moves to the first. That the first is empty is inductive over two steps, not over
+one."""
 
 from typing import Annotated
 

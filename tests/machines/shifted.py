@@ -1,4 +1,5 @@
-"""A counter with a guard that shifts: where another guard refuses, compiled numbers are too short for what it computes."""
+"""A counter with a guard that shifts: where another guard refuses, compiled numbers are too short for what it
+computes."""
 
 from typing import Annotated
 

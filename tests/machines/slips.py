@@ -1,4 +1,5 @@
-"""A place that moves along numbers: without its guard, what puts it back has no number there, and neither has the property of the step."""
+"""A place that moves along numbers: without its guard, what puts it back has no number there, and neither has the
+property of the step."""
 
 from typing import Annotated
 

@@ -1,4 +1,5 @@
-"""Actions, properties and a `normalize` that end with errors, or see an order: parts that tests put machines together from."""
+"""Actions, properties and a `normalize` that end with errors, or see an order: parts that tests put machines together
+from."""
 
 from typing import Annotated
 

@@ -29,7 +29,8 @@ Place = Annotated[int, Range(0, C.cells)]
 
 
 class State(Record):
-    """The row, from where on it was swept last, where the first number was found, the least number that was seen, and a seal."""
+    """The row, from where on it was swept last, where the first number was found, the least number that was seen, and
+    a seal."""
 
     row: Annotated[Array[Number], Size(C.cells)]
     swept_from: Place
@@ -78,7 +79,8 @@ def find(s: State, c: C) -> None:
 
 @action(number=Number)
 def flatten(s: State, c: C, number: int) -> None:
-    """What is above a number anywhere comes down to the number, one cell and all after it at a time, but in the first."""
+    """What is above a number anywhere comes down to the number, one cell and all after it at a time, but in the
+    first."""
     for place in range(1, c.cells):
         for later in range(place, c.cells):
             if s.row[later] <= number:

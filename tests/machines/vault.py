@@ -1,4 +1,5 @@
-"""Copies of a treasure that crashes, floods and drills take away: the fewest faults that lose it can be counted by hand."""
+"""Copies of a treasure that crashes, floods and drills take away: the fewest faults that lose it can be counted by
+hand."""
 
 from typing import Annotated
 

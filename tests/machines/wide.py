@@ -1,4 +1,5 @@
-"""Sums of numbers that pass 64 bits, where `fault` says so: in a store, on the way to a small value, in a guard, in a property."""
+"""Sums of numbers that pass 64 bits, where `fault` says so: in a store, on the way to a small value, in a guard, in a
+property."""
 
 from enum import IntEnum, auto
 from typing import Annotated

@@ -1,7 +1,7 @@
 """Mistakes that a Python programmer makes in a first model, each with the whole of its answer.
 
-Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the lines that were there after `-`, those that took their place
-after `+`, `---`, the answer. `python -m tests.mistakes` writes the answers again.
+Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the lines that were there after `-`, those that
+took their place after `+`, `---`, the answer. `python -m tests.mistakes` writes the answers again.
 """
 
 from __future__ import annotations

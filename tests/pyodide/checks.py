@@ -1,4 +1,5 @@
-"""What needs no compiled package, on the Python that Pyodide has: every module of model/ and invariants/, small runs, mistakes.
+"""What needs no compiled package, on the Python that Pyodide has: every module of model/ and invariants/, small runs,
+mistakes.
 
 `tox -e pyodide` runs it. A Python that is too new for the wheels of llvmlite is tried so before they come.
 """
@@ -28,7 +29,8 @@ def import_all() -> int:
 
 
 def search_small() -> int:
-    """Search small runs of the catalogue by the plain semantics; each must find what is pinned. Return how many these are."""
+    """Search small runs of the catalogue by the plain semantics; each must find what is pinned. Return how many these
+    are."""
     from fencepost.invariants.catalogue import runs, values_of
     from fencepost.invariants.protocols import protocol
     from fencepost.model.language.interpreter import Interpreter
@@ -62,7 +64,8 @@ def answer_mistakes() -> int:
 
 
 def name_guards() -> int:
-    """Take every step of the first model in every state; where one is refused, its guard must be known. Return how many were."""
+    """Take every step of the first model in every state; where one is refused, its guard must be known. Return how
+    many were."""
     from fencepost.explorers.program.subset.program import check, guards_of
     from fencepost.model import first
     from fencepost.model.language.errors import DisabledError

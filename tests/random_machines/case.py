@@ -1,4 +1,5 @@
-"""One random machine as every engine sees it: the plain search first, which keeps all that the others are compared with."""
+"""One random machine as every engine sees it: the plain search first, which keeps all that the others are compared
+with."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ ENOUGH = 205
 MORE = 350
 """The same, where a property is about whole behaviours: such a property is judged on a whole graph only."""
 ENOUGH_STEPS = 5_000
-"""Steps after which no further level is expanded: a machine with more than twenty out of each state shows little more."""
+"""Steps after which no further level is expanded: a machine with more than twenty out of each state shows little
+more."""
 UNFIT = "fit 64 bits"
 """In the error of an engine whose numbers have an end."""
 
@@ -128,7 +130,8 @@ class Case:
         return found
 
     def untrue(self, error: DomainError) -> str:
-        """Return why an error is not one of the plain semantics, at the end of the way that it names; or an empty string."""
+        """Return why an error is not one of the plain semantics, at the end of the way that it names; or an empty
+        string."""
         plain, text = self.plain.plain, str(error)
         of_behaviours = [f"property {item.name!r}" for item in self.properties if item not in self.of_states]
         expected = self.expected.get("error", "")
@@ -159,22 +162,23 @@ class Case:
         """Return every error of the initial action."""
         plain, found = self.plain.plain, set[str]()
         for step in plain.steps(self.machine.initial, plain.zero):
-            asked(found, lambda step=step: plain.apply(plain.zero, step))  # type: ignore[misc]
+            asked(found, lambda step=step: plain.apply(plain.zero, step))
         return found
 
     def errors_at(self, state: Key, level: int) -> set[str]:
-        """Return every error of a step out of a state, and of a property there that no level before this one decides."""
+        """Return every error of a step out of a state, and of a property there that no level before this one
+        decides."""
         plain, found = self.plain.plain, set[str]()
         judged = [item for item in self.of_states if self.decided_in(item) >= level]
         for action in self.machine.actions:
             for step in plain.steps(action, state):
-                done = asked(found, lambda step=step: plain.apply(state, step))  # type: ignore[misc]
+                done = asked(found, lambda step=step: plain.apply(state, step))
                 for prop in judged if done is not None else ():
                     if prop.over_steps:
-                        asked(found, lambda prop=prop, done=done: plain.holds_step(prop, state, done))  # type: ignore[misc]
+                        asked(found, lambda prop=prop, done=done: plain.holds_step(prop, state, done))
         for prop in judged:
             if not prop.over_steps:
-                asked(found, lambda prop=prop: plain.holds(prop, state))  # type: ignore[misc]
+                asked(found, lambda prop=prop: plain.holds(prop, state))
         return found
 
     def decided_in(self, prop: Property) -> int:
@@ -185,7 +189,8 @@ class Case:
 
 
 def asked(errors: set[str], question: Callable[[], Any]) -> Any:
-    """Return the answer to a question of the plain semantics; if it is an error, nothing, and add a model's own to the errors."""
+    """Return the answer to a question of the plain semantics; if it is an error, nothing, and add a model's own to the
+    errors."""
     try:
         return question()
     except DomainError as error:
@@ -196,7 +201,8 @@ def asked(errors: set[str], question: Callable[[], Any]) -> Any:
 
 
 def either(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Say whether one answer is an error of a property, and the other decides it in the same level: the first state that is judged says which."""
+    """Say whether one answer is an error of a property, and the other decides it in the same level: the first state
+    that is judged says which."""
     told, found = (one, other) if "error" in one else (other, one)
     if "error" not in told or "properties" not in found or not isinstance(told["raised"], DomainError):
         return False

@@ -1,7 +1,7 @@
 """What a machine is drawn from: a sequence of whole numbers, which can be recorded, replayed and made smaller.
 
-A choice is a number below a limit; 0 is the simplest. A text that is drawn from smaller numbers, or from fewer, is simpler, so
-a failing machine is made small by making its numbers small.
+A choice is a number below a limit; 0 is the simplest. A text that is drawn from smaller numbers, or from fewer, is
+simpler, so a failing machine is made small by making its numbers small.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What is compared of a random machine: each function returns how an engine differs from the plain semantics, or an empty string."""
+"""What is compared of a random machine: each function returns how an engine differs from the plain semantics, or an
+empty string."""
 
 from __future__ import annotations
 
@@ -222,7 +223,7 @@ def masks(case: Case) -> str:
         depth = None if expected.get("complete", True) else len(plain.levels)
         options = Options(workers=1, max_depth=depth)
         found = said(
-            lambda guard=guard, options=options: MaskedSearch(  # type: ignore[misc]
+            lambda guard=guard, options=options: MaskedSearch(
                 case.machine, case.constants, case.of_states, options, kernels=kernels, guard=guard
             ).run()
         )

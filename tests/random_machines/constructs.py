@@ -1,7 +1,8 @@
-"""The constructs of the language, listed from the sources of its checker and of the typed program, and those that machines have.
+"""The constructs of the language, listed from the sources of its checker and of the typed program, and those that
+machines have.
 
-The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A construct that is
-added brings lines of its own, which no random machine comes to before the generator knows it.
+The checker itself is the list: each of its lines either helps to refuse something, or accepts a construct. A construct
+that is added brings lines of its own, which no random machine comes to before the generator knows it.
 """
 
 from __future__ import annotations
@@ -183,7 +184,8 @@ def cover(count: int, folder: Path) -> list[int]:
     missing, found = wanted.difference(*had.values()), []
     if missing:
         raise UsageError(
-            f"none of {count} machines has {len(missing)} of the constructs, such as {min(map(str, missing))}: draw more."
+            f"none of {count} machines has {len(missing)} of the "
+            f"constructs, such as {min(map(str, missing))}: draw more."
         )
     while wanted:
         found.append(max(had, key=lambda seed: len(had[seed] & wanted)))

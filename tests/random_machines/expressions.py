@@ -182,7 +182,8 @@ class Expressions:
         if depth <= 0:
             return self.choices.pick(leaf)(scope, 0)
         more = [
-            *leaf, self.arithmetic, self.field, self.condition, self.conditional, self.logic, self.builtin, self.helper, self.fold,
+            *leaf, self.arithmetic, self.field, self.condition, self.conditional, self.logic, self.builtin,
+            self.helper, self.fold,
             self.shift, self.length, self.unary, self.helper, self.extreme,
         ]  # fmt: skip
         return self.choices.pick(more)(scope, depth)
@@ -240,7 +241,10 @@ class Expressions:
 
     def conditional(self, scope: Scope, depth: int) -> str:
         """Return one of two numbers."""
-        return f"({self.number(scope, depth - 1)} if {self.condition(scope, depth - 1)} else {self.number(scope, depth - 1)})"
+        return (
+            f"({self.number(scope, depth - 1)} if {self.condition(scope, depth - 1)} "
+            f"else {self.number(scope, depth - 1)})"
+        )
 
     def logic(self, scope: Scope, depth: int) -> str:
         """Return `and` or `or` of numbers."""
@@ -250,7 +254,8 @@ class Expressions:
         )
 
     def asked(self, scope: Scope, number: str) -> str:
-        """Return a number whose truth is asked: a sum in the place of one that may be NONE, which the language refuses there."""
+        """Return a number whose truth is asked: a sum in the place of one that may be NONE, which the language refuses
+        there."""
         last = re.split(r"\.", re.sub(r"\[.*\]$", "", number))[-1]
         kinds = [
             kind for record in [*self.classes.values(), *scope.records.values()] for kind in types_in(record, last)
@@ -541,7 +546,8 @@ def head(text: str) -> str:
 
 
 def unread(number: str) -> str:
-    """Return a number that the checker cannot read: it refuses an index below 0, and such a shift, where it sees them."""
+    """Return a number that the checker cannot read: it refuses an index below 0, and such a shift, where it sees
+    them."""
     return (
         f"({number} + 0)"
         if number in ("NONE", "Sour.BAD") or re.fullmatch(r"\(?-*\d{2,}\)?|\(?-+\d\)?", number)

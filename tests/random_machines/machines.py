@@ -18,8 +18,9 @@ from enum import IntEnum
 from typing import Annotated
 
 from fencepost.model.language import (
-    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always, at_most, bits, bound,
-    capacity, choice, choose, eventually, fits, largest, leads_to, require, shape, smallest, sometimes, step, strong, switch, weak,
+    NONE, Array, Bag, BitSet, Channel, Constants, InFlight, Index, Machine, Per, Range, Record, Size, action, always,
+    at_most, bits, bound, capacity, choice, choose, eventually, fits, largest, leads_to, require, shape, smallest,
+    sometimes, step, strong, switch, weak,
 )
 
 
@@ -552,14 +553,20 @@ class Author:
             f"def price(before, after, c):\n    return {'-1' if self.expressions.dares(60) else 0} + {price}",
         ]
         bound = self.choices.pick(["", ", bound=C.k", ", bound=3"])
-        made = f'costs = at_most("costs", "It costs.", costs={costs}, when=begins, then=arrives, {self.promises(actions)}{bound})'
+        made = (
+            f'costs = at_most("costs", "It costs.", costs={costs}, '
+            f"when=begins, then=arrives, {self.promises(actions)}{bound})"
+        )
         return "\n\n\n".join([*(parts if costs == "price" else parts[:2]), made])
 
     def end(self) -> str:
         """Return a property of all behaviours from the beginning."""
         then = self.expressions.condition(self.scope(effects=False), 2)
         text = f"def over(s, c):\n    return {then}{self.sooner()}"
-        return f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, fair=({self.choices.pick(["weak", "strong"])}(moves, turns),))'
+        return (
+            f'{text}\n\n\nends = eventually("ends", "It ends.", then=over, '
+            f"fair=({self.choices.pick(['weak', 'strong'])}(moves, turns),))"
+        )
 
     def normalize(self) -> str:
         """Return a function that drops something; doing it again changes nothing."""

@@ -1,4 +1,5 @@
-"""What `prove` says of a random machine, compared with the plain search: never `proved` what is violated, and nothing but what happens."""
+"""What `prove` says of a random machine, compared with the plain search: never `proved` what is violated, and nothing
+but what happens."""
 
 from __future__ import annotations
 

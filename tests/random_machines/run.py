@@ -123,7 +123,8 @@ def rows_in(files: Iterable[Path]) -> list[dict[str, Any]]:
 
 @contextmanager
 def added_to(file: Path) -> Iterator[TextIO]:
-    """Open a file to add rows. What a process that was killed has left of a row is taken off, and no other process adds any."""
+    """Open a file to add rows. What a process that was killed has left of a row is taken off, and no other process
+    adds any."""
     try:
         opened = file.open("a+")
     except OSError as error:
@@ -138,7 +139,8 @@ def added_to(file: Path) -> Iterator[TextIO]:
 
 
 def run(first: int, count: int, seconds: float, file: Path, workers: int = 0) -> list[dict[str, Any]]:
-    """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier runs included."""
+    """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier
+    runs included."""
     with added_to(file) as out:
         done = {row["seed"] for row in rows_in([file])}
         seeds = (seed for seed in range(first, first + count) if seed not in done)
@@ -156,7 +158,8 @@ def _looked_at(seed: int) -> dict[str, Any]:
 
 
 def _elsewhere(seeds: Iterator[int], workers: int) -> Iterator[dict[str, Any]]:
-    """Yield the rows of machines that other processes look at; each process ends after a number of them, with what it has not freed."""
+    """Yield the rows of machines that other processes look at; each process ends after a number of them, with what it
+    has not freed."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, spawned, _own_process, max_tasks_per_child=LIFE) as pool:
         waiting: dict[Future[dict[str, Any]], int] = {}

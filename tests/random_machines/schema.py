@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 NASTY = [
-    "count", "items", "row", "words", "out_words", "shape", "dtype", "real", "np", "f0", "rows", "kernel", "hashes", "label", "entry",
-    "ptr", "call", "ret", "define", "icmp", "i64", "memcpy", "malloc", "free", "exit", "log", "main", "llvm", "numba", "size", "data",
+    "count", "items", "row", "words", "out_words", "shape", "dtype", "real", "np", "f0", "rows", "kernel", "hashes",
+    "label", "entry",
+    "ptr", "call", "ret", "define", "icmp", "i64", "memcpy", "malloc", "free", "exit", "log", "main", "llvm", "numba",
+    "size", "data",
     "base", "copy", "values", "keys", "self", "type", "match", "print", "id", "len", "sum", "range", "bool", "T",
 ]  # fmt: skip
 """Names that mean something to a back end."""
@@ -21,7 +23,8 @@ NASTY = [
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain's alias, the ends of it as text in a function, and what the alias stands for if it is none of a class."""
+    """A domain's alias, the ends of it as text in a function, and what the alias stands for if it is none of a
+    class."""
 
     alias: str
     low: str
@@ -157,7 +160,8 @@ def sized(size: str) -> str:
 
 
 def parts(kind: Type, text: str = "", sizes: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...], Type]]:
-    """Yield the places in a place, itself first: each with `{}` for every index, and the lengths of the arrays that those are in."""
+    """Yield the places in a place, itself first: each with `{}` for every index, and the lengths of the arrays that
+    those are in."""
     yield text, sizes, kind
     if kind.queues or kind.bag:
         return

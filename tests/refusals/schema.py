@@ -125,4 +125,4 @@ def length_of(r: Replica) -> int:
 
 def machine(**actions: object) -> Machine:
     """Return a machine with these actions."""
-    return Machine("refused", "what the language refuses", State, C, initial, tuple(actions.values()))  # type: ignore[arg-type]
+    return Machine("refused", "what the language refuses", State, C, initial, tuple(actions.values()))

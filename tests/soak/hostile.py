@@ -1,7 +1,8 @@
-"""Hostile input, in one process: files that nobody wrote for Fencepost, and what it says of them. `tox -e fuzz` runs it for long.
+"""Hostile input, in one process: files that nobody wrote for Fencepost, and what it says of them. `tox -e fuzz` runs
+it for long.
 
-Each input is a file of ours with edits, or text that means something to somebody. It must be taken or be refused with one message:
-a traceback, more than five seconds, more than a gigabyte and a file outside the folder are failures.
+Each input is a file of ours with edits, or text that means something to somebody. It must be taken or be refused with
+one message: a traceback, more than five seconds, more than a gigabyte and a file outside the folder are failures.
 """
 
 from __future__ import annotations
@@ -60,8 +61,10 @@ if TYPE_CHECKING:
 LONGEST, MOST = 5.0, 1 << 30
 """Seconds and bytes that an input may take."""
 WORDS = [
-    "", "0", "-1", "NONE", "1e9", "0x10", "1_000", "+1", "²", "\u0663", "9" * 400, "-" + "9" * 400, "9" * 5000, "[" * 3000, "{" * 3000,
-    "\x00", "\x1b[31m", "\u2028", "\ud7ff", "\r", "loop:", "=", "==", "----", "/etc/passwd", "../../x", "$(id)", "null", "NaN", "1e999",
+    "", "0", "-1", "NONE", "1e9", "0x10", "1_000", "+1", "²", "\u0663", "9" * 400, "-" + "9" * 400, "9" * 5000,
+    "[" * 3000, "{" * 3000,
+    "\x00", "\x1b[31m", "\u2028", "\ud7ff", "\r", "loop:", "=", "==", "----", "/etc/passwd", "../../x", "$(id)",
+    "null", "NaN", "1e999",
     "true", '"', "\\", "cos\nsystem\n(S'id'\ntR.", "\x80\x04N.", "x" * 50_000,
 ]  # fmt: skip
 
@@ -316,7 +319,8 @@ def ended(asking: socket.socket) -> None:
 
 
 def peak() -> int:
-    """Return the most memory that this process has used. Linux hands `ru_maxrss` down from who has started it, VmHWM not."""
+    """Return the most memory that this process has used. Linux hands `ru_maxrss` down from who has started it, VmHWM
+    not."""
     status = Path("/proc/self/status")
     found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
     return 1024 * (int(found[1]) if found else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -1,7 +1,7 @@
 """Long work that is killed at random points, again and again, and ends with the answer of work that was left alone.
 
-Each process is killed at once or later: between two rounds, while it saves, while it reads what the one before it has saved.
-`python -m tests.soak.kills` runs it for long.
+Each process is killed at once or later: between two rounds, while it saves, while it reads what the one before it has
+saved. `python -m tests.soak.kills` runs it for long.
 """
 
 from __future__ import annotations

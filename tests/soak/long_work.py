@@ -1,4 +1,5 @@
-"""Long work of each kind, on a small scale: it keeps what it has in a folder, and goes on from there when it is asked again.
+"""Long work of each kind, on a small scale: it keeps what it has in a folder, and goes on from there when it is asked
+again.
 
 It runs in a process of its own, which may be killed, or in which something is wrong.
 """
@@ -44,7 +45,8 @@ SIZES = {"width": 60, "starts": 4, "resting": 1}
 SLICE = 0.1
 """Seconds after which a search is saved."""
 KAFKA = "4.1.2"
-OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second", "walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
+OVER = ("seconds", "reading_seconds", "read_now", "solver_seconds", "walking_seconds", "steps_per_second",
+"walked_now", "cached", "notes", *VARIABLE)  # fmt: skip
 """What may differ from run to run."""
 
 

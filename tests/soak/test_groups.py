@@ -1,4 +1,5 @@
-"""Tests that share a compiled machine name a group, and a group must stay in one process: otherwise each process compiles it."""
+"""Tests that share a compiled machine name a group, and a group must stay in one process: otherwise each process
+compiles it."""
 
 from __future__ import annotations
 

@@ -160,7 +160,8 @@ ENDS = {
     "the first offset, and unknown reported": (0, 2, -1, True),
     "unknown, and unknown reported": (-1, 2, -1, False),
 }
-"""By case: the high watermark of leader 0, the follower (2 knows version 18, 1 does not), its own, and whether it is behind."""
+"""By case: the high watermark of leader 0, the follower (2 knows version 18, 1 does not), its own, and whether it is
+behind."""
 
 
 @always

@@ -1,4 +1,5 @@
-"""What is trusted and what is not, as docs/trust.md says: nothing that others may have written is run, and none of it ends in a traceback."""
+"""What is trusted and what is not, as docs/trust.md says: nothing that others may have written is run, and none of it
+ends in a traceback."""
 
 from __future__ import annotations
 
@@ -278,7 +279,7 @@ def test_a_trace_that_was_written_by_anyone_replays_or_is_refused(seed: int, tmp
             elif kind == 1:
                 lines.insert(one, lines[other])
             elif kind == 2:
-                lines[one] = re.sub(r"(?<==)\S+", lambda _, payload=payload: payload, lines[one], count=1)  # type: ignore[misc]
+                lines[one] = re.sub(r"(?<==)\S+", lambda _, payload=payload: payload, lines[one], count=1)
             else:
                 place = draw.randint(0, len(lines[one]))
                 lines[one] = lines[one][:place] + payload + lines[one][place:]

@@ -234,7 +234,8 @@ def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> 
             pass
         time.sleep(0.02)
     pytest.fail(
-        f"level {level} was never reached: {process.stderr.read() if process.stderr and process.poll() is not None else ''}"
+        f"level {level} was never reached: "
+        f"{process.stderr.read() if process.stderr and process.poll() is not None else ''}"
     )
 
 

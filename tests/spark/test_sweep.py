@@ -66,7 +66,8 @@ def verdicts(sql: SparkSession, folder: str) -> list[Any]:
 
 
 def violated(found: Sample) -> dict[str, Any]:
-    """Return what `simulate` tells of each property that is violated: how many walks, the length of the shortest, and its number."""
+    """Return what `simulate` tells of each property that is violated: how many walks, the length of the shortest, and
+    its number."""
     bad = [item for item in found.properties if item.result.verdict == "violated"]
     return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
 
@@ -443,9 +444,11 @@ def cell(verdict: str, *, smallest: bool, **constants: int) -> dict[str, Any]:
 
 def test_the_page_has_a_map_with_the_frontier_framed() -> None:
     data = {
-        "protocol": "kip279", "walks": 30, "depth": 9, "seed": 0, "complete": True, "why_stopped": "", "constants": {"log_size": 2},
+        "protocol": "kip279", "walks": 30, "depth": 9, "seed": 0, "complete": True, "why_stopped": "",
+        "constants": {"log_size": 2},
         "axes": {"replicas": [2, 3], "epochs": [1, 2]},
-        "cells": [cell("not-found", smallest=False, replicas=2, epochs=1), cell("not-found", smallest=False, replicas=2, epochs=2), cell("violated", smallest=True, replicas=3, epochs=1)],
+        "cells": [cell("not-found", smallest=False, replicas=2, epochs=1), cell("not-found", smallest=False,
+        replicas=2, epochs=2), cell("violated", smallest=True, replicas=3, epochs=1)],
         "refused": [{"constants": {"replicas": 3, "epochs": 2}, "why": "it makes no sense"}],
         "signatures": [{"property": "strong-isr", "actions": ["a", "b"], "walks": 3, "cells": 1, "length": 9}],
     }  # fmt: skip
@@ -459,7 +462,10 @@ def test_the_page_has_a_map_with_the_frontier_framed() -> None:
 
 
 def test_the_reason_is_found_in_what_java_says() -> None:
-    said = "org.apache.spark.SparkException: Job aborted\n\tat org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
+    said = (
+        "org.apache.spark.SparkException: Job aborted\n\tat "
+        "org.apache.spark.Here\nCaused by: java.io.IOException: No space left\n\tat x.y"
+    )
     assert first_cause(said) == "Caused by: java.io.IOException: No space left."
     assert first_cause("") == "it does not say why."
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Install, or say why not. The exit status is 0 either way: what is missing is shown by the tests that are skipped."""
+    """Install, or say why not. The exit status is 0 either way: what is missing is shown by the tests that are
+    skipped."""
     folder = Path(sys.argv[1])
     npm = shutil.which("npm")
     if npm is None:

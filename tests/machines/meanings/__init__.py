@@ -1,6 +1,7 @@
 """One machine with an action for each sentence of `docs/semantics.md`: the constant `case` says which one happens.
 
-An action leaves in `out` what its sentence makes it, and sets `pc` to 9; or it goes wrong, where that is what the sentence says.
+An action leaves in `out` what its sentence makes it, and sets `pc` to 9; or it goes wrong, where that is what the
+sentence says.
 """
 
 from fencepost.model.language import NONE, Machine, action, always

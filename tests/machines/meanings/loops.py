@@ -159,7 +159,8 @@ def clauses_nest(s: State, c: C) -> None:
 
 @action()
 def a_later_clause_may_take_a_name(s: State, c: C) -> None:
-    """A later clause may give a name of an earlier one to its own items; where it looks for them, the name is the earlier one's."""
+    """A later clause may give a name of an earlier one to its own items; where it looks for them, the name is the
+    earlier one's."""
     require(starts(s, c, Case.A_LATER_CLAUSE_MAY_TAKE_A_NAME))
     finish(s, sum(10 * a + b for b in range(3) for a, b in enumerate(reversed(range(b)))))
 

@@ -161,7 +161,8 @@ def main() -> int:
         measured(TESTS, given.runs)
     run(given, json.loads(given.runs.read_text()))
     found = summary(rows_in([given.file, *given.beside]))
-    print("\n".join(f"{name}: {value}" for name, value in found.items() if name != "survivors"))  # noqa: T201 (what it is for)
+    lines = [f"{name}: {value}" for name, value in found.items() if name != "survivors"]
+    print("\n".join(lines))  # noqa: T201 (what it is for)
     if given.write:
         save("trust", {**load("trust"), "mutants": found})
     return 1 if found["per cent of the others"] < 85 else 0

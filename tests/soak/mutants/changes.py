@@ -1,4 +1,5 @@
-"""What is changed: mutants are drawn by seed, the same number from every pass, and put into the functions that were imported."""
+"""What is changed: mutants are drawn by seed, the same number from every pass, and put into the functions that were
+imported."""
 
 from __future__ import annotations
 
@@ -20,30 +21,37 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FILES = {
-    "passes": [f"explorers/program/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions", "statements", "lifted", "views")],
+    "passes": [f"explorers/program/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions",
+    "statements", "lifted", "views")],
     "packing": [f"explorers/native/{name}.py" for name in ("layout", "spots", "memory_layout", "lower/rows")],
     "order of bags": ["explorers/native/lower/bags.py"],
-    "code": [f"explorers/native/lower/{name}.py" for name in ("actions", "expressions", "code", "loops", "choosing", "plain")],
+    "code": [f"explorers/native/lower/{name}.py" for name in ("actions", "expressions", "code", "loops", "choosing",
+    "plain")],
     "columns": [f"explorers/native/lower/{name}.py" for name in ("columns", "lanes", "sieve")],
     "masks": ["explorers/native/masks.py", "explorers/native/masked.py"],
     "search": [f"explorers/native/{name}.py" for name in ("search", "expansion", "store")],
     "walks": [f"explorers/walk/{name}.py" for name in ("sample", "walker", "measures")],
-    "symbolic": [f"explorers/symbolic/{name}.py" for name in ("terms", "places", "expressions", "bags", "loops", "walk", "folds")],
-    "liveness": [f"explorers/liveness/{name}.py" for name in ("behaviours", "engine", "graph", "transition_ids", "generated")],
+    "symbolic": [f"explorers/symbolic/{name}.py" for name in ("terms", "places", "expressions", "bags", "loops",
+    "walk", "folds")],
+    "liveness": [f"explorers/liveness/{name}.py" for name in ("behaviours", "engine", "graph", "transition_ids",
+    "generated")],
 }  # fmt: skip
 """By pass: its files."""
 ORDERS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
     ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }  # fmt: skip
 SUMS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
     ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 
 
 def places(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """Yield what can be changed in the bodies of functions, and how; what only types and messages are made of is left out."""
+    """Yield what can be changed in the bodies of functions, and how; what only types and messages are made of is left
+    out."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -98,7 +106,8 @@ def change(node: Any, how: str) -> None:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: the pass, the file, the place's number among those of the file, and what names it wherever its function stands."""
+    """One change: the pass, the file, the place's number among those of the file, and what names it wherever its
+    function stands."""
 
     name: str
     file: str
@@ -147,7 +156,8 @@ def every(name: str) -> dict[tuple[Any, ...], Mutant]:
 
 
 def drawn(seed: int, count: int, kept: Iterable[dict[str, Any]]) -> list[Mutant]:
-    """Return mutants, as many from each pass: those that were tried count, as long as their functions are as they were."""
+    """Return mutants, as many from each pass: those that were tried count, as long as their functions are as they
+    were."""
     draw = random.Random(seed)  # noqa: S311 (no secret)
     known = {identity(row) for row in kept}
     rows = []

@@ -1,4 +1,5 @@
-"""A session of pytest that has collected its tests: they are run one by one, or a few of them in a forked process for each mutant."""
+"""A session of pytest that has collected its tests: they are run one by one, or a few of them in a forked process for
+each mutant."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ APART = {
 """Comparisons that are made of few machines else: they have names of their own."""
 LONGEST = 20.0
 SLOWER = 3
-"""A mutant counts as noticed, since it does not end, after so many seconds of a processor and so many times what its tests take."""
+"""A mutant counts as noticed, since it does not end, after so many seconds of a processor and so many times what its
+tests take."""
 LONGEST_TEST = 6.0
 """Seconds of a processor, with coverage, that a test of mutants may take: others are left out."""
 MOST_MEMORY = 8 << 30
@@ -109,7 +111,8 @@ def collected(files: list[str], work: Callable[[Session], None]) -> None:
 
 
 def measured(files: list[str], out: Path) -> None:
-    """Run every test with coverage, and write down which lines it runs and how long it takes: in a file that is there once all ran."""
+    """Run every test with coverage, and write down which lines it runs and how long it takes: in a file that is there
+    once all ran."""
     import coverage
 
     begun = out.with_name(f"{out.name}.begun")
@@ -171,7 +174,8 @@ def tests_of(mutant: Mutant, runs: Runs, most: float) -> list[str]:
 
 
 def tried(session: Session, mutant: Mutant | None, names: list[str], seconds: float = 0.0) -> str:
-    """Try a mutant, or what it was made from, in a process of its own, with tests that take so many seconds; return who notices, or an empty string."""
+    """Try a mutant, or what it was made from, in a process of its own, with tests that take so many seconds; return
+    who notices, or an empty string."""
     if not names:
         return ""
     most = LONGEST + SLOWER * seconds

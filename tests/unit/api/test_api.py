@@ -1,4 +1,5 @@
-"""`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what he began."""
+"""`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what
+he began."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def test_a_machine_a_file_and_a_name_are_taken() -> None:
 def test_a_result_cannot_be_changed() -> None:
     found = f.check(MAILBOX, engine="plain", **SMALL)
     with pytest.raises(FrozenInstanceError):
-        found.distinct = 0  # type: ignore[misc]
+        found.distinct = 0
 
 
 def test_a_trace_has_steps_states_and_pictures() -> None:
@@ -148,7 +149,7 @@ def test_errors_are_of_one_family_and_the_nearest_built_in_one(
     what: object, given: dict[str, object], error: type
 ) -> None:
     with pytest.raises(error) as caught:
-        f.check(what, **given)  # type: ignore[arg-type]
+        f.check(what, **given)
     assert isinstance(caught.value, f.FencepostError)
     assert isinstance(caught.value, ValueError)
 
@@ -183,7 +184,7 @@ def test_an_argument_of_another_type_is_refused_by_name(wrong: dict[str, Any], s
 
 def test_walks_are_a_number() -> None:
     with pytest.raises(f.UsageError, match="walks was given '5': write a whole number, 1 or more"):
-        f.simulate("kip320", walks="5")  # type: ignore[arg-type]
+        f.simulate("kip320", walks="5")
 
 
 def test_one_name_of_a_property_needs_no_list() -> None:

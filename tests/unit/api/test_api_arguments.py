@@ -1,4 +1,5 @@
-"""Arguments of the calls of the API: what cannot be meant is one message, and no name of a constant is taken for something else."""
+"""Arguments of the calls of the API: what cannot be meant is one message, and no name of a constant is taken for
+something else."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CALLS: tuple[Callable[..., Any], ...] = (
-    f.ablate, f.advise, f.audit, f.check, f.diff, f.faults, f.in_hand, f.list_protocols, f.prove, f.replay, f.replay_text, f.shrink,
+    f.ablate, f.advise, f.audit, f.check, f.diff, f.faults, f.in_hand, f.list_protocols, f.prove, f.replay,
+    f.replay_text, f.shrink,
     f.simulate, f.sweep, checks.check,
 )  # fmt: skip
 CONSTANTS = """
@@ -70,12 +72,14 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.simulate, {"walks": 0}, "walks was given 0: write a whole number, 1 or more."),
         (f.simulate, {"depth": 0}, "depth was given 0: write a whole number, 1 or more."),
         (f.simulate, {"walks": None}, "walks was given None: write a whole number."),
-        (f.simulate, {"weights": {"put": 1.5}}, "weights was given {'put': 1.5}: write a dictionary of whole numbers by name."),
+        (f.simulate, {"weights": {"put": 1.5}},
+            "weights was given {'put': 1.5}: write a dictionary of whole numbers by name."),
         (f.check, {"constants": 3}, "constants was given 3: write a dictionary of constants by name."),
         (f.check, {"constants": {3: 3}}, "constants was given {3: 3}: write a dictionary of constants by name."),
         (f.check, {"only": 3}, "only was given 3: write a list of names."),
         (f.check, {"only": [3]}, "only was given [3]: write a list of names."),
-        (f.check, {"properties": [3]}, "properties was given [3]: write a tuple of what @always, @step(...) and @sometimes return."),
+        (f.check, {"properties": [3]},
+            "properties was given [3]: write a tuple of what @always, @step(...) and @sometimes return."),
         (f.check, {"budget": "3"}, "budget was given '3': write a number of seconds, 0 or more."),
         (f.check, {"budget": float("nan")}, "budget was given nan: write a number of seconds, 0 or more."),
         (f.prove, {"timeout": float("inf")}, "timeout was given inf: write a number that is not infinite."),
@@ -85,8 +89,10 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.check, {"progress": 3}, "progress was given 3: write a function that takes events."),
         (f.check, {"cancel": 3}, "cancel was given 3: write a function that returns true once it is enough."),
         (f.check, {"cluster": 3}, "cluster was given 3: write Cluster(...), which fencepost.api has."),
-        (f.ablate, {"also": {"books": 3}}, "also was given {'books': 3}: write a dictionary of lists of values, by the name"),
-        (f.faults, {"prop": "x", "grid": {"books": "12"}}, "grid was given {'books': '12'}: write a dictionary of lists"),
+        (f.ablate, {"also": {"books": 3}},
+            "also was given {'books': 3}: write a dictionary of lists of values, by the name"),
+        (f.faults, {"prop": "x", "grid": {"books": "12"}},
+            "grid was given {'books': '12'}: write a dictionary of lists"),
         (f.faults, {"prop": 3}, "prop was given 3: write text."),
         (f.diff, {"a": 3}, "a was given 3: write text."),
     ],
@@ -101,18 +107,18 @@ def test_an_argument_of_another_type_is_one_message(
 
 def test_calls_without_a_machine_say_it_as_well() -> None:
     with pytest.raises(f.UsageError, match="elr was given 1: write True or False"):
-        f.advise(3, elr=1)  # type: ignore[arg-type]
+        f.advise(3, elr=1)
     with pytest.raises(f.UsageError, match="within was given inf: write a number that is not infinite"):
         f.audit("log", within=float("inf"))
     with pytest.raises(f.UsageError, match="paths was given 3: write a path"):
-        f.audit(3)  # type: ignore[arg-type]
+        f.audit(3)
     with pytest.raises(f.UsageError, match=r"shrink\(\) was given 3: write a counterexample"):
-        f.shrink(3)  # type: ignore[arg-type]
+        f.shrink(3)
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
     given = {"walks": 20, "seed": 3, "depth": 9, "budget": 60.0}
-    usual = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": 2}, **given)  # type: ignore[arg-type]
+    usual = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": 2}, **given)
     theirs = {name: np.float32(value) if isinstance(value, float) else np.int64(value) for name, value in given.items()}
     found = f.simulate(shelf.MACHINE, shelf.PROPERTIES, weights={"put": np.int64(2)}, **theirs)
     assert (found.fired, found.walks, found.steps) == (usual.fired, 20, usual.steps)
@@ -138,13 +144,13 @@ def test_a_constant_is_not_taken_for_an_argument_of_the_same_name(name: str, tmp
     machine, properties = load(HEAD + CONSTANTS.format(name=name), tmp_path)
     value = {"compact": True, "version": "", "only": "few", "cancel": lambda: False, "memory": 1 << 40}.get(name, 3)
     with pytest.raises(f.UsageError) as error:
-        f.check(machine, properties, engine="plain", **{name: value})  # type: ignore[arg-type]
+        f.check(machine, properties, engine="plain", **{name: value})
     assert str(error.value) == (
         f"check() was given {name}=, an argument of its own, and protocol 'named' has a constant {name!r}: "
         f"write constants={{{name!r}: VALUE}} for the constant, beside {name}= if that is meant too."
     )
     assert f.check(machine, properties, engine="plain", constants={name: 3}).distinct == 4
-    assert f.check(machine, properties, engine="plain", constants={name: 3}, **{name: value}).distinct == 4  # type: ignore[arg-type]
+    assert f.check(machine, properties, engine="plain", constants={name: 3}, **{name: value}).distinct == 4
     assert f.check(machine, properties, engine="plain").distinct == 3
 
 

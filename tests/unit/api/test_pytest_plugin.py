@@ -78,7 +78,10 @@ def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> 
             "*  1  send client=0",
             "requests-run-once is violated for client=0: 5 states",
             "*= fencepost =*",
-            "test_it.py::test_careless: mailbox clients=1 *deduplicate=false: violated; * distinct states, depth * (plain, *)",
+            (
+                "test_it.py::test_careless: mailbox clients=1 *deduplicate=false: "
+                "violated; * distinct states, depth * (plain, *)"
+            ),
             "test_it.py::test_careless_as_expected: mailbox clients=1 *: violated, as expected; *",
             "test_it.py::test_mailbox: mailbox clients=1 *deduplicate=true: holds; * distinct states, depth *",
         ]
@@ -208,16 +211,17 @@ def test_check_needs_no_pytest() -> None:
 )
 def test_what_does_not_exist_is_refused(what: tuple[object, ...], given: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        check(*what, **given)  # type: ignore[arg-type]
+        check(*what, **given)
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("given", [{"violated": ("some-lamp-is-dark",)}, {"unreached": ("some-lamp-is-dark",)}])
 def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> None:
     with pytest.raises(UsageError) as caught:
-        check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)  # type: ignore[arg-type]
+        check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)
     assert str(caught.value) == (
-        "something is expected of property 'some-lamp-is-dark', which is not asked: name it in only=. Asked are: favourite-is-lit."
+        "something is expected of property 'some-lamp-is-dark', which "
+        "is not asked: name it in only=. Asked are: favourite-is-lit."
     )
 
 

@@ -86,7 +86,10 @@ def test_a_property_is_asked_about_one_state() -> None:
         ),
         (
             lambda s: LOCK.take(s, "client-asks", client=2),
-            "parameter 'client' of action 'client-asks' was given 2, which is out of its domain: write a number from 0 to 1.",
+            (
+                "parameter 'client' of action 'client-asks' was given 2, "
+                "which is out of its domain: write a number from 0 to 1."
+            ),
         ),
         (
             lambda s: LOCK.why_not(s, "client-asks", client=-1),
@@ -117,7 +120,7 @@ def test_a_property_is_asked_about_one_state() -> None:
 )
 def test_what_cannot_be_meant_is_refused(ask: object, says: str) -> None:
     with pytest.raises(UsageError) as caught:
-        ask(LOCK.initial()[0])  # type: ignore[operator]
+        ask(LOCK.initial()[0])
     assert str(caught.value).startswith(says)
 
 

@@ -36,7 +36,7 @@ def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[s
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
     return subprocess.run(
-        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEPS[step]["run"]],  # noqa: S607 (as a runner does)
+        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", STEPS[step]["run"]],  # noqa: S607
         cwd=folder,
         env={**os.environ, **variables, **runner},
         capture_output=True,
@@ -99,6 +99,6 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
         assert f"`{name}`" in page
     options = {word for item in check.params for word in item.opts}
     assert set(re.findall(r"--[a-z]+", STEPS["check"]["run"])) <= options
-    example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])  # type: ignore[index]
+    example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
     [step] = [step for step in example["jobs"]["fencepost"]["steps"] if "fencepost@" in step["uses"]]
     assert set(step["with"]) <= set(ACTION["inputs"])

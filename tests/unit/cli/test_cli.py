@@ -105,7 +105,10 @@ def test_a_page_tells_verdict_properties_reach_and_every_violation() -> None:
     for text in (
         "weak-isr                   always     violated: shortest trace 12 states\n  Whoever presumes to lead",
         "follower-truncates         sometimes  reached: shortest trace 6 states\n",
-        "always: must be so in every reachable state; sometimes: a witness, which some reachable state or\nstep must show.\n",
+        (
+            "always: must be so in every reachable state; sometimes: a "
+            "witness, which some reachable state or\nstep must show.\n"
+        ),
         "ends            444 states without a successor, normal where budgets are used up; --deadlock shows\n",
         "constants       replicas=2 log_size=2 max_records=2 max_leader_epoch=2\n",
         "search          complete: every reachable state was visited\n",

@@ -256,7 +256,8 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_search(monkeypatch:
         result = fencepost("check", "kip320", option, "/no/such/folder/x")
         assert result.exit_code == 2
         assert result.stderr == (
-            "fencepost: /no/such/folder/x cannot be written: No such file or directory. Name a place where you may write.\n"
+            "fencepost: /no/such/folder/x cannot be written: No such "
+            "file or directory. Name a place where you may write.\n"
         )
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "/no/such/folder/summary")
     assert fencepost("check", str(MAILBOX), *SMALL, "--github").exit_code == 2

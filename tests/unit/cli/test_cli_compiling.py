@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MACHINE = PROTOCOLS["kip320"].machine
-VERBOSE = r"compiled\s+(cheap|optimized)\s+code:\s+(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
+VERBOSE = re.compile(
+    r"compiled\s+(cheap|optimized)\s+code:\s+"
+    r"(kept\s+from\s+an\s+earlier\s+time|in\s+[\d.]+\s+m?s,\s+[\d.]+\s+[MG]iB\s+at\s+most\s+in\s+the)"
+)
 
 
 @pytest.fixture
@@ -45,7 +48,8 @@ def test_a_stage_that_there_is_not_is_refused() -> None:
     done = fencepost(*KIP320, "--dump", "ams")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
-        "fencepost: there is no stage 'ams'. Did you mean 'asm'? Stages are: ir (the typed program, as docs/ir.md has it); "
+        "fencepost: there is no stage 'ams'. Did you mean 'asm'? "
+        "Stages are: ir (the typed program, as docs/ir.md has it); "
         "llvm (what LLVM gets); asm (the optimized code of this processor).\n"
     )
 
@@ -76,7 +80,10 @@ def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: py
     monkeypatch.setenv("FENCEPOST_TIER", tier)
     done = fencepost(*KIP320)
     assert done.exit_code == 0
-    long = r"compiled kip320 for 2 replicas in [\d.]+ m?s, which is long: its code is kept, and is there at once the next time\n"
+    long = (
+        r"compiled kip320 for 2 replicas in [\d.]+ m?s, which is "
+        r"long: its code is kept, and is there at once the next time\n"
+    )
     assert len(re.findall(long, done.stderr)) == (2 if tier == "swap" else 1)
     assert "which is long" not in fencepost(*KIP320).stderr
 

@@ -18,7 +18,10 @@ ENGINES = (
     "plain (the reference search in Python: the definition, and slow); "
     "spark (the native search spread over Apache Spark, for what one machine cannot hold)."
 )
-PROTOCOLS = "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery."
+PROTOCOLS = (
+    "Protocols are: truncate-to-hwm, kip101, kip279, kip320-first-try, kip320, replication, quorum, metadata-reads, "
+    "leader-discovery, hints-and-tokens, follower-reads, watermark-propagation, controller-failover, unclean-recovery."
+)
 PROPERTIES = (
     "Properties are: weak-isr, strong-isr, leader-in-isr-or-none, committed-on-all-replicas, follower-truncates, "
     "leader-changes, isr-grows-back."
@@ -43,7 +46,10 @@ REFUSED = [
     ),
     (
         "check kip320 --set replicas=9",
-        "constant 'replicas' was given 9, which is out of range: write a value from 1 to 5 (replicas of the partition).",
+        (
+            "constant 'replicas' was given 9, which is out of range: "
+            "write a value from 1 to 5 (replicas of the partition)."
+        ),
     ),
     ("check kip320 --set replicas=two", "constant 'replicas' was given 'two': write a whole number from 1 to 5."),
     (
@@ -70,7 +76,10 @@ REFUSED = [
     ("check replication --with elr=false", "--with elr=false: a switch is given without a value: write --without elr."),
     (
         "check replication --set truncation=kip101",
-        "constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? Write one of: high-watermark, kip-101, kip-279, fetch.",
+        (
+            "constant 'truncation' was given 'kip101'. Did you mean 'kip-101'? "
+            "Write one of: high-watermark, kip-101, kip-279, fetch."
+        ),
     ),
     ("check kip320 --version 3.5", "protocol 'kip320' has no version '3.5'. It has no named versions."),
     ("check kip320 --engine spark --compact", "the spark engine does not know --compact: leave it out."),
@@ -107,15 +116,24 @@ REFUSED = [
     ),
     (
         "check kip320 --memory lots",
-        "--memory was given 'lots', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.",
+        (
+            "--memory was given 'lots', which is not an amount of memory: "
+            "write a positive number with K, M, G or T, such as 8G."
+        ),
     ),
     (
         "check kip320 --memory 0G",
-        "--memory was given '0G', which is not an amount of memory: write a positive number with K, M, G or T, such as 8G.",
+        (
+            "--memory was given '0G', which is not an amount of memory: "
+            "write a positive number with K, M, G or T, such as 8G."
+        ),
     ),
     (
         "check kip320 --budget soon",
-        "--budget was given 'soon', which is not a length of time: write a positive number with s, m or h, such as 10m or 1h30m.",
+        (
+            "--budget was given 'soon', which is not a length of time: "
+            "write a positive number with s, m or h, such as 10m or 1h30m."
+        ),
     ),
     (
         "check kip320 --max-depth 0",
@@ -153,7 +171,8 @@ REFUSED = [
     (
         "diff kip320",
         (
-            "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
+            "neither --a nor --b was given, so both sides would be "
+            "the same: say what to compare, such as --b SWITCH=on, "
             "--b VERSION or --b PROTOCOL."
         ),
     ),
@@ -240,7 +259,8 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
         (
             "import no_such_module",
             (
-                "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. The file must run before its model can be read.\n"
+                "{file}:1: ModuleNotFoundError: No module named 'no_such_module'. "
+                "The file must run before its model can be read.\n"
                 "  import no_such_module\n  ^^^^^^^^^^^^^^^^^^^^^"
             ),
         ),
@@ -250,7 +270,8 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
         ),
         (
             (
-                "from fencepost.model.lineage.kip320 import MACHINE\nfrom fencepost.invariants.lineage import weak_isr\n"
+                "from fencepost.model.lineage.kip320 import MACHINE\nfrom "
+                "fencepost.invariants.lineage import weak_isr\n"
                 "PROPERTIES = (weak_isr, weak_isr)"
             ),
             "{file}: PROPERTIES has 'weak-isr' twice: give each property a name of its own.",
@@ -277,7 +298,10 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
         (
             "for b in s.epoch)\n",
             "for b in s.epoch) and s.epoch[s.epoch[0] - s.epoch[1]] < 2\n",
-            "property 'close-together': State.epoch: NONE used as an index: it has 2 elements, numbered from 0. Guard the step",
+            (
+                "property 'close-together': State.epoch: NONE used as an "
+                "index: it has 2 elements, numbered from 0. Guard the step"
+            ),
         ),
     ],
     ids=["step", "property"],
@@ -356,7 +380,8 @@ def test_a_search_that_was_kept_is_not_replaced(counter: Any, tmp_path: Path) ->
     first, again, on = (CliRunner().invoke(run, [*asked, *more]) for more in ([], [], ["--resume"]))
     assert [first.exit_code, again.exit_code, on.exit_code] == [3, 2, 3]
     assert again.stderr == (
-        f"fencepost: {folder} keeps the checkpoint of a search: write `--resume` to continue it, or name an empty folder.\n"
+        f"fencepost: {folder} keeps the checkpoint of a search: "
+        "write `--resume` to continue it, or name an empty folder.\n"
     )
 
 

@@ -69,10 +69,6 @@ def test_the_page_tells_fairness_loop_and_costs(model: str) -> None:
     assert "holds: worst 21 ms, at least 10 ms: a trace of " in page
 
 
-
-
-
-
 @pytest.mark.parametrize(("prop", "verdict"), [("everything-arrives", "violated"), ("steps-to-read", "worst")])
 def test_trace_writes_what_replays(model: str, prop: str, verdict: str, tmp_path: Path) -> None:
     file = tmp_path / "x.trace"

@@ -82,7 +82,8 @@ def test_json_tells_the_walks_and_what_they_found() -> None:
     done = fencepost(*KIP279, "--json", "--property", "strong-isr", "--property", "leader-changes")
     found = data_of(done)
     assert done.exit_code == 1
-    assert {name: found[name] for name in ("format", "protocol", "engine", "verdict", "complete", "seed", "walks", "depth")} == {
+    assert {name: found[name] for name in ("format", "protocol", "engine", "verdict", "complete", "seed", "walks",
+    "depth")} == {
         "format": 1, "protocol": "kip279", "engine": "walk", "verdict": "violated", "complete": True, "seed": 0,
         "walks": 20_000, "depth": 100,
     }  # fmt: skip
@@ -118,7 +119,10 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
         (["--weight", "leader-write=x"], "--weight was given 'leader-write=x': write ACTION=W with a whole number"),
         (
             ["--weight", "leader-wrote=1"],
-            "protocol 'kip320' has no action 'leader-wrote'. Did you mean 'leader-write'? Actions are: controller-elect-leader, ",
+            (
+                "protocol 'kip320' has no action 'leader-wrote'. Did you "
+                "mean 'leader-write'? Actions are: controller-elect-leader, "
+            ),
         ),
         (["--set", "replicas=9"], "constant 'replicas' was given 9, which is out of range"),
         (["--property", "weak"], "protocol 'kip320' has no property 'weak'. Did you mean 'weak-isr'?"),

@@ -23,7 +23,9 @@ REWORDED = {
     "write `normalize=False`": "write `--no-normalize`",
     "`budget=60` is enough": "`--budget 60` is enough",
     "with `min_isr=2`": "with `--set min_isr=2`",
-    "with `elr=True` and `only=['weak-isr', 'strong-isr']`": "with `--set elr=on` and `--property weak-isr --property strong-isr`",
+    "with `elr=True` and `only=['weak-isr', 'strong-isr']`": (
+        "with `--set elr=on` and `--property weak-isr --property strong-isr`"
+    ),
     '`fencepost.replay("x.trace", rewrite=True)` repairs it': "`fencepost replay x.trace --rewrite` repairs it",
     '`fencepost.check("kip320", replicas=2, workers=1)`': "`fencepost check kip320 --set replicas=2 --workers 1`",
     '`fencepost.list_protocols("kip320")`': "`fencepost list kip320`",
@@ -53,7 +55,7 @@ def test_constants_that_are_options_of_the_command_are_options() -> None:
 
 
 def test_pages_keep_their_styles_and_data_its_shape() -> None:
-    with click.Context(run.get_command(click.Context(run), "check"), parent=click.Context(run)):  # type: ignore[arg-type]
+    with click.Context(run.get_command(click.Context(run), "check"), parent=click.Context(run)):
         made = reword_text(Text.assemble("use ", ("`memory=`, or", "red"), " wait"))
         assert made.plain == "use `--memory`, or wait"
         assert [made.plain[span.start : span.end] for span in made.spans] == [", or"]

@@ -23,49 +23,62 @@ SPENT = ("require(s.budget.losses > 0)\n", "require(s.budget.losses > 0)\n    s.
 WARNINGS = {
     ("unread-constant", "patience"): (
         (
-            "nothing reads constant 'patience' (days until somebody complains), so every value of it gives the same answer: "
+            "nothing reads constant 'patience' (days until somebody "
+            "complains), so every value of it gives the same answer: "
             "read c.patience where it matters, or take it out."
         ),
         ("require(s.sent < 2)", "require(s.sent < 2 and s.lost < c.patience)"),
     ),
     ("unspent-budget", "budget.losses"): (
         (
-            "budget s.budget.losses is never spent: `require(s.budget.losses > 0)` of action 'loses' asks for it, and no action "
+            "budget s.budget.losses is never spent: `require(s.budget.losses "
+            "> 0)` of action 'loses' asks for it, and no action "
             "changes it: change it where the action happens, such as s.budget.losses -= 1."
         ),
         SPENT,
     ),
     ("unspent-budget", "budget.returns"): (
         (
-            "budget s.budget.returns starts with constant 'returns' and is never spent: no action and no property looks at it: "
-            "write require(s.budget.returns > 0) and s.budget.returns -= 1 in the action that it is for, or take it out."
+            "budget s.budget.returns starts with constant 'returns' and "
+            "is never spent: no action and no property looks at it: "
+            "write require(s.budget.returns > 0) and s.budget.returns "
+            "-= 1 in the action that it is for, or take it out."
         ),
         (
             '    """A parcel arrives: nobody has listed it."""\n',
-            '    """A parcel arrives: nobody has listed it."""\n    require(s.budget.returns > 0)\n    s.budget.returns -= 1\n',
+            (
+                '    """A parcel arrives: nobody has listed it."""\n    '
+                "require(s.budget.returns > 0)\n    s.budget.returns -= 1\n"
+            ),
         ),
     ),
     ("action-left-out", "arrives"): (
         (
-            "the file defines action 'arrives' and leaves it out of the actions of MACHINE, so it never happens: list it there, "
+            "the file defines action 'arrives' and leaves it out of the "
+            "actions of MACHINE, so it never happens: list it there, "
             "or take it out."
         ),
         (LISTED, "initial, (sends, loses, complains, arrives))"),
     ),
     ("property-left-out", "forgotten"): (
         (
-            "the file defines property 'forgotten' and leaves it out of PROPERTIES, so it is not checked: list it there, "
+            "the file defines property 'forgotten' and leaves it out "
+            "of PROPERTIES, so it is not checked: list it there, "
             "or take it out."
         ),
         ("    THIRD,\n", "    THIRD,\n    forgotten,\n"),
     ),
     ("premise-never-happened", "the-third-is-the-last"): (
-        "the-third-is-the-last says nothing: no reachable state satisfies its `when`. Let the machine come there, or mend `when`.",
+        (
+            "the-third-is-the-last says nothing: no reachable state satisfies "
+            "its `when`. Let the machine come there, or mend `when`."
+        ),
         ("return s.lost == 3", "return s.lost == 2"),
     ),
     ("only-initially", "nothing-was-sent"): (
         (
-            "witness nothing-was-sent shows nothing of what happens: an initial state satisfies it, and no other state does. "
+            "witness nothing-was-sent shows nothing of what happens: "
+            "an initial state satisfies it, and no other state does. "
             "Let it ask for something that only a step brings about."
         ),
         ("return s.sent == 0", "return s.sent < 2"),
@@ -130,7 +143,8 @@ def test_initial_among_the_actions_is_warned_of(tmp_path: Path) -> None:
         if item.kind == "initial-among-actions"
     }
     assert text == {
-        "initial": "action 'initial' makes the initial states and is also listed among the actions, so it may happen again in "
+        "initial": "action 'initial' makes the initial states and is also "
+        "listed among the actions, so it may happen again in "
         "every state: take initial out of `actions`, or give the reset an action of its own."
     }
 

@@ -232,7 +232,7 @@ def test_a_history_is_saved_as_a_trace_that_replays_and_one_that_shows_nothing_i
     steps = [view["step"] for view in found["views"][1:]]
     saved = ask("save", steps=steps)
     assert saved["name"] == "kip101-weak-isr.trace"
-    assert replay_text(saved["text"]).trace.prop.name == "weak-isr"  # type: ignore[union-attr]
+    assert replay_text(saved["text"]).trace.prop.name == "weak-isr"
     assert "a trace ends in a violated property, a reached witness or a deadlock" in ask("save", steps=[])["error"]
 
 
@@ -276,8 +276,10 @@ def test_what_the_browser_loads_is_enough_and_asks_for_the_standard_library_only
         found.extractall(tmp_path / "packages")
     code = (
         "import sys, json\n"
-        f"sys.path[:] = [{str(tmp_path / 'packages')!r}, *(item for item in sys.path if 'site-packages' not in item and item)]\n"
-        "sys.meta_path = [item for item in sys.meta_path if getattr(item, '__module__', type(item).__module__).startswith(('_frozen', 'importlib'))]\n"
+        f"sys.path[:] = [{str(tmp_path / 'packages')!r}, *(item for "
+        "item in sys.path if 'site-packages' not in item and item)]\n"
+        "sys.meta_path = [item for item in sys.meta_path if getattr(item, "
+        "'__module__', type(item).__module__).startswith(('_frozen', 'importlib'))]\n"
         "from fencepost.counterexamples.browser.session import Session\n"
         "found = json.loads(Session().answer(json.dumps({'ask': 'open', 'link': '#kip320?replicas=2'})))\n"
         "assert found['views'][0]['cards'], found\n"
@@ -420,12 +422,14 @@ HEADS = {
         "GET / HTTP/1.0",
     ],
     403: [
-        *("GET / HTTP/1.1\r\nHost: " + name for name in ("evil.example", "evil.example:{}", "127.0.0.1.evil.example", "10.0.0.1:{}", "")),
+        *("GET / HTTP/1.1\r\nHost: " + name for name in ("evil.example", "evil.example:{}", "127.0.0.1.evil.example",
+        "10.0.0.1:{}", "")),
         "GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example",
         "HEAD / HTTP/1.1\r\nHost: evil.example",
     ],
     404: [
-        *(f"GET {path} HTTP/1.1\r\nHost: localhost" for path in ("/folder/", "/../secret", "/%2e%2e/secret", "/folder/..%2f..%2fsecret")),
+        *(f"GET {path} HTTP/1.1\r\nHost: localhost" for path in ("/folder/", "/../secret", "/%2e%2e/secret",
+        "/folder/..%2f..%2fsecret")),
         "GET http://localhost/../secret HTTP/1.1\r\nHost: localhost",
     ],
 }  # fmt: skip

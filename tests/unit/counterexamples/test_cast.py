@@ -163,7 +163,7 @@ def test_in_the_archive_no_message_that_is_taken_by_a_parameter_is_lost() -> Non
 
 @pytest.mark.parametrize("file", sorted(ARCHIVE.glob("watermark-propagation-*.trace")), ids=lambda file: file.stem)
 def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> None:
-    found = told(follow(read(file).trace))  # type: ignore[arg-type]
+    found = told(follow(read(file).trace))
     assert [lane.title for lane in found.parties.lanes] == ["leader", "follower", "consumer"]
     for event in found.events:
         assert (event.actor is None) is (event.step.action.name == "answer_is_lost")
@@ -186,7 +186,7 @@ def test_the_parties_of_a_machine_without_arrays_have_lanes(file: object) -> Non
 )
 def test_a_cast_that_names_nobody_is_refused(parts: dict[str, object], message: str) -> None:
     with pytest.raises(ModelError) as refused:
-        Cast(**parts)  # type: ignore[arg-type]
+        Cast(**parts)
     assert message in str(refused.value)
 
 

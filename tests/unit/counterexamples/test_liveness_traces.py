@@ -1,4 +1,5 @@
-"""A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away and is fair."""
+"""A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away
+and is fair."""
 
 from __future__ import annotations
 
@@ -157,6 +158,6 @@ def test_what_judges_finite_runs_refuses_whole_behaviours() -> None:
     with pytest.raises(UsageError, match="'comes' is about whole behaviours, which never end: a walk has an end"):
         Walker(MACHINE, chosen, (COMES,))
     with pytest.raises(UsageError, match="induction is about states and single steps"):
-        prove(MACHINE, chosen, (COMES,), None)  # type: ignore[arg-type]
+        prove(MACHINE, chosen, (COMES,), None)
     with pytest.raises(UsageError, match="its trace is a way and a loop"):
         shrink(trace(COMES, ROUND))

@@ -35,14 +35,19 @@ def lines_of(name: str) -> list[str]:
 def test_a_promise_that_is_taken_says_in_which_step_and_one_never_enabled_by_which_guard() -> None:
     assert lines_of("quorum-q4-loop") == [
         (
-            "weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4; never enabled for all others: "
+            "weak leader-handles-fetch for each leader, follower (leader=0, "
+            "follower=2): taken in step 4; never enabled for all others: "
             "`require(is_sent(s, leader, follower))` refuses after step 3"
         ),
         (
-            "weak follower-appends for each follower (follower=2): taken in step 5; never enabled for follower=0 and follower=1: "
+            "weak follower-appends for each follower (follower=2): taken "
+            "in step 5; never enabled for follower=0 and follower=1: "
             "`require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"
         ),
-        "weak follower-truncates for each follower: never enabled: `require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3",
+        (
+            "weak follower-truncates for each follower: never enabled: "
+            "`require(f.fetch.phase == Phase.ANSWERED)` refuses after step 3"
+        ),
     ]
 
 
@@ -130,7 +135,7 @@ def test_a_group_knows_the_values_of_each_of_its_actions() -> None:
 
 @pytest.mark.parametrize("file", LOOPS, ids=lambda file: file.stem)
 def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: object) -> None:
-    made = follow(read(file).trace)  # type: ignore[arg-type]
+    made = follow(read(file).trace)
     assert made.trace.prop is not None
     lines = kept(made.trace, made.path)
     literally = shown(made.trace.interpreter(), made.trace.prop, made.trace.args, made.path)

@@ -1,4 +1,5 @@
-"""The page of a trace: self-contained, and it says what the trace says. How it behaves is asked of a browser elsewhere."""
+"""The page of a trace: self-contained, and it says what the trace says. How it behaves is asked of a browser
+elsewhere."""
 
 from __future__ import annotations
 
@@ -133,9 +134,9 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
     assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
     text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
     assert (
-        "alter_partition_version=3, as usual: refused in the ISR are: 1 none, 2 fenced members (KIP-841), 3 old broker epochs"
-        in text
-    )
+        "alter_partition_version=3, as usual: refused in the ISR are: "
+        "1 none, 2 fenced members (KIP-841), 3 old broker epochs"
+    ) in text
     assert "Step 7 cannot happen, for a guard refuses it" in text
     assert "require(is_eligible(c, image, m))" in text
 

@@ -94,7 +94,8 @@ def test_a_pasted_test_names_its_model_as_seen_from_where_it_is_written(tmp_path
 def test_a_pasted_test_of_a_loop_says_why_the_loop_is_fair() -> None:
     text = render("pytest", follow(read(ARCHIVE / "quorum-q4-loop.trace").trace))
     assert (
-        "\n    It is fair:\n    - weak leader-handles-fetch for each leader, follower (leader=0, follower=2): taken in step 4;\n"
+        "\n    It is fair:\n    - weak leader-handles-fetch for each "
+        "leader, follower (leader=0, follower=2): taken in step 4;\n"
         "      never enabled for all others: `require(is_sent(s, leader, follower))` refuses after step 3\n" in text
     )
     assert all(len(line) <= WIDTH for line in text.splitlines())

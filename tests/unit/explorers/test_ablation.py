@@ -1,4 +1,5 @@
-"""A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is found."""
+"""A guard that is removed while compiled code runs is removed as the plain semantics removes it, and its purpose is
+found."""
 
 from __future__ import annotations
 

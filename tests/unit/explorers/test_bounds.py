@@ -1,4 +1,5 @@
-"""Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what raising them shows."""
+"""Bounds that a search reached: what cut off a step that was otherwise possible, on every engine alike, and what
+raising them shows."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def alone(folder: Path, ends: str, guard: str) -> frozenset[str]:
     """Return the bounds that nothing else reads in a machine with these ends of a domain and this guard."""
     text = f"""
 from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest, require, smallest
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest
+from fencepost.model.language import require, smallest
 
 class C(Constants):
     k = bound(3, low=0, high=9, meaning="k")
@@ -307,7 +309,10 @@ def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
     page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s").stdout.split())
     free = "books=3, notes=3, cracks=3: larger values add no state"
-    read = "layers=3, labels=3, places=3, slips=3, visitors=3: the model reads them elsewhere too, so larger values may add states"
+    read = (
+        "layers=3, labels=3, places=3, slips=3, visitors=3: the model "
+        "reads them elsewhere too, so larger values may add states"
+    )
     assert f"not reached {free}; {read}" in page
     assert (
         "settled not reached any more: books, notes, cracks: larger values add no state; layers, labels, places,"
@@ -331,14 +336,14 @@ def test_growth_of_the_catalogue_is_refused() -> None:
 @action()
 def by_value(s: State, c: C) -> None:
     """A bound that is given by its value."""
-    require(s.day < c.days, bound=c.days)  # type: ignore[arg-type]
+    require(s.day < c.days, bound=c.days)
     s.day += 1
 
 
 @action()
 def misspelt(s: State, c: C) -> None:
     """A bound that the constants do not have."""
-    require(s.day < c.days, bound=C.dais)  # type: ignore[attr-defined]
+    require(s.day < c.days, bound=C.dais)
     s.day += 1
 
 
@@ -352,7 +357,7 @@ def early(s: State, c: C) -> None:
 @action()
 def without_bound(s: State, c: C) -> None:
     """Nobody knows what there is no room for."""
-    if fits(s.day < c.days):  # type: ignore[call-arg]
+    if fits(s.day < c.days):
         s.day += 1
 
 

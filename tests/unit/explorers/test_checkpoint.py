@@ -221,7 +221,8 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, number: int) -> None:
     (tmp_path / "manifest.json").write_text(f'{{"format": {number}}}')
     assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: this file of the checkpoint has format {number}, and this version of Fencepost reads format 2. "
+        f"{tmp_path}/manifest.json: this file of the checkpoint has "
+        f"format {number}, and this version of Fencepost reads format 2. "
         "Start afresh without `resume=True`, or continue with the version that wrote it."
     )
 
@@ -232,7 +233,8 @@ def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
     for part in ("question", "position", "bases", "files", "slot"):
         forge(tmp_path, {key: item for key, item in manifest.items() if key != part})
         assert refusal(tmp_path) == (
-            f"{tmp_path}/manifest.json: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
+            f"{tmp_path}/manifest.json: this file of the checkpoint is "
+            "missing or damaged. Start afresh without `resume=True`."
         )
 
 
@@ -263,7 +265,8 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
 def test_a_checkpoint_serves_no_other_question(tmp_path: Path, other: dict[str, Any], says: str) -> None:
     stopped(tmp_path)
     assert refusal(tmp_path, **other) == (
-        f"the checkpoint in {tmp_path} is of another search: {says}. Ask the same question, or start afresh in another folder."
+        f"the checkpoint in {tmp_path} is of another search: {says}. "
+        "Ask the same question, or start afresh in another folder."
     )
 
 

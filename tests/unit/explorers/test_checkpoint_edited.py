@@ -1,4 +1,5 @@
-"""A checkpoint that was edited, moved about, or cut short at any point is refused in one sentence, or is as good as before."""
+"""A checkpoint that was edited, moved about, or cut short at any point is refused in one sentence, or is as good as
+before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no more."""
+"""Two machines are compared by what is seen of them: the same as a comparison by sets on the plain semantics, and no
+more."""
 
 from __future__ import annotations
 

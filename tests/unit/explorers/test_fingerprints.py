@@ -95,8 +95,14 @@ PROPERTIES = (low,)
 '''
 PARTS = {
     "fingerprint_model": MODEL,
-    "fingerprint_one": "from enum import IntEnum\n\nMOST = 3\nMood = IntEnum('Mood', 'A B', start=0)\n\n\ndef below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n",
-    "fingerprint_other": "from enum import IntEnum\n\nMOST = 7\nMood = IntEnum('Mood', 'A B C', start=0)\n\n\ndef below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n",
+    "fingerprint_one": (
+        "from enum import IntEnum\n\nMOST = 3\nMood = IntEnum('Mood', 'A B', start=0)\n\n\ndef "
+        "below(x):\n    return x < 4\n\n\ndef bounded(x):\n    return x < MOST\n"
+    ),
+    "fingerprint_other": (
+        "from enum import IntEnum\n\nMOST = 7\nMood = IntEnum('Mood', 'A B C', start=0)\n\n\ndef "
+        "below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n"
+    ),
 }
 SWAPPED = [
     ("fingerprint_one", "MOST = 3", "MOST = 7"),
@@ -219,7 +225,7 @@ def test_a_function_outside_of_the_language_is_known_by_defaults_and_by_values_a
     assert plain_texts(_refusing(5)) != before
     assert plain_texts(_refusing(3, least=0.25)) != before
     changed = _refusing(3)
-    changed.__defaults__ = (5,)  # type: ignore[attr-defined]
+    changed.__defaults__ = (5,)
     assert plain_texts(changed) != before
     monkeypatch.setitem(LIMITS, "n", [7])
     assert plain_texts(_refusing(3)) != before

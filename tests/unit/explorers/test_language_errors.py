@@ -67,10 +67,10 @@ def test_the_state_must_have_the_bag_that_a_message_is_drawn_from() -> None:
     with pytest.raises(ModelError) as caught:
         check(machine(act=act))
     assert str(caught.value) == (
-        "tests/unit/explorers/test_language_errors.py:71: action with_number: InFlight('boxx') for 'number': the state has no such bag. "
-        "Did you mean 'box'? Bags are: box, outbox.\n  def with_number(s: State, c: C, number: int) -> None:\n  "
-        + "^"
-        * 53
+        "tests/unit/explorers/test_language_errors.py:61: action with_number: "
+        "InFlight('boxx') for 'number': the state has no such bag. "
+        "Did you mean 'box'? Bags are: box, outbox.\n  def with_number(s: State, c: C, number: int) -> None:\n"
+        f"  {'^' * 53}"
     )
 
 
@@ -90,7 +90,8 @@ def test_a_bag_inside_a_record_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         check(replace(machine(), state=outer))
     assert str(caught.value) == (
-        "Inner.box: a bag must be a field of the state itself: write one there, whose messages have a field such as `to`."
+        "Inner.box: a bag must be a field of the state itself: "
+        "write one there, whose messages have a field such as `to`."
     )
 
 
@@ -124,11 +125,17 @@ def test_two_properties_of_one_name_are_refused() -> None:
     [
         (
             int,
-            "int is not a field type: give it its bounds, as in Annotated[int, Range(0, 3)] or Annotated[int, Index(C.brokers)].",
+            (
+                "int is not a field type: give it its bounds, as in "
+                "Annotated[int, Range(0, 3)] or Annotated[int, Index(C.brokers)]."
+            ),
         ),
         (
             list[int],
-            "list[int] is not a field type: write Annotated[Array[element], Size(n)], of a fixed length, or Per(Broker) for",
+            (
+                "list[int] is not a field type: write Annotated[Array[element], "
+                "Size(n)], of a fixed length, or Per(Broker) for"
+            ),
         ),
         (
             Annotated[int, "anything"],
@@ -167,7 +174,7 @@ class Mood(IntEnum):
     BUSY = 1
 
     def __lt__(self, other: object) -> bool:
-        return int(self) > int(other)  # type: ignore[call-overload]
+        return int(self) > int(other)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +211,8 @@ def test_a_parameter_whose_domain_is_none_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         action(number=int)(with_number)
     assert str(caught.value) == (
-        "action with_number: int is not a domain for parameter 'number': write an alias such as Annotated[int, Index(C.brokers)], "
+        "action with_number: int is not a domain for parameter 'number': "
+        "write an alias such as Annotated[int, Index(C.brokers)], "
         "Range(0, 3), bool, an IntEnum, or InFlight('...') for a message of that bag."
     )
 
@@ -216,7 +224,8 @@ def test_a_step_property_takes_two_states() -> None:
     with pytest.raises(ModelError) as caught:
         step()(judge)
     assert str(caught.value) == (
-        "property judge: the first parameters must be ['before', 'after'], not ['s', 'c']: write def judge(before, after, c), or "
+        "property judge: the first parameters must be ['before', "
+        "'after'], not ['s', 'c']: write def judge(before, after, c), or "
         "@always for what must hold in each state."
     )
 
@@ -237,7 +246,8 @@ def test_a_step_property_takes_the_parameters_of_its_action() -> None:
     with pytest.raises(ModelError) as caught:
         step(on=action(number=Small)(with_number))(judge)
     assert str(caught.value) == (
-        "property judge takes size, and is given number: write @step(on=with_number, size=...) for its parameters, or take those that "
+        "property judge takes size, and is given number: write "
+        "@step(on=with_number, size=...) for its parameters, or take those that "
         "it is given."
     )
 

@@ -1,4 +1,5 @@
-"""The native engine of whole behaviours: as the reference on larger machines, for any number of workers, and honest when cut short."""
+"""The native engine of whole behaviours: as the reference on larger machines, for any number of workers, and honest
+when cut short."""
 
 from __future__ import annotations
 
@@ -337,7 +338,7 @@ def test_many_promises_are_judged_as_brute_force_judges_them(block: int) -> None
         terms = Terms(masks, strengths, np.ones(classes, np.bool_))
         answer = analyse(
             rows_of(states, edges), terms, marks, begins, lambda _, states=states: np.zeros(states, np.int32)
-        )  # type: ignore[misc]
+        )
         lasts = _lasts(
             states, edges, own, strong_ones, {n for n in range(states) if marks[n] & THEN}, set(begins.tolist())
         )

@@ -51,7 +51,7 @@ MIXED = replace(MACHINE, actions=(*MACHINE.actions, numbered))
 
 REFUSALS: list[tuple[Any, str]] = [
     (weak, r"was given no action: name those"),
-    (lambda: weak(maze.when), r"which is not an action: name functions"),  # type: ignore[arg-type]
+    (lambda: weak(maze.when), r"which is not an action: name functions"),
     (lambda: weak(a, each="too"), r"has no parameter 'too'. Did you mean 'to'\? Its parameters are: to."),
     (lambda: strong(a, each="to.at"), r"only a message has fields"),
     (lambda: made(fair=weak(a)), r"`fair` is .*: write a tuple, with its comma"),
@@ -64,13 +64,13 @@ REFUSALS: list[tuple[Any, str]] = [
     (lambda: made(when=at, then=at, broker=Node), r"name the same parameters, in the same order"),
     (lambda: made(when=at, then=at, node=3), r"3 is not a domain for parameter 'node'"),
     (
-        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),  # type: ignore[dict-item]
+        lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={a: 0.5}),
         r"the cost of a is 0.5: write a whole number",
     ),
     (
         lambda: at_most("x", "y", when=maze.when, then=maze.then, costs={"a": 1}),
         r"`costs` has 'a', which is not an action",
-    ),  # type: ignore[dict-item]
+    ),
     (lambda: check(MACHINE, (made(then=moves),)), r"property 'comes' changes the state"),
     (
         lambda: check(MACHINE, (made(fair=(weak(d, each="m.to"),)),)),
@@ -82,7 +82,10 @@ REFUSALS: list[tuple[Any, str]] = [
     ),
     (
         lambda: check(MIXED, (made(fair=(weak(d, numbered, each="m"),)),)),
-        r"'m' is a message of class Token in d, and a number in numbered, which are never the same. Give each action a promise",
+        (
+            r"'m' is a message of class Token in d, and a number in "
+            r"numbered, which are never the same. Give each action a promise"
+        ),
     ),
     (
         lambda: check(two_bags.MACHINE, (two_bags.TOGETHER,)),

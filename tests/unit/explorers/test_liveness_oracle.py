@@ -1,4 +1,5 @@
-"""On hundreds of random graphs, and on thousands with `tox -e long`, with random fairness the engines say what brute force says."""
+"""On hundreds of random graphs, and on thousands with `tox -e long`, with random fairness the engines say what brute
+force says."""
 
 from __future__ import annotations
 

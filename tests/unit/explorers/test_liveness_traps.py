@@ -244,7 +244,7 @@ def test_an_unfinished_search_says_nothing(engine: Engine) -> None:
 
 def test_the_worst_way_is_the_dearest(engine: Engine) -> None:
     found = ask(engine, "a 0>1, a 1>4, b 0>4", costs(weak(a), weak(b), a=3, b=5))
-    assert (found.verdict, found.cost.worst, found.cost.best, nodes(found)) == (Verdict.HOLDS, 6, 5, [0, 1, 4])  # type: ignore[union-attr]
+    assert (found.verdict, found.cost.worst, found.cost.best, nodes(found)) == (Verdict.HOLDS, 6, 5, [0, 1, 4])
     assert found.path is not None
     assert found.path.loop is None
 
@@ -253,7 +253,7 @@ def test_a_bound_that_is_met_holds_and_one_that_is_passed_does_not(engine: Engin
     graph = "a 0>1, a 1>4"
     assert ask(engine, graph, costs(weak(a), bound=6, a=3)).verdict is Verdict.HOLDS
     found = ask(engine, graph, costs(weak(a), bound=5, a=3))
-    assert (found.verdict, found.cost.text, nodes(found)) == (Verdict.VIOLATED, "6 ms", [0, 1, 4])  # type: ignore[union-attr]
+    assert (found.verdict, found.cost.text, nodes(found)) == (Verdict.VIOLATED, "6 ms", [0, 1, 4])
 
 
 def test_a_loop_that_costs_makes_the_cost_unbounded_though_it_is_left_in_the_end(engine: Engine) -> None:

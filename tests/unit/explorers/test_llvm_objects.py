@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
 ARM = Target("aarch64-unknown-linux-gnu")
 SHAPES = 16
-"""Machines of which a process keeps the program at once; more than it keeps must be searched before memory can be flat."""
+"""Machines of which a process keeps the program at once; more than it keeps must be searched before memory can be
+flat."""
 FLAT = 4 << 20
 """Bytes by which memory may vary."""
 
@@ -174,7 +175,8 @@ def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: P
 
 def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
     code = (
-        "from fencepost.explorers.native.llvm.libraries import library\nfrom fencepost.explorers.native.llvm.unit import Unit\n"
+        "from fencepost.explorers.native.llvm.libraries import "
+        "library\nfrom fencepost.explorers.native.llvm.unit import Unit\n"
         f"print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"
     )
     command = [sys.executable, "-c", code]
@@ -205,7 +207,8 @@ def resident() -> int:
 
 
 def grows(warm: int, count: int, work: Callable[[int], None]) -> bool:
-    """Say whether memory grows each of three times that something is done again and again; the system alone makes it grow once."""
+    """Say whether memory grows each of three times that something is done again and again; the system alone makes it
+    grow once."""
     numbers = itertools.count()
     for _ in range(warm):
         work(next(numbers))
@@ -233,7 +236,8 @@ def test_memory_stays_flat_over_many_modules(modules: int, folder: Path, monkeyp
 @pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("searches", [90, pytest.param(2000, marks=pytest.mark.long)])
 def test_memory_stays_flat_over_many_machines(searches: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each machine is another one, since a constant's bounds are in its code: compiled both ways, searched with both, and let go."""
+    """Each machine is another one, since a constant's bounds are in its code: compiled both ways, searched with both,
+    and let go."""
     monkeypatch.setattr(aside, "MOST", 0)
     monkeypatch.setattr(compiling, "MOST_SHAPES", SHAPES)
     monkeypatch.setenv(NAMED, Tier.SWAP)
@@ -342,8 +346,8 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
     for number in range(50):
         made = Library(compiled(Unit(TEXT.format(number)))).kernels()
         kernel, cycle = made.pop("more"), [made]
-        cycle.append(cycle)  # type: ignore[arg-type]
-        made["cycle"] = cycle  # type: ignore[assignment]
+        cycle.append(cycle)
+        made["cycle"] = cycle
         made["again"] = kernel
         del made, cycle
         gc.collect()

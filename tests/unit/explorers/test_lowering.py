@@ -1,4 +1,5 @@
-"""Operators of the typed program as compiled code: equal to Python's on edge values, and what does not fit 64 bits leaves its code."""
+"""Operators of the typed program as compiled code: equal to Python's on edge values, and what does not fit 64 bits
+leaves its code."""
 
 from __future__ import annotations
 
@@ -127,7 +128,7 @@ def test_logic_gives_the_operand_that_decides_also_where_one_is_known(decide: Ca
         return nodes.Literal(value, at=HERE, low=value, high=value)
 
     parts = {"known": [literal(2), literal(0), literal(5)], "mixed": [local(LEFT), literal(3), local(RIGHT)]}
-    ask = kernels_of({n: nodes.Logic(conjunction, tuple(v), at=HERE) for n, v in parts.items()}, 1)  # type: ignore[arg-type]
+    ask = kernels_of({n: nodes.Logic(conjunction, tuple(v), at=HERE) for n, v in parts.items()}, 1)
     assert ask("known", 0, 0) == (0 if conjunction else 2, 0)
     for a, b in itertools.product((0, 1, 7), repeat=2):
         assert ask("mixed", a, b)[0] == ((a and b) if conjunction else (a or 3))

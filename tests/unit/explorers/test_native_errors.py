@@ -1,4 +1,5 @@
-"""What goes wrong in a model ends as the plain semantics' error on every engine: compiled code notices, plain explains."""
+"""What goes wrong in a model ends as the plain semantics' error on every engine: compiled code notices, plain
+explains."""
 
 from __future__ import annotations
 
@@ -252,7 +253,7 @@ def test_a_field_is_wide_enough_for_its_domain_under_all_constants_of_a_shape(do
 )
 def test_the_count_of_a_bag_is_wide_enough_for_its_room(room: Any, width: str) -> None:
     message = type("Message", (Record,), {"__annotations__": {"flag": bool}})
-    record = type("Wide", (Record,), {"__annotations__": {"box": Annotated[Bag[message], Size(room)]}})  # type: ignore[valid-type]
+    record = type("Wide", (Record,), {"__annotations__": {"box": Annotated[Bag[message], Size(room)]}})
     assert str(layout_of(record, Sizes()).wide["box"]["count"]) == width
 
 

@@ -1,4 +1,5 @@
-"""The native search finds exactly what the plain search finds, for any number of workers, and says when it did not finish."""
+"""The native search finds exactly what the plain search finds, for any number of workers, and says when it did not
+finish."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def violating() -> dict[str, Run]:
-    """Return the smallest run with an archived trace for each property of states and steps that is judged on request."""
+    """Return the smallest run with an archived trace for each property of states and steps that is judged on
+    request."""
     found: dict[str, Run] = {}
     for run in sorted(runs(), key=lambda run: run.distinct or 0):
         for item in PROTOCOLS[run.protocol].on_request:

@@ -1,4 +1,5 @@
-"""Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like it."""
+"""Random walks are walks of the plain semantics, given by seed and number, chosen with the right odds, and judged like
+it."""
 
 from __future__ import annotations
 

@@ -142,12 +142,13 @@ def test_changes_cost_no_more_than_they_bring_and_the_best_comes_first() -> None
 def test_the_first_lines_name_findings_that_lose_a_record_with_fewer_crashes() -> None:
     data = advise(3, 2, kafka="4.1").to_dict()
     first, second, *_ = headline(data)
-    assert (
-        first
-        == "By crashes alone, if Kafka 4.1 had none of the findings below, an acknowledged record: survives 1 crash, can be lost with 2."
+    assert first == (
+        "By crashes alone, if Kafka 4.1 had none of the findings below, "
+        "an acknowledged record: survives 1 crash, can be lost with 2."
     )
     assert second.startswith(
-        "Kafka 4.1 itself has 4 findings known to lose one with fewer crashes: HYP-1 (no crash), HYP-10 (no crash, a reassignment),"
+        "Kafka 4.1 itself has 4 findings known to lose one with fewer "
+        "crashes: HYP-1 (no crash), HYP-10 (no crash, a reassignment),"
     )
     assert "Not measured at this min ISR, and may lose one with fewer crashes: HYP-1," in " ".join(
         headline(advise(3, 3).to_dict())
@@ -294,9 +295,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             self.kind, self.name = kind, name
 
     package, admin = ModuleType("confluent_kafka"), ModuleType("confluent_kafka.admin")
-    package.KafkaException = type("KafkaException", (Exception,), {})  # type: ignore[attr-defined]
-    package.__spec__ = SimpleNamespace()  # type: ignore[assignment]
-    admin.AdminClient, admin.ConfigResource = AdminClient, ConfigResource  # type: ignore[attr-defined]
+    package.KafkaException = type("KafkaException", (Exception,), {})
+    package.__spec__ = SimpleNamespace()
+    admin.AdminClient, admin.ConfigResource = AdminClient, ConfigResource
     monkeypatch.setitem(sys.modules, "confluent_kafka", package)
     monkeypatch.setitem(sys.modules, "confluent_kafka.admin", admin)
     return values

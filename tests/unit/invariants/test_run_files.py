@@ -221,7 +221,10 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         (
             'runs.replication = ["kafka-4.1 2 brokers: G-S1"]',
             "",
-            r"run 'replication kafka-4\.1 2 brokers' decides nothing: name it in an entry, or say under `serves` what it is for",
+            (
+                r"run 'replication kafka-4\.1 2 brokers' decides nothing: "
+                r"name it in an entry, or say under `serves` what it is for"
+            ),
         ),
     ],
 )

@@ -1,4 +1,5 @@
-"""Promises that cannot be broken, actions and guards that do nothing are reported, and so are guarantees without evidence."""
+"""Promises that cannot be broken, actions and guards that do nothing are reported, and so are guarantees without
+evidence."""
 
 from __future__ import annotations
 

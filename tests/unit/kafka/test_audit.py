@@ -448,10 +448,10 @@ def test_what_the_decoder_notes_is_kept_over_runs() -> None:
 DUMPED = """\
 Dumping 00000000000000000000.log
 Log starting offset: 0
-baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: true isvalid: true
+baseOffset: 0 lastOffset: 0 count: 1 baseSequence: -1 partitionLeaderEpoch: 1 isControl: true isvalid: true
 | offset: 0 CreateTime: 5 keySize: 4 valueSize: 19 sequence: -1 headerKeys: [] LeaderChange: {}
-baseOffset: 1 lastOffset: 2 count: 2 baseSequence: -1 partitionLeaderEpoch: 1 isTransactional: false isControl: false isvalid: false
-| offset: 1 CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: {"type":"NO_OP_RECORD","version":0,"data":{}}
+baseOffset: 1 lastOffset: 2 count: 2 baseSequence: -1 partitionLeaderEpoch: 1 isControl: false isvalid: false
+| offset: 1 CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 payload: {"type":"NO_OP_RECORD","version":0,"data":{}}
 | offset: 2 CreateTime: 7 keySize: -1 valueSize: 3 sequence: -1 headerKeys: [] payload: garbage
 what is this
 """
@@ -518,27 +518,37 @@ def test_every_sort_has_a_page_and_a_guarantee() -> None:
 
 
 FOUND = {
-    "sort": "unclean-election", "kind": "exposure", "severity": "critical", "about": "G-S1", "topic": "t", "partition": 0, "offset": 9,
+    "sort": "unclean-election", "kind": "exposure", "severity": "critical", "about": "G-S1", "topic": "t",
+    "partition": 0, "offset": 9,
     "time": 1000, "end": 9, "lasted": -1, "brokers": [2], "text": "broker 2 was elected",
 }  # fmt: skip
 STEP = {
-    "offset": 8, "time": 0, "leader": 1, "leader_epoch": 0, "replicas": [1, 2], "isr": [1], "elr": [], "adding": [], "removing": [],
+    "offset": 8, "time": 0, "leader": 1, "leader_epoch": 0, "replicas": [1, 2], "isr": [1], "elr": [], "adding": [],
+    "removing": [],
     "min_isr": 1, "election": "created", "why": "",
 }  # fmt: skip
 DATA: Any = {
-    "verdict": "exposed", "first": 0, "last": 9, "records": 10, "topics": 1, "partitions": 1, "changes": 2, "elections": 1,
+    "verdict": "exposed", "first": 0, "last": 9, "records": 10, "topics": 1, "partitions": 1, "changes": 2,
+    "elections": 1,
     "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [], "by_broker": [],
     "sorts": [{**FOUND, "count": 4, "partitions": 1, "first": 1000, "last": 1000, "longest": -1, "page": "docs/x.md",
                "sentence": "A leader was elected uncleanly.", "look": "Compare the logs."}],
-    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2], "election": "unclean"}],
-                   "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000}, "advice": ["Keep it down."]}],
-    "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0, "until": 2000,
-    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}], "unjudged_partitions": 2,
+    "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2],
+    "election": "unclean"}],
+                   "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000},
+                   "advice": ["Keep it down."]}],
+    "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0,
+    "until": 2000,
+    "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}],
+    "unjudged_partitions": 2,
     "notes": [{"what": "damaged", "text": "a batch is damaged", "count": 1, "unread": True}],
     "disagreements": {"count": 2, "offset": 7},
     "trace": {
-        "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "", "last": 8,
-        "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20, "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}], "searched": 30,
+        "file": "t.trace", "partition": "t-0", "version": "kafka-4.4", "brokers": [1, 2], "first": 3, "left_out": "",
+        "last": 8,
+        "next": 9, "recorded": 4, "steps": [{"step": 6, "offset": 8, "time": 0}], "states": 20,
+        "broken": [{"property": "leader-has-acknowledged", "sentence": "The leader has it.", "step": 7}],
+        "searched": 30,
     },
 }  # fmt: skip
 
@@ -547,9 +557,12 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
     print_audit(results(), DATA)
     text = " ".join(capsys.readouterr().out.split())
     for part in (
-        "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more", "2 elected uncleanly",
-        "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets", "3 changes of partitions whose state before is in no file",
-        "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas", "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
+        "A leader was elected uncleanly.", "What to do: Compare the logs.", "1970-01-01 00:00:01", "... and 3 more",
+        "2 elected uncleanly",
+        "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets",
+        "3 changes of partitions whose state before is in no file",
+        "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
+        "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text
 

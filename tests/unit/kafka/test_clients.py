@@ -1,4 +1,5 @@
-"""Clients are judged by rules that the model has too; histories are kept as files; what cannot be played is refused in one message."""
+"""Clients are judged by rules that the model has too; histories are kept as files; what cannot be played is refused in
+one message."""
 
 from __future__ import annotations
 

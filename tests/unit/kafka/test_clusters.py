@@ -59,7 +59,7 @@ def fake(behaviour: str = "works") -> Kit:
 
 def scenario(play: Callable[[Stage], None], **more: object) -> Scenario:
     told = {"name": "small", "title": "a small story", "control": "nothing", "causes": (Cause("hyp-1"),)}
-    return Scenario(play=play, brokers=(1, 2), **told, **more)  # type: ignore[arg-type]
+    return Scenario(play=play, brokers=(1, 2), **told, **more)
 
 
 def played(play: Callable[[Stage], None], behaviour: str = "works", seconds: float = 30) -> tuple[Report, list[Line]]:
@@ -193,7 +193,8 @@ from pathlib import Path
 from tests.unit.kafka.test_clusters import fake, scenario
 from fencepost.kafka.clusters.reproduce import Asked, reproduce
 print("begun", flush=True)
-reproduce(scenario(lambda stage: stage.pause(100), delays=False), Asked(port={port}), fake(), lambda line: print(line.text, flush=True))
+story = scenario(lambda stage: stage.pause(100), delays=False)
+reproduce(story, Asked(port={port}), fake(), lambda line: print(line.text, flush=True))
 """
 
 

@@ -80,7 +80,7 @@ def test_a_run_that_was_stopped_for_a_while_goes_on() -> None:
     with Driver(Script(KAFKA, answers, Path(), Path()), patience=30) as driver:
         waits: list[Any] = [[]]
         select = driver._selector.select
-        driver._selector.select = lambda seconds: waits.pop() if waits else select(seconds)  # type: ignore[method-assign]
+        driver._selector.select = lambda seconds: waits.pop() if waits else select(seconds)
         assert driver.ask("look") == {"state": {}}
 
 

@@ -1,4 +1,5 @@
-"""Fail-overs of the active controller told step by step: what each rule is for, and that brokers come out of it well."""
+"""Fail-overs of the active controller told step by step: what each rule is for, and that brokers come out of it
+well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Histories of consumers on followers told step by step, and what replicas answer, compared with a dumb second telling."""
+"""Histories of consumers on followers told step by step, and what replicas answer, compared with a dumb second
+telling."""
 
 from __future__ import annotations
 
@@ -156,7 +157,8 @@ def test_merged_answers_hide_a_false_truncation_that_takes_an_old_answer_after_a
 
 
 def at_a_follower_that_retention_left(**constants: int) -> Story:
-    """The consumer prefers a follower whose retention passes its position; the error is under way when the preference expires."""
+    """The consumer prefers a follower whose retention passes its position; the error is under way when the preference
+    expires."""
     story = Story("follower-reads", replicas=2, records=1, epochs=1, retentions=1, policy=0, late_errors=1, **constants)
     story.do("leader-appends").do("leader-answers-follower", follower=1).do("follower-appends", follower=1)
     story.do("leader-answers-follower", follower=1).do("follower-appends", follower=1)

@@ -1,4 +1,5 @@
-"""The plain semantics is strict: whatever is outside the schema is an error that names the field, the value and the bound."""
+"""The plain semantics is strict: whatever is outside the schema is an error that names the field, the value and the
+bound."""
 
 from __future__ import annotations
 

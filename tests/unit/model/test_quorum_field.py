@@ -21,7 +21,8 @@ Field = Annotated[int, Range(0, C.max_records + 2)]
 
 
 def carrying(base: Any, *, heeds: bool) -> Any:
-    """Return the action with a field in the fetch that it handles; a leader that `heeds` it notes no log end beyond it."""
+    """Return the action with a field in the fetch that it handles; a leader that `heeds` it notes no log end beyond
+    it."""
 
     @action(leader=Broker, follower=Broker, high_watermark=Field)
     def handles(s: Any, c: Any, leader: int, follower: int, high_watermark: int) -> None:

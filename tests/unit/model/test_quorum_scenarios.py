@@ -142,7 +142,8 @@ def test_without_completion_a_parked_replica_waits() -> None:
 
 
 def test_a_timeout_brings_the_high_watermark_of_the_arrival_so_an_old_replica_waits_twice() -> None:
-    """HYP-4, without a clock: the first timeout tells what was true when the fetch arrived, only the second the news."""
+    """HYP-4, without a clock: the first timeout tells what was true when the fetch arrived, only the second the
+    news."""
     story = committed_while_parked(**OLD)
     story.do("parked-fetch-times-out", 2).do("follower-appends", 2)
     assert story.state.node[2].high_watermark == 1
@@ -171,7 +172,8 @@ def test_a_replica_that_reports_is_answered_again_when_its_answer_was_lost() -> 
 
 
 def test_a_leader_does_not_commit_what_it_has_not_added_to() -> None:
-    """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits nothing."""
+    """KAFKA-12619: a majority that holds everything up to the start of the epoch, and not its first record, commits
+    nothing."""
     for beyond, expected in ((1, NONE), (0, 1)):
         plain = Interpreter(
             MACHINE, MACHINE.set_constants({"nodes": 3, "voters": 3, "commits_beyond_epoch_start": beyond})

@@ -77,7 +77,8 @@ def kip_903() -> dict[str, int]:
 
 
 def test_without_broker_epochs_a_delayed_request_takes_a_rebooted_replica_into_the_isr(kip_903: dict[str, int]) -> None:
-    """KIP-903, Motivation, in its order: caught up, request sent, crash with loss, rebooted, request accepted, data lost."""
+    """KIP-903, Motivation, in its order: caught up, request sent, crash with loss, rebooted, request accepted, data
+    lost."""
     story = Story(**kip_903, alter_partition_version=2)
     catch_up(story)
     (request,) = story.state.alter_partitions
@@ -190,7 +191,8 @@ def reassign(target: int, **constants: int) -> Story:
 
 
 def test_a_leader_that_its_own_request_removes_stays_pending_and_commits_nothing_alone() -> None:
-    """NEW_LEADER_ELECTED (ReplicationControlManager.alterPartition): the change is made although the answer is an error."""
+    """NEW_LEADER_ELECTED (ReplicationControlManager.alterPartition): the change is made although the answer is an
+    error."""
     story = reassign(0b110)
     assert (newest(story.state).missing, story.state.adding, story.state.removing) == (0, 0b100, 0b001)
     story.do("leader-handles-fetch", leader=0, follower=2)
@@ -263,7 +265,8 @@ def test_the_last_member_stays_in_the_isr_when_it_registers_and_leads_again_once
 
 
 def test_a_leader_that_restarts_in_its_epoch_starts_it_again_at_its_log_end() -> None:
-    """Partition.makeLeader on a new Partition: an empty follower may not join, although the old high watermark is forgotten."""
+    """Partition.makeLeader on a new Partition: an empty follower may not join, although the old high watermark is
+    forgotten."""
     sizes = {
         "brokers": 2,
         "max_records": 1,
@@ -321,7 +324,8 @@ def test_fewer_replicas_wait_for_each_other_but_for_the_rule_before_3_8(completi
 
 
 def test_a_reassignment_that_is_replaced_keeps_the_lists_that_the_new_one_leaves_empty() -> None:
-    """ReplicationControlManager.changePartitionReassignment sets the lists of replicas to add and to remove only if they are not empty."""
+    """ReplicationControlManager.changePartitionReassignment sets the lists of replicas to add and to remove only if
+    they are not empty."""
     story = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
     everyone = Story(**MOVES, reassignments=2).do("operator-reassigns-replicas", target=0b110)
     assert not everyone.can("operator-reassigns-replicas", target=0b111), (
@@ -346,7 +350,8 @@ def test_since_4_3_a_reassignment_that_is_replaced_by_what_was_there_never_ends(
 
 
 def test_since_4_3_such_a_reassignment_does_not_end_with_fewer_replicas_either() -> None:
-    """`newTargetIsr.containsAll(adding)` comes first, whether or not replicas get fewer; seen on the classes of 4.3.1 and 4.4.0."""
+    """`newTargetIsr.containsAll(adding)` comes first, whether or not replicas get fewer; seen on the classes of 4.3.1
+    and 4.4.0."""
     for completion, missing in ((Completion.ADDED_UNLESS_FEWER, 0), (Completion.ALL_TARGETS, 0b101)):
         story = Story(**MOVES, reassignments=2, completion=completion).do("operator-reassigns-replicas", target=0b100)
         story.do("operator-reassigns-replicas", target=0b010)
@@ -396,7 +401,8 @@ def test_a_broker_that_is_down_while_it_is_removed_finds_a_stray_log() -> None:
 
 
 def test_a_copy_of_an_answered_request_does_not_hold_up_the_next_one() -> None:
-    """AlterPartitionManager waits for one answer, whichever copy it belongs to; the other copy may still be applied (HYP-8)."""
+    """AlterPartitionManager waits for one answer, whichever copy it belongs to; the other copy may still be applied
+    (HYP-8)."""
     sizes = {
         "brokers": 2,
         "max_records": 1,
