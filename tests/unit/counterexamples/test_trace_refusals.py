@@ -1,6 +1,7 @@
 """What the reader and replay refuse, each message in full.
 
-`refused_traces/*.txt` holds blocks: a title after `==`, lines of a good trace to take out (`-`) and to put in (`+`), `---`, the message.
+`refused_traces/*.txt` holds blocks: a title after `==`, lines of a good trace to take out (`-`) and to put in (`+`),
+`---`, the message.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def line_of(item: Any, text: str) -> int:
 def test_replay_names_the_step_and_the_guard_that_refuses_it_and_what_is_enabled(here: Path) -> None:
     head = lamps_trace(lamps.some_lamp_is_dark, (0b010, 0), (0b001, 0), constants=lamps.C(lamps=2, stuck=1)).head()
     assert message(here, head) == (
-        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot happen: the guard `not c.stuck or s.lit & ~lamps == 0` "
+        "x.trace:12: step 2, `switch-to lamps={0} noise=no`, cannot "
+        "happen: the guard `not c.stuck or s.lit & ~lamps == 0` "
         f"(lamps.py:{line_of(lamps.switch_to, 'require(') + 1}) refuses. Write a step that is enabled there: "
         "`switch-to lamps={1} noise=no`, `switch-to lamps={1} noise=yes`, `switch-to lamps={0,1} noise=no`, "
         "`switch-to lamps={0,1} noise=yes`."
@@ -161,7 +163,8 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
         (
             switch_quietly,
             (
-                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
+                "x.trace:11: step 1, `switch-to lamps={0,2} noise=yes`, cannot happen: "
+                "the guard `noise == 0` (test_trace_refusals.py:LINE) refuses. "
                 "Write a step that is enabled there: `switch-to lamps={} noise=no`, `switch-to lamps={0} noise=no`, "
                 "`switch-to lamps={1} noise=no`, `switch-to lamps={0,1} noise=no` or one of 4 others. "
                 "So it is recorded, so the header or the model has changed, or the step was edited in both places."
@@ -170,11 +173,16 @@ def test_replay_counts_the_other_steps_that_are_enabled(here: Path) -> None:
         (
             switch_one,
             (
-                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot happen: the guard `lamps & lamps - 1 == 0 or s.lit == 0` "
-                "(test_trace_refusals.py:LINE) refuses. Write a step that is enabled there: `switch-to lamps={} noise=no`, "
-                "`switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, `switch-to lamps={0} noise=yes` or one of 4 others. "
-                "The header was edited or the model has changed since the states were written: x.trace:18: the states say "
-                "'lit {} -> {0,2}, history [] -> [0:{0,2}], history_end 0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives "
+                "x.trace:12: step 2, `switch-to lamps={0,1,2} noise=yes`, cannot "
+                "happen: the guard `lamps & lamps - 1 == 0 or s.lit == 0` "
+                "(test_trace_refusals.py:LINE) refuses. Write a step "
+                "that is enabled there: `switch-to lamps={} noise=no`, "
+                "`switch-to lamps={} noise=yes`, `switch-to lamps={0} noise=no`, "
+                "`switch-to lamps={0} noise=yes` or one of 4 others. "
+                "The header was edited or the model has changed since "
+                "the states were written: x.trace:18: the states say "
+                "'lit {} -> {0,2}, history [] -> [0:{0,2}], history_end "
+                "0 -> 1, count [0,0,0] -> [1,0,0]' where the model gives "
                 "'lit {} -> {0,2}'."
             ),
         ),
@@ -193,7 +201,8 @@ def test_replay_refuses_a_trace_whose_property_holds_by_now(here: Path) -> None:
     with pytest.raises(UsageError) as caught:
         replay(here, lambda _: replace(LAMPS, properties=(kinder,)))
     assert str(caught.value) == (
-        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
+        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' "
+        "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The states are as they were recorded, so the header or the model has changed."
     )
@@ -204,7 +213,8 @@ def test_replay_refuses_a_trace_whose_steps_were_edited(here: Path) -> None:
     assert message(
         here, here.read_text().replace("switch-to lamps={0,1,2} noise=no\n", "switch-to lamps={1} noise=no\n", 1)
     ) == (
-        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' is not violated at the end. Find another trace with "
+        "x.trace:8: all steps can happen, but property 'some-lamp-is-dark' "
+        "is not violated at the end. Find another trace with "
         f'`fencepost.check("{lamps.__file__}", lamps=3, only=["some-lamp-is-dark"])`, or remove the file. '
         "The steps differ from the recorded ones at step 2: x.trace:22 has '2 switch-to lamps={0,1,2} noise=no'."
     )
@@ -219,7 +229,10 @@ DAMAGED = {
     ),
     "its last bytes cut off": (
         KIP279[:-12],
-        f"72: the states say 'strong-isr is violated' where the model gives 'strong-isr is violated: 12 states'. {SAID}",
+        (
+            "72: the states say 'strong-isr is violated' where the "
+            f"model gives 'strong-isr is violated: 12 states'. {SAID}"
+        ),
     ),
     "twice in one file": (KIP279 * 2, f"73: the states say 'format: 1' where the model has nothing more. {SAID}"),
     "another constant": (
@@ -250,8 +263,10 @@ def test_an_edited_step_that_cannot_happen_is_one_that_differs_from_what_is_reco
 def test_an_edited_step_that_can_happen_is_one_that_differs_from_what_is_recorded(here: Path) -> None:
     write(here, lamps_trace(lamps.some_lamp_is_dark, (0b001, 0), (0b111, 0)))
     assert message(here, here.read_text().replace("lamps={0} noise=no", "lamps={1} noise=no", 1)) == (
-        "x.trace:18: the steps differ from the recorded ones at step 1: recorded is '1 switch-to lamps={0} noise=no', and it is "
-        "'1 switch-to lamps={1} noise=no' now. The file was edited since the states were written. Look at the steps, then refresh the "
+        "x.trace:18: the steps differ from the recorded ones at step "
+        "1: recorded is '1 switch-to lamps={0} noise=no', and it is "
+        "'1 switch-to lamps={1} noise=no' now. The file was edited since "
+        "the states were written. Look at the steps, then refresh the "
         f'states with `fencepost.replay("x.trace", model="{lamps.__file__}", rewrite=True)`.'
     )
 
