@@ -18,7 +18,8 @@ from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.logs import Coverage, File, Note, add_run, files_in, identity
-from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release, tool
+from fencepost.kafka.driver.maven import tool
+from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.releases import POM as KAFKA_POM
-from fencepost.kafka.driver.releases import compile_driver, fetch_jars, run, tool
+from fencepost.kafka.driver.maven import Artifact, fetch_jars, move_folder, pom, run, tool
+from fencepost.kafka.driver.releases import compile_driver
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ OWN = "fencepost"
 SECONDS = 300
 LEAVE = "leave this client out"
 VERSION = re.compile(r"[0-9][0-9A-Za-z.]*\Z")
-POM = KAFKA_POM.replace("kafka_2.13", "kafka-clients").replace("kafka-jars", "kafka-clients-jars")
 JAVA = ("-XX:+UseSerialGC", "-Xmx512m", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-Xss256k")
 
 
@@ -77,16 +76,6 @@ def install_client(asked: str) -> Installed:
     return _go(version) if name == "franz-go" else _python(name, version)
 
 
-def _kept(made: Path, kept: Path) -> None:
-    """Move a finished folder to where it stays; somebody else may have been as quick."""
-    try:
-        made.rename(kept)
-    except OSError:
-        shutil.rmtree(made, ignore_errors=True)
-        if not kept.is_dir():
-            raise
-
-
 def _done(done: subprocess.CompletedProcess[str], title: str) -> None:
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
@@ -101,29 +90,19 @@ def _python(name: str, version: str) -> Installed:
         work = folder.with_suffix(".new")
         work.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.rmtree(work, ignore_errors=True)
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-input",
-            "--disable-pip-version-check",
-            "--only-binary",
-            ":all:",
-        ]
+        options = ["--quiet", "--no-input", "--disable-pip-version-check", "--only-binary", ":all:"]
+        pip = [sys.executable, "-m", "pip", "install", *options]
         wanted = [f"{PYTHON[name]}=={version}"]
         _done(run([*pip, "--target", str(work), *wanted], SECONDS, "pip"), f"{name}=={version}")
-        _kept(work, folder)
+        move_folder(work, folder)
     command = (sys.executable, str(DRIVERS / "python_client.py"), name)
     return Installed(name, version, command, {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"})
 
 
 def _java(version: str) -> Installed:
     """Bring kafka-clients by Maven and compile the driver."""
-    jars = fetch_jars(
-        POM.format(version=version), cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE
-    )
+    project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
+    jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)
     classes = compile_driver(version, jars, (DRIVERS / "java",))
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
@@ -147,5 +126,5 @@ def _go(version: str) -> Installed:
             f"franz-go=={version}",
         )
         _done(run([go, "build", "-o", "driver", "."], SECONDS, "go", work), f"franz-go=={version}")
-        _kept(work, folder)
+        move_folder(work, folder)
     return Installed("franz-go", version, (str(folder / "driver"),))

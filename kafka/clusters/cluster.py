@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from fencepost.kafka.clusters.processes import Process
 from fencepost.kafka.clusters.proxy import Proxy
-from fencepost.kafka.driver.releases import run
+from fencepost.kafka.driver.maven import run
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.releases import RELEASES, compile_driver, fetch_jars, locate_release, run, tool
+from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom, run, tool
+from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,30 +27,6 @@ LOG4J = "2.25.3"
 """The logging of releases whose jars bring none (before 4.1); they name it, or its predecessor, only when they are compiled."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """A small heap, and no compiler that pays off after minutes only: a scenario lives for one."""
-
-POM = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>fencepost</groupId>
-  <artifactId>kafka-cluster</artifactId>
-  <version>1</version>
-  <dependencies>{dependencies}
-  </dependencies>
-</project>
-"""
-DEPENDENCY = """
-    <dependency>
-      <groupId>{0}</groupId>
-      <artifactId>{1}</artifactId>
-      <version>{2}</version>{3}
-    </dependency>"""
-ALONE = """
-      <exclusions>
-        <exclusion>
-          <groupId>*</groupId>
-          <artifactId>*</artifactId>
-        </exclusion>
-      </exclusions>"""
 
 
 @dataclass(frozen=True)
@@ -111,9 +88,9 @@ def _more(version: str, jars: Path) -> Path:
     if list(jars.glob("log4j-slf4j*-impl-*.jar")) or list(jars.glob("slf4j-reload4j-*.jar")):
         wanted = wanted[:1]
     name = "-".join(["more", *(f"{artifact}-{number}" for _, artifact, number in wanted)])
-    pom = POM.format(dependencies="".join(DEPENDENCY.format(*found, ALONE) for found in wanted))
+    project = pom("kafka-cluster", *(Artifact(*found, alone=True) for found in wanted))
     return fetch_jars(
-        pom, cache_folder() / "kafka" / version / name, f"what a cluster of Kafka {version} needs beside its jars"
+        project, cache_folder() / "kafka" / version / name, f"what a cluster of Kafka {version} needs beside its jars"
     )
 
 
@@ -122,5 +99,5 @@ def _tools(version: str, jars: Path) -> Path:
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
     taken = TOOLS_OF.get(version, version) if version in RELEASES else list(TOOLS_OF.values())[-1]
-    pom = POM.format(dependencies=DEPENDENCY.format("org.apache.kafka", "kafka-tools", taken, ""))
-    return fetch_jars(pom, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")
+    project = pom("kafka-tools", Artifact("org.apache.kafka", "kafka-tools", taken))
+    return fetch_jars(project, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")

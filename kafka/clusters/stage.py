@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.clusters.cluster import STARTED
 from fencepost.kafka.clusters.flows import fetches
-from fencepost.kafka.driver.releases import run
+from fencepost.kafka.driver.maven import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -17,8 +17,7 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.conform.binding import FORMAT
 from fencepost.kafka.driver.execute import Tally
-from fencepost.kafka.driver.lines import Coverage
-from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.process import Driver, LineCoverage
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.model.language.actions import Kind
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from fencepost.kafka.conform.binding import Binding
     from fencepost.kafka.driver.execute import Difference, Execution
-    from fencepost.kafka.driver.lines import Lines
+    from fencepost.kafka.driver.process import ClassLines
     from fencepost.kafka.driver.releases import Release
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Step, Transition
@@ -65,7 +64,7 @@ def conform_histories(
     """Execute histories of the model on Kafka's classes and compare every state."""
     bound.make_sure_drivable(release.model, request.constants)
     with tempfile.TemporaryDirectory() as folder:
-        coverage = Coverage(release, Path(folder)) if request.lines else None
+        coverage = LineCoverage(release, Path(folder)) if request.lines else None
         run = Run(bound, release, request.constants, request.workers, coverage)
         return _executed(run, request, tell)
 
@@ -166,7 +165,7 @@ class HistoriesOutcome:
     times: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many histories ended in a difference of each kind."""
     taken: set[int] = field(default_factory=set)
-    lines: list[Lines] = field(default_factory=list)
+    lines: list[ClassLines] = field(default_factory=list)
     """Lines of Kafka's classes that were executed, if they were counted."""
     seconds: float = 0.0
     complete: bool = True
@@ -184,7 +183,7 @@ class Run:
     """
 
     def __init__(
-        self, bound: Binding, release: Release, constants: Constants, workers: int, coverage: Coverage | None = None
+        self, bound: Binding, release: Release, constants: Constants, workers: int, coverage: LineCoverage | None = None
     ) -> None:
         self.bound, self.release, self.constants, self.workers, self.coverage = (
             bound,

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
-from fencepost.kafka.driver.moved import adapted, classes_in, lines_for
-from fencepost.kafka.driver.releases import model_of
+from fencepost.kafka.driver.releases import adapted, classes_in, lines_for, model_of
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 

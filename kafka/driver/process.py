@@ -1,4 +1,4 @@
-"""The process that holds Kafka's classes: started, asked line by line, and ended whatever happens."""
+"""The process that holds Kafka's classes: started, asked line by line, and ended whatever happens; and the lines that it has executed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import os
 import selectors
 import subprocess
 import tempfile
+import xml.etree.ElementTree as ET
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from fencepost.explorers.running.cache import cache_folder
+from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom, run, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.kafka.driver.releases import Release
+
 
 PATIENCE = 60.0
 """Seconds after which a process that does not answer is given up."""
@@ -163,3 +168,84 @@ class Driver:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+JACOCO = "0.8.12"
+JARS = {"agent": "runtime", "cli": "nodeps"}
+REPORT_SECONDS = 120
+
+CONCERNED = (
+    "ReplicationControlManager",
+    "PartitionChangeBuilder",
+    "ClusterControlManager",
+    "BrokerHeartbeatManager",
+    "DefaultAlterPartitionManager",
+    "ReplicaManager",
+    "Partition",
+    "Replica",
+    "AbstractFetcherThread",
+    "ReplicaFetcherThread",
+    "RemoteLeaderEndPoint",
+    "KRaftMetadataCache",
+    "UnifiedLog",
+    "LeaderEpochFileCache",
+)
+"""The classes of Kafka that the protocol is in, by their simple names."""
+
+
+@dataclass(frozen=True)
+class ClassLines:
+    """How many lines of a class were executed, of how many."""
+
+    name: str
+    executed: int
+    lines: int
+
+
+class LineCoverage:
+    """JaCoCo's agent for some drivers; each writes what it has executed into a file of its own."""
+
+    def __init__(self, release: Release, folder: Path) -> None:
+        needed = [Artifact("org.jacoco", f"org.jacoco.{name}", JACOCO, kind) for name, kind in JARS.items()]
+        jars = fetch_jars(
+            pom("jacoco-jars", *needed), cache_folder() / "kafka" / f"jacoco-{JACOCO}", f"JaCoCo {JACOCO}"
+        )
+        self.release, self.folder = release, folder
+        self._agent = jars / f"org.jacoco.agent-{JACOCO}-runtime.jar"
+        self._cli = jars / f"org.jacoco.cli-{JACOCO}-nodeps.jar"
+
+    def options(self, number: int) -> tuple[str, ...]:
+        """Return what Java is started with for one driver."""
+        includes = ":".join(f"*.{name}*" for name in CONCERNED)
+        return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
+
+    def lines(self) -> list[ClassLines]:
+        """Return what all drivers together have executed, once they have ended."""
+        found = self.folder / "lines.xml"
+        dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
+        classes = [option for jar in self._jars() for option in ("--classfiles", str(jar))]
+        done = run(
+            [tool("java"), "-jar", str(self._cli), "report", *dumps, *classes, "--xml", str(found)],
+            REPORT_SECONDS,
+            "JaCoCo",
+        )
+        if done.returncode != 0 or not found.is_file():
+            raise UsageError(f"JaCoCo did not count the lines: {done.stderr.strip()[-500:]}")
+        return count_lines(found.read_text(encoding="utf-8"))
+
+    def _jars(self) -> list[Path]:
+        """Return the jars that have the classes; JaCoCo refuses to look at one class twice."""
+        return [path for path in sorted(self.release.jars.glob("kafka*.jar")) if "clients" not in path.name]
+
+
+def count_lines(report: str) -> list[ClassLines]:
+    """Return the lines of the classes that are concerned, with those of classes inside them, from JaCoCo's XML."""
+    found: dict[str, list[int]] = {name: [0, 0] for name in CONCERNED}
+    for item in ET.fromstring(report).iter("class"):  # noqa: S314 (written by the tool that was just run)
+        simple = item.get("name", "").rpartition("/")[2].partition("$")[0]
+        counter = next((one for one in item.findall("counter") if one.get("type") == "LINE"), None)
+        if simple in found and counter is not None:
+            covered, missed = int(counter.get("covered", 0)), int(counter.get("missed", 0))
+            found[simple][0] += covered
+            found[simple][1] += covered + missed
+    return [ClassLines(name, executed, lines) for name, (executed, lines) in found.items() if lines]

@@ -5,18 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 import zipfile
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver import moved
-from fencepost.kafka.driver.moved import adapted, classes_in, lines_for
+from fencepost.kafka.driver.maven import JAVA, Artifact, fetch_jars, java_version, move_folder, pom, run, tool
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -31,61 +27,13 @@ RELEASES: dict[str, str] = {
     "4.4.0": "kafka-4.4",
 }
 """The releases that the driver knows, each with the model's version that it is compared with."""
-JAVA = 17
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
-MAVEN_SECONDS = 300
-"""How long Maven may take; it downloads some 50 MB the first time."""
 COMPILER_SECONDS = 120
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx1g", "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1")
 """The optimizing compiler costs more than it gains before some hundred thousand steps."""
-
-POM = """\
-<!-- 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it -->
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>fencepost</groupId>
-  <artifactId>kafka-jars</artifactId>
-  <version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>kafka_2.13</artifactId>
-      <version>{version}</version>
-      <exclusions>
-        <exclusion>
-          <groupId>org.apache.kafka</groupId>
-          <artifactId>kafka-tools-api</artifactId>
-        </exclusion>
-      </exclusions>
-    </dependency>
-  </dependencies>
-</project>
-"""
-
-
-TEST_POM = """\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>fencepost</groupId>
-  <artifactId>kafka-test-jars</artifactId>
-  <version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId>
-      <artifactId>{artifact}</artifactId>
-      <version>{version}</version>
-      <classifier>test</classifier>
-      <exclusions>
-        <exclusion>
-          <groupId>*</groupId>
-          <artifactId>*</artifactId>
-        </exclusion>
-      </exclusions>
-    </dependency>
-  </dependencies>
-</project>
-"""
+NAMED = re.compile(r"\b(?:org\.apache\.kafka|kafka)(?:\.[a-z][a-z0-9]*)+\.([A-Z]\w*)")
+MARKED = re.compile(r"// (until|since) (\d+)\.(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -134,41 +82,6 @@ class Release:
         return [tool("java"), *JAVA_OPTIONS, *self.options, "-cp", path, self.harness.main, folder]
 
 
-def tool(name: str) -> str:
-    """Return the path of `java` or `javac`: of JAVA_HOME, else of PATH."""
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
-    if found is None:
-        where = f"JAVA_HOME={home} has none" if home else "PATH has none"
-        raise UsageError(
-            f"`{name}` was not found: {where}. Kafka's classes run on Java {JAVA} or newer: install a JDK "
-            f"(Debian: apt-get install openjdk-{JAVA}-jdk-headless) or set JAVA_HOME."
-        )
-    return found
-
-
-def java_version() -> int:
-    """Return the major version of Java; raise UsageError if it is missing or too old."""
-    told = run([tool("java"), "-version"], 30, "Java").stderr
-    found = re.search(r'version "(\d+)', told)
-    if found is None or int(found[1]) < JAVA:
-        was = found[1] if found else told.strip()
-        raise UsageError(
-            f"Kafka's classes need Java {JAVA} or newer, and `{tool('java')}` is {was}: set JAVA_HOME to another."
-        )
-    return int(found[1])
-
-
-def missing_tools() -> str:
-    """Say in one sentence what is missing to run Kafka's classes by Maven; an empty string if nothing is."""
-    try:
-        java_version()
-        tool("javac")
-    except UsageError as error:
-        return str(error)
-    return "" if shutil.which("mvn") else "Maven (`mvn`) was not found, which brings Kafka's jars."
-
-
 def release(version: str | None, jars: Path | None = None, harness: Harness = BROKERS) -> Release:
     """Return a release of Kafka by its number, by a folder of jars, or both, with its driver, compiled once."""
     version, jars, warning = locate_release(version, jars, harness)
@@ -213,8 +126,10 @@ def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
     name = harness.tests
     if not name or list(jars.glob(f"{name}-*-test.jar")):
         return ()
-    pom = TEST_POM.format(artifact=name, version=version)
-    return (fetch_jars(pom, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),)
+    project = pom("kafka-test-jars", Artifact("org.apache.kafka", name, version, "test", alone=True))
+    return (
+        fetch_jars(project, cache_folder() / "kafka" / version / f"{name}-test", f"the test jar of {name} {version}"),
+    )
 
 
 def model_of(version: str) -> str:
@@ -249,48 +164,11 @@ def version_of(folder: Path) -> str:
 
 def fetch_kafka(version: str) -> Path:
     """Return a folder with Kafka's jars, which Maven brings the first time."""
+    # 4.4.0 names a kafka-tools-api that is not on Maven Central, and nothing here needs it
+    kafka = Artifact("org.apache.kafka", "kafka_2.13", version, without=("org.apache.kafka", "kafka-tools-api"))
     return fetch_jars(
-        POM.format(version=version), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}"
+        pom("kafka-jars", kafka), cache_folder() / "kafka" / version / "jars", f"the jars of Kafka {version}"
     )
-
-
-def fetch_jars(pom: str, jars: Path, what: str, instead: str = "give a folder of jars as `jars=`") -> Path:
-    """Return a folder with the jars that a project of Maven needs, which Maven brings the first time.
-
-    `instead` is what to do without Maven.
-    """
-    if jars.is_dir():
-        return jars
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise UsageError(
-            f"Maven (`mvn`) was not found, which brings {what}: install it (Debian: apt-get install maven) or "
-            f"{instead}."
-        )
-    jars.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.TemporaryDirectory(dir=jars.parent) as work:
-        (Path(work) / "pom.xml").write_text(pom, encoding="utf-8")
-        command = [
-            maven,
-            "-q",
-            "-B",
-            "dependency:copy-dependencies",
-            "-DoutputDirectory=jars",
-            "-DincludeScope=runtime",
-        ]
-        done = run(command, MAVEN_SECONDS, "Maven", Path(work))
-        if done.returncode != 0:
-            lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout).splitlines()  # Maven colours, whatever it is told
-            told = (line.removeprefix("[ERROR] ") for line in lines if line.startswith("[ERROR]"))
-            said = (
-                "\n".join(takewhile(str.strip, told))[:1500] or done.stderr[:1500]
-            )  # after a blank line it advertises its manual
-            raise UsageError(
-                f"Maven did not bring {what}:\n{said.strip()}\n"
-                "Run this again where Maven Central can be reached, or give a folder of jars as `jars=`."
-            )
-        _keep(Path(work) / "jars", jars)
-    return jars
 
 
 def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Path) -> Path:
@@ -302,7 +180,7 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
     digest = hashlib.sha256()
     for path in sources.values():
         digest.update(path.read_bytes())
-    digest.update(Path(moved.__file__).read_bytes())
+    digest.update(Path(__file__).read_bytes())
     for jar in sorted(jars.glob("*.jar")):
         digest.update(f"{jar.name} {jar.stat().st_size} {jar.stat().st_mtime_ns}".encode())
     classes = cache_folder() / "kafka" / version / f"classes-{digest.hexdigest()[:16]}"
@@ -322,7 +200,7 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
                 "jar is missing or damaged. "
                 f"The driver knows {', '.join(RELEASES)}.\n{said}"
             )
-        _keep(made, classes)
+        move_folder(made, classes)
     return classes
 
 
@@ -337,24 +215,45 @@ def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dic
     return written
 
 
-def _keep(made: Path, kept: Path) -> None:
-    """Move a finished folder to where it stays; somebody else may have been as quick."""
-    try:
-        made.rename(kept)
-    except OSError:
-        if not kept.is_dir():
-            raise
+def lines_for(text: str, version: str) -> str:
+    """Return the driver's text without the lines for other releases.
+
+    A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and later.
+    """
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    release = (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
+    kept = []
+    for line in text.splitlines(keepends=True):
+        mark = MARKED.search(line.rstrip())
+        bound = (int(mark[2]), int(mark[3])) if mark else release
+        if mark is None or (release <= bound if mark[1] == "until" else release >= bound):
+            kept.append(line)
+    return "".join(kept)
 
 
-def run(command: list[str], seconds: float, what: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, and raise UsageError if it cannot start or takes too long."""
-    try:
-        return subprocess.run(  # noqa: S603 (our own commands)
-            command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UsageError(
-            f"{what} was not done within {seconds:g} s and was ended: `{' '.join(command[:4])} ...`."
-        ) from error
-    except OSError as error:
-        raise UsageError(f"{what} cannot be started: `{command[0]}`: {error.strerror}.") from error
+def classes_in(folder: Path) -> dict[str, set[str]]:
+    """Return the packages of every class of Kafka in these jars, by its simple name."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(folder.glob("kafka*.jar")):
+        try:
+            with zipfile.ZipFile(path) as jar:
+                names = jar.namelist()
+        except (zipfile.BadZipFile, OSError) as error:
+            raise UsageError(f"{path} cannot be read as a jar of Kafka ({error}): fetch or build it again.") from error
+        for name in names:
+            package, _, simple = name.removesuffix(".class").rpartition("/")
+            if name.endswith(".class") and "$" not in simple:
+                found.setdefault(simple, set()).add(package.replace("/", "."))
+    return found
+
+
+def adapted(text: str, classes: Mapping[str, set[str]]) -> str:
+    """Return the text with every class of Kafka named where it is; an ambiguous one stays as it was."""
+
+    def place(named: re.Match[str]) -> str:
+        simple = named[1]
+        package = named[0].removesuffix(f".{simple}")
+        packages = classes.get(simple, set())
+        return named[0] if package in packages or len(packages) != 1 else f"{next(iter(packages))}.{simple}"
+
+    return NAMED.sub(place, text)

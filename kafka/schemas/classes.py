@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.kafka.driver.moved import classes_in
+from fencepost.kafka.driver.maven import tool
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, compile_driver, locate_release, model_of, tool
+from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, classes_in, compile_driver, locate_release, model_of
 
 SOURCES = Path(__file__).parent / "java"
 RAFT = "org.apache.kafka.raft.KafkaRaftClient"

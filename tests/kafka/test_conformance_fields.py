@@ -9,8 +9,7 @@ import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.settled import TraceVerdict, settle_trace
-from fencepost.kafka.driver.lines import counted
-from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.process import Driver, count_lines
 from fencepost.kafka.driver.releases import RELEASES, release
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.replication.brokers import Brokers
@@ -62,7 +61,7 @@ def test_lines_of_inner_classes_count_for_the_class_around_them() -> None:
       <class name="kafka/cluster/Partition$"><counter type="LINE" missed="1" covered="1"/></class>
       <class name="kafka/cluster/PartitionState"><counter type="LINE" missed="7" covered="0"/></class>
     </package></report>"""
-    (found,) = counted(report)
+    (found,) = count_lines(report)
     assert (found.name, found.executed, found.lines) == ("Partition", 6, 9)
 
 

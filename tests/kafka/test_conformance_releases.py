@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.kafka.driver.moved import adapted, lines_for
-from fencepost.kafka.driver.releases import RELEASES
+from fencepost.kafka.driver.releases import RELEASES, adapted, lines_for
 
 from tests.helpers.commands import data_of, fencepost
 from tests.kafka.kafkas import on_kafka

@@ -13,8 +13,8 @@ from fencepost.counterexamples.replay import replay
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
-from fencepost.kafka.driver.moved import adapted, classes_in
-from fencepost.kafka.driver.releases import fetch_jars, tool
+from fencepost.kafka.driver.maven import fetch_jars, tool
+from fencepost.kafka.driver.releases import adapted, classes_in
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE

@@ -164,7 +164,7 @@ def test_a_port_that_is_taken_is_one_message_and_no_process() -> None:
         with pytest.raises(UsageError) as caught:
             reproduce(scenario(keeps), Asked(port=port), fake(), lambda _: None)
     assert f"port {port} of 127.0.0.1 is taken by another program" in str(caught.value)
-    assert "--port" in str(caught.value)
+    assert "`port=`" in str(caught.value)
     assert children() == before
 
 

@@ -12,6 +12,7 @@ import psutil
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver import releases as kafka
+from fencepost.kafka.driver.maven import fetch_jars, tool
 from fencepost.kafka.driver.process import Driver, DriverError
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
@@ -90,10 +91,10 @@ def test_what_maven_says_is_told_without_its_advertisement(monkeypatch: pytest.M
     maven.chmod(maven.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(UsageError) as caught:
-        kafka.fetch_jars("", tmp_path / "jars", "the jars")
+        fetch_jars("", tmp_path / "jars", "the jars")
     assert str(caught.value).splitlines()[:2] == ["Maven did not bring the jars:", "no network"]
     assert "use -X" not in str(caught.value)
-    assert "--jars" in str(caught.value)
+    assert "`jars=`" in str(caught.value)
 
 
 def test_without_java_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_an_unknown_release_is_refused_with_the_nearest_one() -> None:
 @on_kafka
 def test_without_maven_the_message_names_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("JAVA_HOME", str(Path(kafka.tool("java")).resolve().parent.parent))
+    monkeypatch.setenv("JAVA_HOME", str(Path(tool("java")).resolve().parent.parent))
     monkeypatch.setenv("PATH", str(tmp_path))
     found = fencepost("conform", "replication", "--kafka", KAFKA)
     assert found.exit_code == 2
