@@ -11,13 +11,7 @@ from fencepost.api.asking.advice import against
 from fencepost.api.asking.places import placed
 from fencepost.cli.status import Exit
 from fencepost.explorers.verdict import ProblemKind
-from fencepost.model.language.errors import (
-    DomainError,
-    FencepostError,
-    MismatchError,
-    ModelError,
-    UsageError,
-)
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,9 +28,7 @@ LISTED = {
         "simulate": ("simulate:simulate", "Check a protocol by random walks."),
         "prove": ("prove:prove", "Prove properties for every epoch and any number of steps, with z3."),
     },
-    "Begin": {
-        "new": ("new:new", "Write a small model and its test, to be edited into your own."),
-    },
+    "Begin": {"new": ("new:new", "Write a small model and its test, to be edited into your own.")},
     "Understand": {
         "list": ("listing:list_protocols", "Show protocols, constants, actions and properties."),
         "explore": ("explore:explore", "Explore a protocol or a trace step by step, in the browser."),
@@ -51,9 +49,7 @@ LISTED = {
         "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
         "audit": ("audit:audit", "Judge what a cluster's metadata log shows by the guarantees."),
     },
-    "Spark": {
-        "sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark."),
-    },
+    "Spark": {"sweep": ("sweep:sweep", "Take random walks over a grid of constants, on Spark.")},
     "Documentation": {
         "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
         "site": ("site:site", "Build a static site of all of it."),
@@ -111,11 +107,11 @@ class Commands(click.Group):
         with _while_read():
             return super().invoke(ctx)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (as click calls it)
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
         return list(_PLACES)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as click calls it)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command of this name."""
         if cmd_name not in _PLACES:
             return None
@@ -123,7 +119,7 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"fencepost.cli.commands.{module}"), name)
         return found
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as click calls it)
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, each group under its own heading."""
         for group, commands in LISTED.items():
             with formatter.section(group):

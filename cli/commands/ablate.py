@@ -13,6 +13,7 @@ from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.patience import eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
+    Count,
     Size,
     Target,
     Time,
@@ -49,16 +50,14 @@ if TYPE_CHECKING:
 )
 @click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
 @workers_option("Rows at a time")
-@click.option("--budget", type=Time(), metavar="TIME", help="End each row after this time, such as 30s.")
-@click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each row after so many states.")
-@click.option("--memory", type=Size(), metavar="SIZE", help="Memory for all rows together, such as 8G.")
+@click.option("--budget", type=Time(), help="End each row after this time, such as 30s.")
+@click.option("--max-states", type=Count(1), help="End each row after so many states.")
+@click.option("--memory", type=Size(), help="Memory for all rows together, such as 8G.")
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
 @click.option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@click.option(
-    "--html", type=Writable(), metavar="FILE", help="Write the matrix there as one page; its cells open their traces."
-)
+@click.option("--html", type=Writable(), help="Write the matrix there as one page; its cells open their traces.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
 @click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
 @click.option(
@@ -74,7 +73,7 @@ def ablate(**given: Any) -> Exit:
     \b
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
     2 bad input, 3 a row is undetermined.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.ablate import ablate as ablated
 
     question = Target.taken(given).question(given["properties"])
@@ -174,26 +173,23 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
     from rich.text import Text
 
     console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
-    print_lines(console, styled(data["sentence"], "dim"))
+    print_lines(console, data["sentence"], style="dim")
     for item in data["properties"]:
         if item["length"] is not None and item["verdict"] == "violated":
             print_lines(
                 console,
-                styled(
-                    f"{item['name']} is violated by the whole protocol (shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
-                    "bold red",
-                ),
+                f"{item['name']} is violated by the whole protocol (shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
+                style="bold red",
             )
     eventual = eventual_of(data)
     for name in eventual["violated"]:
         print_lines(
-            console, styled(f"{name} is violated by the whole protocol, so no row says anything of it.", "bold red")
+            console, f"{name} is violated by the whole protocol, so no row says anything of it.", style="bold red"
         )
     for name in eventual["asked"]:
         if name not in {*eventual["holding"], *eventual["violated"]}:
             print_lines(
-                console,
-                styled(f"{name} is undetermined in the whole protocol, so no row says anything of it.", "yellow"),
+                console, f"{name} is undetermined in the whole protocol, so no row says anything of it.", style="yellow"
             )
     for purpose, meaning in meaning_for(data).items():
         rows = [row for row in data["rows"] if row["purpose"] == purpose]
@@ -205,7 +201,7 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
                 _print_row(console, row, width)
     if data["why_stopped"]:
         console.print()
-        print_lines(console, styled(f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), "yellow"))
+        print_lines(console, f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), style="yellow")
     _print_suspicions(console, data["suspicions"])
     console.print()
     constants = " ".join(f"{name}={str(value).lower()}" for name, value in data["constants"].items())
@@ -224,7 +220,7 @@ def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
     for name, meaning in SUSPICIONS.items():
         if found.get(name) and name != "idle":
             console.print()
-            print_lines(console, styled(f"Suspicious: {meaning}:", "bold yellow"))
+            print_lines(console, f"Suspicious: {meaning}:", style="bold yellow")
             print_lines(console, ", ".join(found[name]), indent=2)
 
 

@@ -18,7 +18,7 @@ from fencepost.api.topics.advice_words import (
     released_of,
 )
 from fencepost.api.topics.advising import notes
-from fencepost.cli.commands.options import Writable
+from fencepost.cli.commands.options import Count, Writable
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.model.language.errors import UsageError
@@ -31,8 +31,8 @@ ON_OFF = click.Choice(["on", "off"])
 
 
 @click.command()
-@click.option("--replicas", type=click.IntRange(1), metavar="N", help="Replication factor.  [default: 3]")
-@click.option("--min-isr", type=click.IntRange(1), metavar="N", help="min.insync.replicas.  [default: 1]")
+@click.option("--replicas", type=Count(1), help="Replication factor.  [default: 3]")
+@click.option("--min-isr", type=Count(1), help="min.insync.replicas.  [default: 1]")
 @click.option(
     "--kafka", default="", metavar="VERSION", help="The release, such as 4.1.  [default: the newest that was read]"
 )
@@ -46,16 +46,16 @@ ON_OFF = click.Choice(["on", "off"])
 )
 @click.option("--topic", metavar="NAME", help="The topic whose settings are read.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
-@click.option("--trace", type=Writable(), metavar="FILE", help="Write the shortest history that loses a record there.")
+@click.option("--trace", type=Writable(), help="Write the shortest history that loses a record there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:  # noqa: FBT001 (as click calls it)
+def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:
     """Say what settings mean for records: the fewest crashes that lose one, the findings that apply, and what to change.
 
     The answer is looked up in measured tables; nothing is searched. What nobody has searched is said to be so.
 
     \b
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.topics.advising import advise as advised
 
     read = _read(given)
@@ -120,7 +120,7 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
     print_lines(console, heading(made.settings.text))
     if read:
         where = f"Topic {read['topic']} of {read['bootstrap_server']}; release, acks and ELR are not read from there."
-        print_lines(console, styled(where, "dim"))
+        print_lines(console, where, style="dim")
     console.print()
     crashes = data["crashes"]
     print_lines(console, *(styled(line, "bold" if made.decided else "bold yellow") for line in headline(data)))
@@ -128,14 +128,14 @@ def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | No
         for item, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{broken_by(item)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
-        print_lines(console, styled("`--trace FILE` writes it, and `fencepost explore FILE` opens it.", "dim"))
+        print_lines(console, "`--trace FILE` writes it, and `fencepost explore FILE` opens it.", style="dim")
     print_lines(console, released_of(data))
     for note in notes(made.settings, data):
-        print_lines(console, styled(note, "dim"))
+        print_lines(console, note, style="dim")
     console.print()
     print_lines(console, heading(f"Findings in {release_of(data)}"))
     for title, items in groups(data):
-        print_lines(console, styled(f"{title}:", "bold"), indent=2)
+        print_lines(console, f"{title}:", style="bold", indent=2)
         for found in items:
             print_lines(console, heading(found["id"]), indent=2)
             print_lines(console, *lines_of(found, data), indent=4)

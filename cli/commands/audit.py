@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Time, Writable, cluster_of, output_options, spark_options
+from fencepost.cli.commands.options import Count, Time, Writable, cluster_of, output_options, spark_options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
@@ -26,34 +26,23 @@ from fencepost.kafka.audit.findings import SEVERITIES
     help="Report findings as bad as this, or worse.",
 )
 @click.option(
-    "--within",
-    type=Time(),
-    default="60s",
-    metavar="TIME",
-    help="How soon after a change another one is suspicious.  [default: 60s]",
+    "--within", type=Time(), default="60s", help="How soon after a change another one is suspicious.  [default: 60s]"
 )
 @click.option(
-    "--min-isr",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="min.insync.replicas of server.properties.",
+    "--min-isr", type=Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
 )
 @click.option(
     "--partition", metavar="TOPIC-NUMBER", help="Find what its brokers must have done, in the model; goes with --trace."
 )
-@click.option(
-    "--trace", type=Writable(), metavar="FILE", help="Write the history of --partition there, as a trace of the model."
-)
+@click.option("--trace", type=Writable(), help="Write the history of --partition there, as a trace of the model.")
 @click.option("--until", type=click.IntRange(0), metavar="OFFSET", help="End that history at this offset.")
 @click.option(
     "--kafka", metavar="VERSION", help="Decode by the classes of this release; by default of the newest that is known."
 )
 @click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
 @spark_options
-@click.option("--html", type=Writable(), metavar="FILE", help="Write the report there, as a page with a timeline.")
-@click.option("--sarif", type=Writable(), metavar="FILE", help="Write the findings there, for dashboards.")
+@click.option("--html", type=Writable(), help="Write the report there, as a page with a timeline.")
+@click.option("--sarif", type=Writable(), help="Write the findings there, for dashboards.")
 @output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
@@ -65,7 +54,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,
     3 nothing was found, and parts could not be read or were not found in the model, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.audit import audit as audited
 
     if given["html"]:
@@ -75,12 +64,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     cluster = cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
     with Display(quiet=given["quiet"]) as display:
-        made = audited(
-            *paths,
-            cluster=cluster,
-            progress=display,
-            **{name: given[name] for name in names},
-        )
+        made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})
     data = made.to_dict()
     if given["json"]:
         print_json(data)

@@ -37,7 +37,7 @@ PROFILES = ", ".join(Profile)
 @search_options
 @build_options
 @output_options
-def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any) -> Exit:  # noqa: FBT001 (as click calls it)
+def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any) -> Exit:
     """Make the runs of the catalogue, of all or of the named protocols, and compare each with what it must find.
 
     A profile has the runs of the smaller ones too. Runs have constants and expected verdicts of their own; --budget is
@@ -46,7 +46,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
     \b
     Exit status: 0 every run found what it must, 1 one did not, 2 bad input,
     3 a run was cut short or not begun, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.catalogue import catalogue as run_catalogue
     from fencepost.api.calls.catalogue import choose_runs, profile_named
 
@@ -136,7 +136,7 @@ class RunTable:
         names = () if run.title else tuple(run.constants)
         if names and names != self.names:
             self.names = names
-            print_lines(self.console, styled(f"{'':{self.protocol}}  {'/'.join(names)}", "dim"))
+            print_lines(self.console, f"{'':{self.protocol}}  {'/'.join(names)}", style="dim")
         line = Text.assemble(
             (f"{_title(run):{self.protocol}}", "bold"),
             f"  {_values(run):{self.constants}}  ",
@@ -157,7 +157,7 @@ class RunTable:
             *((text, "red") for text in data["differences"]),
         ):
             if text:
-                print_lines(self.console, styled(text, style), indent=self.protocol + 2)
+                print_lines(self.console, text, style=style, indent=self.protocol + 2)
 
     def summary(self, found: CatalogueResult) -> None:
         """Print how many runs found what they must, and what that took."""
@@ -184,16 +184,13 @@ class RunTable:
                 self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
             )
         if found.why_stopped:
-            print_lines(self.console, styled(f"Stopped: {found.why_stopped}.", "yellow"))
+            print_lines(self.console, f"Stopped: {found.why_stopped}.", style="yellow")
         distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
-        print_lines(
-            self.console, styled(f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", "dim")
-        )
+        print_lines(self.console, f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", style="dim")
         print_lines(
             self.console,
-            styled(
-                "`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.", "dim"
-            ),
+            "`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.",
+            style="dim",
         )
 
 

@@ -14,7 +14,7 @@ from fencepost.cli.builds.outcomes import Report
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.catalogue import PROFILES, catalogue
 from fencepost.cli.commands.options import (
-    Expected,
+    Count,
     Target,
     Time,
     Writable,
@@ -22,6 +22,7 @@ from fencepost.cli.commands.options import (
     cluster_of,
     command_line,
     constants_options,
+    expect_option,
     limits_of,
     output_options,
     properties_option,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
-_VERDICTS = ", ".join(Verdict)
-
 
 @click.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
@@ -59,22 +58,17 @@ _VERDICTS = ", ".join(Verdict)
 )
 @spark_options
 @click.option(
-    "--partitions",
-    type=click.IntRange(1, 1 << 20),
-    metavar="N",
-    help="Parts of a search on Spark.  [default: two for each processor]",
+    "--partitions", type=Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two for each processor]"
 )
 @click.option(
     "--handover",
-    type=click.IntRange(1),
-    metavar="N",
+    type=Count(1),
     help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
 )
 @search_options
 @click.option(
     "--grow",
     type=Time(),
-    metavar="TIME",
     help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
 )
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
@@ -82,14 +76,9 @@ _VERDICTS = ", ".join(Verdict)
     "--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}."
 )
 @click.option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
-@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@expect_option()
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
-@click.option(
-    "--trace",
-    type=Writable(),
-    metavar="FILE",
-    help="Write the first violation's trace there, or that of the worst case.",
-)
+@click.option("--trace", type=Writable(), help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
@@ -106,7 +95,7 @@ def check(**given: Any) -> Exit:
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     if given["profile"] or not given["protocols"]:
         given["profile"] = given["profile"] or Profile.QUICK
         names = {item.name for item in catalogue.params}

@@ -8,6 +8,7 @@ import click
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.diff import MOST_PAIRS
 from fencepost.cli.commands.options import (
+    Count,
     Size,
     Target,
     constants_options,
@@ -35,14 +36,10 @@ if TYPE_CHECKING:
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@click.option(
-    "--max-pairs", type=click.IntRange(1), default=MOST_PAIRS, metavar="N", help="Give up after so many pairs of sets."
-)
+@click.option("--max-pairs", type=Count(1), default=MOST_PAIRS, help="Give up after so many pairs of sets.")
 @workers_option()
-@click.option("--max-states", type=click.IntRange(1), metavar="N", help="Give up after so many states of a side.")
-@click.option(
-    "--memory", type=Size(), metavar="SIZE", help="Give up before the states of a side take more than this, such as 4G."
-)
+@click.option("--max-states", type=Count(1), help="Give up after so many states of a side.")
+@click.option("--memory", type=Size(), help="Give up before the states of a side take more than this, such as 4G.")
 @normalize_option
 @output_options
 def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
@@ -57,7 +54,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
 
     \b
     Exit status: 0 no difference, 1 there is one, 2 bad input, 3 undetermined.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     if not one.strip() and not other.strip():
         raise UsageError(
             "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
@@ -93,7 +90,7 @@ def print_diff(console: Console, data: DiffData) -> None:
     ]
     print_rows(console, rows)
     growth = b["distinct"] / a["distinct"] if a["distinct"] else 0
-    print_lines(console, styled(f"B has {growth:.2f} times the states of A.", "dim"))
+    print_lines(console, f"B has {growth:.2f} times the states of A.", style="dim")
     for constant in data["constants"]:
         print_lines(
             console, f"{constant['name']}: {str(constant['a']).lower()} in A, {str(constant['b']).lower()} in B"
@@ -136,11 +133,11 @@ def _print_compared(console: Console, item: ComparedData) -> None:
         None: ("undetermined", "bold yellow"),
     }
     print_lines(console, Text.assemble(heading(item["title"]), ": ", verdict[item["same"]]))
-    print_lines(console, styled(", ".join(item["looked_at"]), "dim"))
+    print_lines(console, ", ".join(item["looked_at"]), style="dim")
     seen = item["seen"]
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")
     if item["why"]:
-        print_lines(console, styled(f"Behaviours were not compared to the end: {item['why']}.", "yellow"))
+        print_lines(console, f"Behaviours were not compared to the end: {item['why']}.", style="yellow")
     for only, words in (
         (item["state"], "the first state that looks like none of the other side"),
         (
@@ -156,7 +153,7 @@ def _print_only(console: Console, only: OnlyData, words: str) -> None:
     from fencepost.counterexamples.folding import fold
     from fencepost.counterexamples.text import ARROW
 
-    print_lines(console, styled(f"Only in {only['side'].upper()}: {words}, {counted(only['length'], 'state')}", "bold"))
+    print_lines(console, f"Only in {only['side'].upper()}: {words}, {counted(only['length'], 'state')}", style="bold")
     print_rows(console, [(f"{number:>3}", step) for number, step in enumerate(only["steps"], 1)])
     if only["last"]:
         text = f"the last step: {', '.join(only['last'])}".replace(" -> ", ARROW)

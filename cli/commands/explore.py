@@ -20,7 +20,7 @@ from fencepost.cli.views.display import Display
     help="The port on this machine; any that is free if not given.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
-def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+def explore(what: str | None, port: int, no_browser: bool) -> Exit:
     """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back and try something else.
 
     The page says of each action why it cannot happen, and of each property whether it holds. It is served on this machine alone,
@@ -28,7 +28,7 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:  # noqa: FBT
 
     \b
     Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.explore import explore as serve
 
     def ready(url: str) -> None:

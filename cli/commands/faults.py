@@ -8,6 +8,7 @@ import click
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.commands.options import (
+    Count,
     Size,
     Target,
     Time,
@@ -44,14 +45,9 @@ if TYPE_CHECKING:
     "--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined."
 )
 @workers_option()
-@click.option("--budget", type=Time(), metavar="TIME", help="End each search after this time.")
-@click.option("--max-states", type=click.IntRange(1), metavar="N", help="End each search after so many states.")
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    help="End a search before its states need more memory than this, such as 8G.",
-)
+@click.option("--budget", type=Time(), help="End each search after this time.")
+@click.option("--max-states", type=Count(1), help="End each search after so many states.")
+@click.option("--memory", type=Size(), help="End a search before its states need more memory than this, such as 8G.")
 @compact_option
 @normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
@@ -67,7 +63,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     \b
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
     3 a search ended without a decision.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.faults import faults as counted
 
     question = Target.taken(given).question()
@@ -109,7 +105,7 @@ def print_faults(console: Console, data: FaultsData) -> None:
     from rich.text import Text
 
     console.print(Text.assemble(heading(data["protocol"]), "  ", (data["property"]["name"], "bold")), soft_wrap=True)
-    print_lines(console, styled(data["property"]["sentence"], "dim"))
+    print_lines(console, data["property"]["sentence"], style="dim")
     console.print()
     head = tuple(styled(text, "bold") for text in ("setting", "tolerates", "breaks with"))
     rows = [(name_of(point["setting"]), tolerated(point), breaks_with(point)) for point in data["grid"]]
@@ -118,11 +114,11 @@ def print_faults(console: Console, data: FaultsData) -> None:
         where = f"{name_of(point['setting'])}, " if point["setting"] else ""
         for item in point["unknown"]:
             told = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
-            print_lines(console, styled(told, "yellow"))
+            print_lines(console, told, style="yellow")
     for left in data["refused"]:
-        print_lines(console, styled(f"{name_of(left['constants'])}: left out, {left['why']}", "dim"))
+        print_lines(console, f"{name_of(left['constants'])}: left out, {left['why']}", style="dim")
     if data["not_run"]:
-        print_lines(console, styled(f"Partial. Not run: {', '.join(data['not_run'])}.", "yellow"))
+        print_lines(console, f"Partial. Not run: {', '.join(data['not_run'])}.", style="yellow")
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))

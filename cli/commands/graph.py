@@ -8,7 +8,7 @@ import click
 from fencepost.api.calls.graph import MOST
 from fencepost.api.calls.graph import graph as graph_of
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Target, Writable, constants_options, normalize_option
+from fencepost.cli.commands.options import Count, Target, Writable, constants_options, normalize_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 from fencepost.model.language.errors import UsageError, nearest
@@ -28,11 +28,9 @@ FORMATS = ("dot", "graphml")
 @click.option(
     "--format", "form", default=FORMATS[0], show_default=True, metavar="NAME", help=f"One of: {', '.join(FORMATS)}."
 )
-@click.option(
-    "--max-states", type=click.IntRange(1), default=MOST, show_default=True, metavar="N", help="Refuse a larger graph."
-)
+@click.option("--max-states", type=Count(1), default=MOST, show_default=True, help="Refuse a larger graph.")
 @normalize_option
-@click.option("--output", type=Writable(), metavar="FILE", help="Write to this file instead of stdout.")
+@click.option("--output", type=Writable(), help="Write to this file instead of stdout.")
 def graph(prop: str | None, form: str, max_states: int, output: Path | None, **given: Any) -> Exit:
     """Write every reachable state of PROTOCOL and every step between them.
 
@@ -42,7 +40,7 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
 
     \b
     Exit status: 0 it was written, 2 bad input, or there are more states than --max-states.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     if form not in FORMATS:
         raise UsageError(
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."

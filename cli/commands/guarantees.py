@@ -26,7 +26,7 @@ DOCS = "docs"
     metavar="[DIR]",
     help=f"Fail if a page there differs from what would be built, or a verdict is no longer true.  [default: {DOCS}]",
 )
-def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: str | None) -> Exit:  # noqa: FBT001 (click)
+def guarantees(names: tuple[str, ...], as_json: bool, write: str | None, check: str | None) -> Exit:
     """Show the guarantees, bugs, hypotheses and questions that runs of the catalogue have settled.
 
     With IDs, show these entries with every run that decides them, and all its constants.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("list")
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON of one or of all protocols.")
-def list_protocols(protocol: str | None, as_json: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+def list_protocols(protocol: str | None, as_json: bool) -> Exit:
     """Show the protocols; with PROTOCOL its constants, versions, actions and properties."""
     chosen = listed(protocol or "")
     if as_json:
@@ -37,12 +37,10 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
         console.print(heading(item.name))
         print_lines(console, item.machine.sentence, indent=2)
         defaults = " ".join(f"{name}={_word(c, c.default)}" for name, c in item.machine.constants.declared().items())
-        print_lines(console, styled(f"constants: {defaults}", "dim"), indent=2)
-        print_lines(console, styled(f"properties: {', '.join(prop.name for prop in item.properties)}", "dim"), indent=2)
+        print_lines(console, f"constants: {defaults}", style="dim", indent=2)
+        print_lines(console, f"properties: {', '.join(prop.name for prop in item.properties)}", style="dim", indent=2)
         if item.machine.versions:
-            print_lines(
-                console, styled(f"versions: {', '.join(v.name for v in item.machine.versions)}", "dim"), indent=2
-            )
+            print_lines(console, f"versions: {', '.join(v.name for v in item.machine.versions)}", style="dim", indent=2)
     console.print()
     print_lines(
         console, "`fencepost list PROTOCOL` says what each of these means; `fencepost check PROTOCOL` checks it."
@@ -55,7 +53,7 @@ def print_one(console: Console, item: Protocol) -> None:
     console.print(heading(item.name))
     print_lines(console, machine.sentence)
     if machine.source:
-        print_lines(console, styled(f"after {machine.source}", "dim"))
+        print_lines(console, f"after {machine.source}", style="dim")
     constants = machine.constants.declared().items()
     _part(console, "Constants", [(f"{name}={_word(c, c.default)}", _range(c), c.meaning) for name, c in constants])
     _part(console, "Versions", [(version.name, "", version.sentence) for version in machine.versions])

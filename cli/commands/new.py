@@ -18,7 +18,7 @@ def new(name: str) -> Exit:
 
     \b
     Exit status: 0 they were written, 2 bad input, or there are files of these names.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     model, test = written(name)
     print_text(
         f"{model}: a model; `fencepost check {model}` checks it\n"

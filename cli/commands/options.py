@@ -16,9 +16,17 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from fencepost.explorers.spark.session import Cluster
+
+
+class Count(click.IntRange):
+    """A whole number."""
+
+    def get_metavar(self, *_: Any, **__: Any) -> str:
+        """Return the word for it in the help."""
+        return "N"
 
 
 class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -26,7 +34,7 @@ class Time(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
 
     name = "time"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the seconds that a text means; nothing for an empty one."""
         return parse_duration(value, _named(param)) if value else None
 
@@ -36,7 +44,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
 
     name = "size"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the bytes that a text means; nothing for an empty one."""
         return parse_size(value, _named(param)) if value else None
 
@@ -46,7 +54,7 @@ class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the new
 
     name = "verdict"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002 (as click calls it)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the verdict of this name."""
         known = [str(item) for item in Verdict]
         if value not in known:
@@ -136,11 +144,15 @@ def workers_option(what: str = "Threads", most: int = 1024) -> Callable[[Any], A
     """Return the option for how much works at a time; its value is 0 if it is not given."""
     return click.option(
         "--workers",
-        type=click.IntRange(1, most),
-        metavar="N",
+        type=Count(1, most),
         help=f"{what}; all processors if not given.",
         callback=lambda _, __, value: value or 0,
     )
+
+
+def expect_option(verdicts: Iterable[Verdict] = Verdict) -> Callable[[Any], Any]:
+    """Return the option for the verdict that a command succeeds with."""
+    return click.option("--expect", type=Expected(), help=f"Succeed if this is the verdict: {', '.join(verdicts)}.")
 
 
 search_options = _together(
@@ -149,12 +161,11 @@ search_options = _together(
     click.option(
         "--memory",
         type=Size(),
-        metavar="SIZE",
         help="End before the states need more memory than this, such as 8G.  [default: 80 % of what is available]",
     ),
-    click.option("--budget", type=Time(), metavar="TIME", help="End after this time of searching, such as 10m."),
-    click.option("--max-depth", type=click.IntRange(1), metavar="N", help="End after so many levels."),
-    click.option("--max-states", type=click.IntRange(1), metavar="N", help="End after so many states."),
+    click.option("--budget", type=Time(), help="End after this time of searching, such as 10m."),
+    click.option("--max-depth", type=Count(1), help="End after so many levels."),
+    click.option("--max-states", type=Count(1), help="End after so many states."),
     click.option("--stop-on-violation", is_flag=True, help="End after the level of the first violation."),
     normalize_option,
     click.option(
@@ -162,28 +173,15 @@ search_options = _together(
     ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
 )
-LIMITS = [
-    "workers",
-    "compact",
-    "memory",
-    "budget",
-    "max_depth",
-    "max_states",
-    "stop_on_violation",
-    "normalize",
-    "checkpoint",
-    "resume",
-]
+LIMITS = (
+    *("workers", "compact", "memory", "budget", "max_depth", "max_states"),
+    *("stop_on_violation", "normalize", "checkpoint", "resume"),
+)
 """The parameters that `search_options` give to a check."""
 build_options = _together(
+    click.option("--junit", type=Writable(), help="Write JUnit XML there: a test case for each property."),
     click.option(
-        "--junit", type=Writable(), metavar="FILE", help="Write JUnit XML there: a test case for each property."
-    ),
-    click.option(
-        "--sarif",
-        type=Writable(),
-        metavar="FILE",
-        help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning.",
+        "--sarif", type=Writable(), help="Write SARIF 2.1.0 there: each violation with its trace, for code scanning."
     ),
     click.option("--github", is_flag=True, help="Annotate a GitHub workflow and write its step's summary."),
 )

@@ -10,11 +10,12 @@ from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_hi
 from fencepost.api.asking.quantities import counted, parse_duration, show_seconds
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import (
-    Expected,
+    Count,
     Target,
     Writable,
     command_line,
     constants_options,
+    expect_option,
     output_options,
     refuse_beyond,
     workers_option,
@@ -59,10 +60,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let loops that --unbounded makes endless write any value, instead of refusing them.",
 )
-@click.option(
-    "--k", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N", help="Induction over N steps."
-)
-@click.option("--depth", type=click.IntRange(0, 200), metavar="N", help="No induction: check every run of N steps.")
+@click.option("--k", type=Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
+@click.option("--depth", type=Count(0, 200), help="No induction: check every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
 @workers_option("Processes", 256)
@@ -74,12 +73,8 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
-@click.option(
-    "--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {', '.join(Verdict)}."
-)
-@click.option(
-    "--trace", type=Writable(), metavar="FILE", help="Write what breaks the induction there, or the run that violates."
-)
+@expect_option()
+@click.option("--trace", type=Writable(), help="Write what breaks the induction there, or the run that violates.")
 @click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
 @output_options
 def prove(**given: Any) -> Exit:
@@ -91,7 +86,7 @@ def prove(**given: Any) -> Exit:
     \b
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
     3 undetermined: no induction, or z3 timed out, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.prove import look_for_z3
     from fencepost.api.calls.prove import prove as proved
 
@@ -166,9 +161,9 @@ def print_row(row: dict[str, Any]) -> None:
             f"  {show_seconds(row['seconds'])}{kept}",
         )
     )
-    print_lines(console, styled(row["says"], "dim"), indent=2)
+    print_lines(console, row["says"], style="dim", indent=2)
     if row["why"]:
-        print_lines(console, styled(row["why"], "yellow"), indent=2)
+        print_lines(console, row["why"], style="yellow", indent=2)
     broken = ", ".join(twin["broken_by"]) or ", ".join(twin["fails"])
     fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail as it must"
     print_rows(
@@ -202,7 +197,7 @@ def print_summary(made: TheoremsResult) -> None:
     results().print(styled(text, "bold green" if good == len(rows) else "bold red"))
     if made.why_stopped:
         left = f"{made.left} of {counted(made.left + len(rows), 'proof')} not made"
-        print_lines(results(), styled(f"Partial: {made.why_stopped}. {left}.", "yellow"))
+        print_lines(results(), f"Partial: {made.why_stopped}. {left}.", style="yellow")
 
 
 SHOWN = 6
@@ -220,16 +215,12 @@ def print_report(
 
     proof = report.proof
     console.print(Text.assemble(heading(report.found.name), "  ", verdict_text(proof.verdict)), soft_wrap=True)
-    print_lines(console, styled(report.found.machine.sentence, "dim"))
+    print_lines(console, report.found.machine.sentence, style="dim")
     console.print()
-    print_rows(
-        console,
-        [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings],
-        indent=2,
-    )
+    print_rows(console, [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings], indent=2)
     if proof.why_stopped:
         print_lines(
-            console, styled(f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", "yellow")
+            console, f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", style="yellow"
         )
     console.print()
     print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])

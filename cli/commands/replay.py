@@ -36,13 +36,13 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--rewrite", is_flag=True, help="Write the states again; header and actions stay as they are.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
-def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  # noqa: FBT001 (as click calls it)
+def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     """Replay the trace in FILE and check that it ends in its verdict.
 
     \b
     Exit status: 0 all replay, 2 a file is not a trace or a step cannot be taken,
     4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     ends, console = [], results()
     for file in files:
         try:
@@ -78,9 +78,7 @@ def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:  #
     metavar="NAME",
     help=f"One of: {', '.join((TEXT, *FORMATS, KAFKA_TEST))}.",
 )
-@click.option(
-    "--output", type=Writable(programs=True), metavar="FILE", help="Write it to this file instead of printing it."
-)
+@click.option("--output", type=Writable(programs=True), help="Write it to this file instead of printing it.")
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
 @click.option("--kafka", metavar="VERSION", help="The release that a kafka-test is for; the newest known if not given.")
 def show(file: str, form: str, output: Path | None, model: str | None, kafka: str | None) -> Exit:
@@ -152,28 +150,10 @@ BUDGET, MEMORY = "60s", "2G"
 
 @click.command()
 @click.argument("file", metavar="FILE")
+@click.option("--trace", "output", type=Writable(), help="Write the shortened trace there; FILE itself may be given.")
+@click.option("--budget", type=Time(), default=BUDGET, show_default=True, help="Time limit, compilation not counted.")
 @click.option(
-    "--trace",
-    "output",
-    type=Writable(),
-    metavar="FILE",
-    help="Write the shortened trace there; FILE itself may be given.",
-)
-@click.option(
-    "--budget",
-    type=Time(),
-    default=BUDGET,
-    show_default=True,
-    metavar="TIME",
-    help="Time limit, compilation not counted.",
-)
-@click.option(
-    "--memory",
-    type=Size(),
-    default=MEMORY,
-    show_default=True,
-    metavar="SIZE",
-    help="Memory limit for the states of one search.",
+    "--memory", type=Size(), default=MEMORY, show_default=True, help="Memory limit for the states of one search."
 )
 @workers_option()
 @click.option("--model", metavar="FILE.py", help=MODEL_HELP)
@@ -186,7 +166,7 @@ def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> E
     \b
     Exit status: 0 shortened, or found to be shortest as far as reported; 2 FILE is not a trace or does not replay,
     4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     budget, memory = given["budget"], given["memory"]
     trace = replayed(file, model=model)
     with Display(quiet=given["quiet"]) as display:

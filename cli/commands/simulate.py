@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,12 +10,13 @@ from fencepost.api.asking.quantities import counted, show_rate, show_seconds
 from fencepost.api.calls.simulate import DEPTH, WALKS
 from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands.options import (
-    Expected,
+    Count,
     Target,
     Time,
     Writable,
     command_line,
     constants_options,
+    expect_option,
     normalize_option,
     output_options,
     properties_option,
@@ -47,35 +48,41 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-_VERDICTS = f"{Verdict.NOT_FOUND}, {Verdict.VIOLATED}"
+FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
+"""The verdicts that walks have."""
+
+
+def walk_options(walks: str) -> Callable[[Any], Any]:
+    """Return the options for random walks; `walks` says of which they are the number."""
+    options = (
+        click.option("--walks", type=Count(1), default=WALKS, show_default=True, help=walks),
+        click.option(
+            "--depth", type=Count(1, 1_000_000), default=DEPTH, show_default=True, help="Steps of a walk at most."
+        ),
+        click.option("--seed", type=Count(0), default=0, show_default=True, help="Seed of the random walks."),
+        click.option(
+            "--weight",
+            "weights",
+            multiple=True,
+            metavar="ACTION=W",
+            help="Choose actions by weight; that of others is 1.",
+        ),
+    )
+    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
 @click.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @properties_option
-@click.option("--walks", type=click.IntRange(1), default=WALKS, show_default=True, metavar="N", help="Walks.")
-@click.option(
-    "--depth",
-    type=click.IntRange(1, 1_000_000),
-    default=DEPTH,
-    show_default=True,
-    metavar="N",
-    help="Maximum steps of a walk.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks."
-)
-@click.option(
-    "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
-)
-@click.option("--budget", type=Time(), metavar="TIME", help="Start no further walks after this time, such as 10m.")
+@walk_options("Walks.")
+@click.option("--budget", type=Time(), help="Start no further walks after this time, such as 10m.")
 @workers_option()
 @click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
 @normalize_option
-@click.option("--expect", type=Expected(), metavar="VERDICT", help=f"Succeed if this is the verdict: {_VERDICTS}.")
+@expect_option(FOUND)
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@click.option("--trace", type=Writable(), metavar="FILE", help="Write the shortest violation's trace there.")
+@click.option("--trace", type=Writable(), help="Write the shortest violation's trace there.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
 @output_options
 def simulate(**given: Any) -> Exit:
@@ -88,7 +95,7 @@ def simulate(**given: Any) -> Exit:
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     target, expected = Target.taken(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
     names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
@@ -146,11 +153,11 @@ def print_sample(console: Console, sample: SimulateResult, *, coverage: bool, co
     from rich.text import Text
 
     console.print(Text.assemble(heading(sample.protocol), "  ", verdict_text(sample.verdict)), soft_wrap=True)
-    print_lines(console, styled(sample.question.protocol.machine.sentence, "dim"))
+    print_lines(console, sample.question.protocol.machine.sentence, style="dim")
     for note in sample.notes:
         print_lines(console, f"Note: {note}")
     if not sample.complete:
-        print_lines(console, styled(f"Partial: {sample.why_stopped}.", "yellow"))
+        print_lines(console, f"Partial: {sample.why_stopped}.", style="yellow")
     console.print()
     _properties(console, sample)
     console.print()
@@ -178,7 +185,7 @@ def _properties(console: Console, sample: SimulateResult) -> None:
             found = f" in {item.walks:,} of {sample.walks:,} walks: {counted(item.path.length, 'state')} in walk {item.walk}"
         print_lines(console, Text.assemble(f"{result.name:{width}}  ", (f"{result.kind!s:9}  ", "dim"), verdict, found))
         if sentences[result.name]:
-            print_lines(console, styled(sentences[result.name], "dim"), indent=INDENT)
+            print_lines(console, sentences[result.name], style="dim", indent=INDENT)
 
 
 def _reach(sample: SimulateResult) -> Iterator[tuple[str, Text | str]]:
@@ -216,7 +223,7 @@ def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
     """Print a shortened trace, and what became of it."""
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
-    print_lines(console, styled(shrunk.summary, "dim"))
+    print_lines(console, shrunk.summary, style="dim")
 
 
 def _others(console: Console, sample: SimulateResult, command: Callable[[str], str]) -> None:

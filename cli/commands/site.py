@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.cli.commands.options import Count
 from fencepost.cli.status import Exit
 
 
@@ -14,11 +15,9 @@ from fencepost.cli.status import Exit
 @click.option(
     "--docs", default="docs", show_default=True, metavar="DIR", help="The prose: the folder of a clone of Fencepost."
 )
-@click.option(
-    "--workers", type=click.IntRange(1), default=2, show_default=True, metavar="N", help="Processes that draw traces."
-)
+@click.option("--workers", type=Count(1), default=2, show_default=True, help="Processes that draw traces.")
 @click.option("--quiet", is_flag=True, help="Do not say what is being made, and how far it is.")
-def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:  # noqa: FBT001 (as click calls it)
+def site(output: str, docs: str, workers: int, quiet: bool) -> Exit:
     """Build a static site that any file server can serve, and that asks for nothing elsewhere.
 
     It has every protocol with its actions and guards, every guarantee with its runs and traces, findings, settings, the

@@ -11,18 +11,18 @@ from fencepost.api.calls.grids import axes_of
 from fencepost.api.calls.sweep import WRONG
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
-    Expected,
     Target,
     Time,
     Writable,
     cluster_of,
     constants_options,
+    expect_option,
     normalize_option,
     output_options,
     properties_option,
     spark_options,
 )
-from fencepost.cli.commands.simulate import weight_of
+from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_bare, print_json, print_lines, results, styled
@@ -41,38 +41,20 @@ if TYPE_CHECKING:
 )
 @constants_options
 @properties_option
-@click.option(
-    "--walks", type=click.IntRange(1), default=10_000, show_default=True, metavar="N", help="Walks in each cell."
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(1, 1_000_000),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Maximum steps of a walk.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Seed of the random walks."
-)
-@click.option(
-    "--weight", "weights", multiple=True, metavar="ACTION=W", help="Choose actions by weight; the default weight is 1."
-)
+@walk_options("Walks in each cell.")
 @click.option(
     "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see."
 )
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
 @spark_options
-@click.option("--budget", type=Time(), metavar="TIME", help="Start no further round after this time, such as 10m.")
+@click.option("--budget", type=Time(), help="Start no further round after this time, such as 10m.")
 @normalize_option
-@click.option(
-    "--expect", type=Expected(), metavar="VERDICT", help="Succeed if this is the verdict: not-found, violated."
-)
+@expect_option(FOUND)
 @click.option(
     "--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell."
 )
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@click.option("--html", type=Writable(), metavar="FILE", help="Write the report there, as a page with a heat map.")
+@click.option("--html", type=Writable(), help="Write the report there, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
 @output_options
 def sweep(**given: Any) -> Exit:
@@ -84,7 +66,7 @@ def sweep(**given: Any) -> Exit:
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     from fencepost.api.calls.sweep import sweep as swept
 
     weights = dict(map(weight_of, given["weights"]))
@@ -126,7 +108,7 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     print_lines(console, f"{data['protocol']}  {data['verdict']}")
     print_bare(console, _table(data))
     for left in data["refused"]:
-        print_lines(console, styled(f"{_setting(left['constants'])}: left out, {left['why']}", "dim"))
+        print_lines(console, f"{_setting(left['constants'])}: left out, {left['why']}", style="dim")
     unsafe = [cell for cell in data["cells"] if cell.get("smallest_unsafe")]
     if unsafe:
         print_lines(console, "", "Frontier: the smallest cells in which a walk violated a property.")
@@ -172,8 +154,8 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
             if data["why_stopped"].startswith(WRONG)
             else f"ended early: {data['why_stopped']}{rest}"
         )
-        print_lines(console, styled(told, "yellow"))
-    print_lines(console, styled("What no walk violated is not-found: walks never show that something holds.", "dim"))
+        print_lines(console, told, style="yellow")
+    print_lines(console, "What no walk violated is not-found: walks never show that something holds.", style="dim")
 
 
 def _table(data: SweepData) -> Table:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--trace", metavar="FILE", help="With --row: write its shortest history there, as a trace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
-def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:  # noqa: FBT001 (click)
+def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
     """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
 
     It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
@@ -40,7 +40,7 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     \b
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
     3 a matrix is stale: the protocol has changed since.
-    """  # noqa: D301 (\b is the mark by which click keeps lines)
+    """
     if row is not None:
         return _show_row(measured_row(names, row), trace, as_json=as_json)
     if trace:
@@ -102,16 +102,17 @@ def _print(console: Console, data: dict[str, Any], *, old: bool) -> None:
         if data["bases"]
         else "no matrix: guards were not examined"
     )
-    print_lines(console, styled(f"{counted(data['runs'], 'run')} of the catalogue, {where}", "dim"), indent=2)
+    print_lines(console, f"{counted(data['runs'], 'run')} of the catalogue, {where}", style="dim", indent=2)
     if old:
         print_lines(
             console,
-            styled("The figures are stale: the protocol has changed since they were measured.", "bold yellow"),
+            "The figures are stale: the protocol has changed since they were measured.",
+            style="bold yellow",
             indent=2,
         )
     for name, text in {**SUSPICIONS, "guarantees": "guarantees that hold, and that nothing was seen to break"}.items():
         label = TELLS.get(name, text)
         looked_at = data["bases"] if name in ("dead", "idle") else data["runs"] or name != "unreached"
         shown = ", ".join(data[name]) or ("none" if looked_at else "not examined")
-        print_lines(console, styled(f"{label}: {shown}", "yellow" if data[name] else ""), indent=2)
+        print_lines(console, f"{label}: {shown}", style="yellow" if data[name] else "", indent=2)
     console.print()

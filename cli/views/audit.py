@@ -166,7 +166,7 @@ def _sort(console: Console, data: AuditData, found: list[AuditFinding]) -> None:
     item = found[0]
     sort = next(one for one in data["sorts"] if one["sort"] == item["sort"])
     head = f"{item['severity'].upper()} {item['kind']}: {sort['sentence']}"
-    print_lines(console, styled(head, STYLES[item["severity"]]))
+    print_lines(console, head, style=STYLES[item["severity"]])
     for one in found[:EACH]:
         place = f"  {when(one['time'])}  {one['topic']}-{one['partition']}  offset {one['offset']:,}  "
         print_hanging(console, styled(place, ""), styled(one["text"], ""))

@@ -73,12 +73,12 @@ def print_text(text: str) -> None:
         close_stdout()
 
 
-def print_lines(console: Console, *lines: Text | str, indent: int = 0) -> None:
-    """Print paragraphs, each wrapped to the width and indented."""
+def print_lines(console: Console, *lines: Text | str, style: str = "", indent: int = 0) -> None:
+    """Print paragraphs in one style, each wrapped to the width and indented."""
     from rich.text import Text
 
     for line in lines:
-        print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line))
+        print_hanging(console, Text(" " * indent), line if isinstance(line, Text) else Text(line, style))
 
 
 def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent: int = 0) -> None:

@@ -46,7 +46,7 @@ def print_settled(console: Console) -> None:
     )
     console.print()
     print_lines(
-        console, styled("`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", "dim")
+        console, "`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", style="dim"
     )
 
 
@@ -69,11 +69,11 @@ def print_entry(console: Console, entry: Entry) -> None:
             if run.distinct
             else f"profile {run.profile}"
         )
-        print_lines(console, styled(reach, "dim"), indent=4)
+        print_lines(console, reach, style="dim", indent=4)
         if case.expect == "holds" and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
             told = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
-            print_lines(console, styled(told, "yellow" if bounds else "dim"), indent=4)
+            print_lines(console, told, style="yellow" if bounds else "dim", indent=4)
         if trace_of_case(case):
             print_lines(console, trace_of_case(case), indent=4)
     console.print()
@@ -84,9 +84,9 @@ def _head(console: Console, entry: Entry) -> None:
     is_broken = stands is not None and stands.word in ("finding", "conjecture", "broken")
     word = "broken" if is_broken else status(entry)
     print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
-    print_lines(console, styled(entry.source, "dim"), indent=2)
+    print_lines(console, entry.source, style="dim", indent=2)
     if stands is not None and stands.word:
-        print_lines(console, styled(f"{stands.text}.", _STANDS.get(stands.word, "yellow")), indent=2)
+        print_lines(console, f"{stands.text}.", style=_STANDS.get(stands.word, "yellow"), indent=2)
     for text in filter(None, (answer_of(entry), seen_on_kafka(entry))):
         print_lines(console, text, indent=2)
 

@@ -75,7 +75,7 @@ def print_page(
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
             console.print()
-            print_lines(console, styled("Then the model raised an error, which ended the search", "bold red"))
+            print_lines(console, "Then the model raised an error, which ended the search", style="bold red")
             print_lines(console, problem.text)
 
 
@@ -104,7 +104,7 @@ def print_traces(console: Console, result: CheckResult, command: Callable[[str],
         shown[path] = name or "the deadlock"
         print_trace(console, trace.titled(f"{what}: {_size(trace)}"), path)
     if elsewhere:
-        print_lines(console, styled("`--all-traces` prints all of them.", "dim"))
+        print_lines(console, "`--all-traces` prints all of them.", style="dim")
 
 
 def _ways(result: CheckResult, *, worst: bool) -> Iterator[tuple[Counterexample, str]]:
@@ -145,20 +145,18 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     if result.omission and result.verdict in (Verdict.HOLDS, Verdict.UNREACHED):
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
     console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
-    print_lines(console, styled(result.question.protocol.machine.sentence, "dim"))
+    print_lines(console, result.question.protocol.machine.sentence, style="dim")
     for note in result.notes:
         print_lines(console, f"Note: {note}")
     for item in result.warnings:
-        print_lines(console, styled(f"Warning: {item.text}", "yellow"))
+        print_lines(console, f"Warning: {item.text}", style="yellow")
     if expected is not None and result.verdict is not expected:
-        print_lines(console, styled(f"Expected {expected}, found {result.verdict}.", "bold red"))
+        print_lines(console, f"Expected {expected}, found {result.verdict}.", style="bold red")
     if not result.complete:
         print_lines(
             console,
-            styled(
-                f"Partial: {result.why_stopped}. What lies beyond was not visited, so no property is reported as holding.",
-                "yellow",
-            ),
+            f"Partial: {result.why_stopped}. What lies beyond was not visited, so no property is reported as holding.",
+            style="yellow",
         )
 
 
@@ -177,16 +175,16 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
         head = Text.assemble(f"{item.name:{width}}  ", (f"{item.kind!s:9}  ", "dim"))
         print_hanging(console, head, Text.assemble(*_found(item, exact=not result.omission)))
         if sentences[item.name]:
-            print_lines(console, styled(sentences[item.name], "dim"), indent=INDENT)
+            print_lines(console, sentences[item.name], style="dim", indent=INDENT)
         for text in _behaviour(question, item, shared):
-            print_lines(console, styled(text, "dim"), indent=INDENT)
+            print_lines(console, text, style="dim", indent=INDENT)
     kinds = {item.kind for item in result.properties}
     meanings = [f"{kind}: {meaning}" for kind, meaning in KINDS.items() if kind in kinds]
     if meanings and legend:
         console.print()
-        print_lines(console, styled("; ".join(meanings) + ".", "dim"))
+        print_lines(console, "; ".join(meanings) + ".", style="dim")
     if shared:
-        print_lines(console, styled(f"fair in all of them: {shared}.", "dim"))
+        print_lines(console, f"fair in all of them: {shared}.", style="dim")
 
 
 def _shared_fairness(question: Question) -> str:
@@ -338,10 +336,8 @@ def print_coverage(console: Console, result: Result) -> None:
     if idle:
         print_lines(
             console,
-            styled(
-                f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: idle under these constants.",
-                "yellow",
-            ),
+            f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: idle under these constants.",
+            style="yellow",
         )
 
 
