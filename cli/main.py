@@ -77,7 +77,9 @@ class Commands(click.Group):
     chosen: click.Command | None = None
     """The command that runs: it is gone from click's context when its error is explained."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> NoReturn:  # type: ignore[override]
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
         """Run a command and end the process with its exit status."""
         sys.excepthook = sys.__excepthook__  # from here on interrupts are explained below
         settle_streams()
@@ -156,10 +158,7 @@ def run(ctx: click.Context) -> None:
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:
-    """Raise UsageError for an option that has one value and was given two.
-
-    Words that cannot be read at all are refused by the command itself.
-    """
+    """Raise UsageError for an option that has one value and was given two; the command refuses what cannot be read."""
     try:
         given = command.make_parser(click.Context(command, parent=ctx)).parse_args(list(args))[2]
     except click.UsageError:

@@ -1,7 +1,7 @@
 """Messages of the library, in the words of the command line.
 
 The library names a parameter as a Python caller writes it: `max_states=`, `resume=True`, `min_isr=2`, or a call such as
-`fencepost.replay("x.trace", rewrite=True)`. Whoever typed a command reads `--max-states`, `--resume`, `--set min_isr=2` and
+`fencepost.replay("x.trace", rewrite=True)`. The command line prints `--max-states`, `--resume`, `--set min_isr=2` and
 `fencepost replay x.trace --rewrite`. Only Python in backticks is rewritten: a name alone if some command has the
 option, a name with a value if the value is a literal or a word in capitals.
 """

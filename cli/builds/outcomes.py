@@ -127,7 +127,7 @@ def _of_expectation(report: Report) -> Outcome:
 
 
 def _of_catalogue(report: Report) -> Iterator[Outcome]:
-    """Yield the test cases of a run of the catalogue: its properties against what is expected of each, then the figures."""
+    """Yield the test cases of a run of the catalogue: each property against its expectation, then the figures."""
     data = report.data
     wrong = End.FAILED if data["complete"] else End.ERROR
     rest = list(data["differences"])

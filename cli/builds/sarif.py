@@ -1,7 +1,7 @@
 """`--sarif FILE`: the Static Analysis Results Interchange Format 2.1.0, as code scanning reads it.
 
-A rule is a guarantee, a result is a finding at the line of the property, and its code flow is the trace, each step at the
-line of its action. An expected verdict is not a result. What is undetermined is a result of kind `open`.
+A rule is a guarantee, a result is a finding at the line of the property, and its code flow is the trace, each step at
+the line of its action. An expected verdict is not a result. An undetermined property is a result of kind `open`.
 """
 
 from __future__ import annotations

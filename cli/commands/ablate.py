@@ -67,8 +67,8 @@ if TYPE_CHECKING:
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
 
-    A guard is needed if a property is violated without it; the shortest trace says how. Of any other
-    guard it reports why: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
+    A guard is needed if a property is violated without it; the shortest trace says how. Of any other guard it reports
+    why: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
 
     \b
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
@@ -178,7 +178,8 @@ def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> 
         if item["length"] is not None and item["verdict"] == "violated":
             print_lines(
                 console,
-                f"{item['name']} is violated by the whole protocol (shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
+                f"{item['name']} is violated by the whole protocol "
+                f"(shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
                 style="bold red",
             )
     eventual = eventual_of(data)

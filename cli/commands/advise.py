@@ -49,7 +49,7 @@ ON_OFF = click.Choice(["on", "off"])
 @click.option("--trace", type=Writable(), help="Write the shortest history that loses a record there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:
-    """Say what settings mean for records: the fewest crashes that lose one, the findings that apply, and what to change.
+    """Say what settings mean for records: the fewest crashes that lose one, findings that apply, and what to change.
 
     The answer is looked up in measured tables; nothing is searched. What nobody has searched is said to be so.
 
@@ -78,13 +78,14 @@ def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:
 
 
 def _read(given: dict[str, Any]) -> dict[str, str] | None:
-    """Put what a cluster says of a topic in the place of the options, and return where that was; None if no cluster is asked."""
+    """Replace options by the settings that a topic has, and return where they are read; None if no cluster is named."""
     server, topic = given["bootstrap_server"], given["topic"]
     if server is None and topic is None and given["client_config"] is None:
         return None
     if server is None or topic is None:
         raise UsageError(
-            "one of --bootstrap-server and --topic was given alone: to read settings from a cluster, write both; else neither."
+            "one of --bootstrap-server and --topic was given alone: "
+            "to read settings from a cluster, write both; else neither."
         )
     own = [name for name in ("replicas", "min_isr", "unclean_election") if given[name] is not None]
     if own:

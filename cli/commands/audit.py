@@ -48,8 +48,9 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
 
     PATH is a folder __cluster_metadata-0 of a controller (several for several controllers), or a file with what
-    kafka-dump-log.sh --cluster-metadata-decoder prints. Records are decoded by Kafka's own classes, and every partition is
-    followed through them on Spark. A broker's own log is not looked at: findings say what to look for there.
+    kafka-dump-log.sh --cluster-metadata-decoder prints. Records are decoded by Kafka's own classes, and every
+    partition is followed through them on Spark. A broker's own log is not looked at: findings say what to look for
+    there.
 
     \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,

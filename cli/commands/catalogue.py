@@ -145,7 +145,8 @@ class RunTable:
         )
         self.console.print(line, soft_wrap=True)
         traces = [
-            f"{item['name']}: {'a trace of' if Kind(item['kind']).over_behaviours else 'shortest trace'} {counted(item['length'], 'state')}"
+            f"{item['name']}: {'a trace of' if Kind(item['kind']).over_behaviours else 'shortest trace'} "
+            f"{counted(item['length'], 'state')}"
             for item in data["properties"]
             if item["verdict"] == "violated"
         ]

@@ -89,8 +89,8 @@ def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
     PROTOCOL is a name that `fencepost list` shows, a Python file that defines MACHINE and PROPERTIES, or a run of the
-    catalogue (in quotes). Without PROTOCOL, or with --profile, it is `fencepost catalogue`: the runs of the catalogue are
-    made and compared with their pinned results.
+    catalogue (in quotes). Without PROTOCOL, or with --profile, it is `fencepost catalogue`: the runs of the catalogue
+    are made and compared with their pinned results.
 
     \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
@@ -259,7 +259,7 @@ def _command_for(given: Mapping[str, Any], question: Question, prop: str) -> str
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the first violation's trace, say where it is and how to replay it; return the file by property, or why there is none."""
+    """Write the first violation's trace and print where it is; return the file by property, or why there is none."""
     trace = result.trace
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")

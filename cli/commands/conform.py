@@ -1,4 +1,4 @@
-"""`fencepost conform`: Kafka compared with the model, by histories, by its checks, by single changes, or by real clients."""
+"""`fencepost conform`: Kafka compared with the model by histories, checks, single changes, or real clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants as they are typed: `--set NAME=VALUE`, and switches `--with` and `--without`. Here, at the door, they become values."""
+"""Constants as they are typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two variants of PROTOCOL: reachable states, and behaviours as they look from outside.
 
-    A VARIANT is written as one text: settings NAME=VALUE, the name of a version, another protocol, or a Python file, with
-    blanks between them, such as --a "elr=on min_isr=2" --b kafka-4.0. What --set, --version, --with and --without say
-    holds on both sides, where a VARIANT does not say otherwise. Both sides must have the same state.
+    A VARIANT is written as one text: settings NAME=VALUE, the name of a version, another protocol, or a Python file,
+    with blanks between them, such as --a "elr=on min_isr=2" --b kafka-4.0. What --set, --version, --with and --without
+    say holds on both sides, where a VARIANT does not say otherwise. Both sides must have the same state.
 
     They are compared by all that the protocol keeps (without budgets and ghosts), and by what its clients can see; with
     --on, by the named fields only.
@@ -57,8 +57,8 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """
     if not one.strip() and not other.strip():
         raise UsageError(
-            "neither --a nor --b was given, so both sides would be the same: say what to compare, such as --b SWITCH=on, "
-            "--b VERSION or --b PROTOCOL."
+            "neither --a nor --b was given, so both sides would be the same: "
+            "say what to compare, such as --b SWITCH=on, --b VERSION or --b PROTOCOL."
         )
     from fencepost.api.calls.diff import diff as compared
 

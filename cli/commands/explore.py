@@ -21,10 +21,10 @@ from fencepost.cli.views.display import Display
 )
 @click.option("--no-browser", is_flag=True, help="Print the address and open nothing.")
 def explore(what: str | None, port: int, no_browser: bool) -> Exit:
-    """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back and try something else.
+    """Open PROTOCOL, an archived trace or a trace file in the browser: see a state, take any step, go back.
 
-    The page says of each action why it cannot happen, and of each property whether it holds. It is served on this machine alone,
-    until Ctrl-C, and asks for nothing from elsewhere. Pyodide comes from npm the first time.
+    The page says of each action why it cannot happen, and of each property whether it holds. It is served on this
+    machine alone, until Ctrl-C, and asks for nothing from elsewhere. Pyodide comes from npm the first time.
 
     \b
     Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.

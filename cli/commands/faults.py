@@ -57,8 +57,8 @@ if TYPE_CHECKING:
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
     """Find the fewest faults, in total and by kind, that break a property of PROTOCOL.
 
-    Faults are the budgets of the protocol's state, such as crashes and fences. The constants say how many of each are tried
-    at most. Kinds that are not counted may happen as often as their constants allow.
+    Faults are the budgets of the protocol's state, such as crashes and fences. The constants say how many of each are
+    tried at most. Kinds that are not counted may happen as often as their constants allow.
 
     \b
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,

@@ -65,7 +65,7 @@ def _write(folder: Path) -> Exit:
 
 
 def _check(folder: Path) -> Exit:
-    """Compare the pages with what would be written, and verdicts with the models; figures that are only stale are named."""
+    """Compare pages with what would be written, and verdicts with the models; figures that are only stale are named."""
     from fencepost.api.calls.vacuity import UNBREAKABLE, vacuous
     from fencepost.site.pages import left_over, pages
     from fencepost.site.stale import refuted, stale

@@ -14,7 +14,8 @@ from fencepost.cli.views.console import print_text
 def new(name: str) -> Exit:
     """Write a small running model to NAME.py and a test of it to test_NAME.py, in this folder.
 
-    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into a model of your own.
+    It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into a model of
+    your own.
 
     \b
     Exit status: 0 they were written, 2 bad input, or there are files of these names.

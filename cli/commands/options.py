@@ -59,7 +59,8 @@ class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the new
         known = [str(item) for item in Verdict]
         if value not in known:
             raise UsageError(
-                f"--expect was given {value!r}, which is not a verdict.{nearest(value, known)} Verdicts are: {', '.join(known)}."
+                f"--expect was given {value!r}, which is not a verdict.{nearest(value, known)} "
+                f"Verdicts are: {', '.join(known)}."
             )
         return Verdict(value)
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "--unbounded",
     multiple=True,
     metavar="NAMES",
-    help="Constants without a fixed value, such as max_leader_epoch, or the domain they bound, such as epoch; with commas.",
+    help="Constants without a fixed value, such as max_leader_epoch, or a domain, such as epoch; with commas.",
 )
 @click.option("--int64", multiple=True, metavar="NAMES", help="The same, up to the greatest number of 64 bits.")
 @click.option(

@@ -88,8 +88,8 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
-    Every step is one of those that are enabled, all equally likely, or of the actions by --weight. A walk ends after --depth
-    steps, or where no action is enabled. Protocol, constants, weights, seed and its number determine it.
+    Every step is one of those that are enabled, all equally likely, or of the actions by --weight. A walk ends after
+    --depth steps, or where no action is enabled. Protocol, constants, weights, seed and its number determine it.
     What no walk violated is not-found: walks never show that something holds.
 
     \b
@@ -182,7 +182,8 @@ def _properties(console: Console, sample: SimulateResult) -> None:
         verdict = styled("reached", "bold green") if result.verdict is Verdict.HOLDS else verdict_text(result.verdict)
         found = f" in {counted(sample.walks, 'walk')}"
         if item.path is not None:
-            found = f" in {item.walks:,} of {sample.walks:,} walks: {counted(item.path.length, 'state')} in walk {item.walk}"
+            length = counted(item.path.length, "state")
+            found = f" in {item.walks:,} of {sample.walks:,} walks: {length} in walk {item.walk}"
         print_lines(console, Text.assemble(f"{result.name:{width}}  ", (f"{result.kind!s:9}  ", "dim"), verdict, found))
         if sentences[result.name]:
             print_lines(console, sentences[result.name], style="dim", indent=INDENT)

@@ -144,7 +144,8 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     print_lines(
         console,
         "",
-        f"walks  {counted(data['walked_now'], 'walk')} of up to {data['depth']} steps in {show_seconds(data['seconds'])}{kept}, seed {data['seed']}"
+        f"walks  {counted(data['walked_now'], 'walk')} of up to {data['depth']} steps "
+        f"in {show_seconds(data['seconds'])}{kept}, seed {data['seed']}"
         + (f"; {rate * data['walked_now'] / max(1, data['walks']):,.0f} steps a second" if rate else ""),
     )
     if not data["complete"]:

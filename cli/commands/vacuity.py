@@ -1,4 +1,4 @@
-"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed. Nothing is searched for it."""
+"""`fencepost vacuity`: properties never violated, actions never taken, guards never needed, as measured before."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="Print only protocols of which there is something to say.")
 def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json: bool, quiet: bool) -> Exit:
-    """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing depends on.
+    """List for each PROTOCOL (all if none is named) properties that no variant violates and guards that nothing needs.
 
-    It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run reaches,
-    actions that never happen, and guards that no property depends on. Nothing is searched: for other constants, or a protocol
-    of your own, `fencepost ablate` reports the same of one matrix.
+    It lists properties that no run of the catalogue and no row of a measured matrix violates, witnesses that no run
+    reaches, actions that never happen, and guards that no property depends on. Nothing is searched: for other
+    constants, or a protocol of your own, `fencepost ablate` reports the same of one matrix.
 
     \b
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,

@@ -21,13 +21,17 @@ STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim
 EACH = 3
 """Findings of a sort that are shown; all are in the JSON and in the Parquet files."""
 LEGEND = (
-    "Times are UTC. ISR: the replicas in sync. ELR: eligible leader replicas, who may lead without loss though they are not in sync. "
+    "Times are UTC. ISR: the replicas in sync. ELR: eligible leader replicas, who may lead without loss though they "
+    "are not in sync. "
     "Min ISR: how many must be in sync for acks=all. Epoch: the leader epoch, which rises with each election."
 )
-KINDS = "A violation: the controller broke a rule of its own. An exposure: Kafka's rules allow it, and records can be lost from there, or were."
+KINDS = (
+    "A violation: the controller broke a rule of its own. An exposure: Kafka's rules allow it, and records can be lost "
+    "from there, or were."
+)
 LIMITS = (
-    "What the metadata log does not have, and the audit therefore did not see: the contents of the replicas' logs, requests that were refused, "
-    "failures of disks, and all that is older than its first offset and its oldest snapshot."
+    "What the metadata log does not have, and the audit therefore did not see: the contents of the replicas' logs, "
+    "requests that were refused, failures of disks, and all that is older than its first offset and oldest snapshot."
 )
 FILES = 6
 """Files that are named; all are in the JSON."""
@@ -106,7 +110,8 @@ def looked_at(data: AuditData) -> str:
         else f", {when(data['began'])} to {when(data['until'])} UTC"
     )
     return (
-        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
+        f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. "
+        f"Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
         f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
     )
 
@@ -119,7 +124,8 @@ def named(item: AuditFinding) -> str:
 def ranked(data: AuditData) -> list[str]:
     """Say which topics and brokers most findings are about."""
     topics = ", ".join(
-        f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} in {counted(int(str(row['partitions'])), 'partition')})"
+        f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
+        f"in {counted(int(str(row['partitions'])), 'partition')})"
         for row in data["by_topic"]
     )
     brokers = ", ".join(
@@ -294,14 +300,22 @@ def listed(brokers: list[int]) -> str:
 def _trace(console: Console, trace: AuditTrace) -> None:
     """Say what became of a history in the model."""
     console.print(heading(f"{trace['partition']} in the model"))
-    told = f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of {trace['version']}"
-    searched = f"with what brokers did in between, found by search, {trace['states']} states ({trace['searched']:,} were looked at)"
-    print_lines(console, f"{told}: {trace['recorded']} states of the controller, {searched}.", indent=2)
+    print_lines(
+        console,
+        f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of "
+        f"{trace['version']}: {trace['recorded']} states of the controller, with what brokers did in between, found by "
+        f"search, {trace['states']} states ({trace['searched']:,} were looked at).",
+        indent=2,
+    )
     if trace["left_out"]:
         print_lines(console, f"What was before is left out: {trace['left_out']}.", indent=2)
     if trace["next"] is not None:
-        told = f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model has no such thing."
-        print_lines(console, f"{told} The trace ends before it.", indent=2)
+        print_lines(
+            console,
+            f"No way goes on to offset {trace['next']:,} among them: the brokers did what was not tried, or the model "
+            "has no such thing. The trace ends before it.",
+            indent=2,
+        )
     brokers = ", ".join(f"{number} is broker {broker}" for number, broker in enumerate(trace["brokers"]))
     print_lines(console, f"The trace numbers the brokers from 0: {brokers}.", indent=2)
     steps = ", ".join(f"{item['step']} (offset {item['offset']:,}, {clock(item['time'])})" for item in trace["steps"])
@@ -309,8 +323,12 @@ def _trace(console: Console, trace: AuditTrace) -> None:
         console, styled("  Recorded steps: ", "bold"), styled(f"{steps or 'none'}. All others are supposed.", "")
     )
     if trace["broken"]:
-        told = "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in between is supposed. On it:"
-        print_lines(console, told, indent=2)
+        print_lines(
+            console,
+            "This is one way of possibly many: the controller's steps are recorded, what brokers and clients do in "
+            "between is supposed. On it:",
+            indent=2,
+        )
     for item in trace["broken"]:
         told = f"{item['sentence']} ({item['property']})"
         print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(told, ""))
@@ -326,7 +344,8 @@ def _rest(console: Console, data: AuditData) -> None:
     lines += [f"offsets {first:,} to {last:,} are in no file" for first, last in data["gaps"]]
     if data["disagreements"]["count"]:
         lines.append(
-            f"files disagree about {data['disagreements']['count']:,} offsets, the first {data['disagreements']['offset']:,}: the newer epoch counts"
+            f"files disagree about {data['disagreements']['count']:,} offsets, "
+            f"the first {data['disagreements']['offset']:,}: the newer epoch counts"
         )
     if data["unjudged"]:
         lines.append(

@@ -142,7 +142,8 @@ def progress_text(title: str, progress: Progress) -> Text:
     share = progress.expanded / max(1, progress.frontier)
     return Text.assemble(
         (title, "bold"),
-        f"  {progress.distinct:,} states  {show_rate(progress.distinct, progress.seconds, 'states')}  {show_seconds(progress.seconds)}\n",
+        f"  {progress.distinct:,} states  {show_rate(progress.distinct, progress.seconds, 'states')}  "
+        f"{show_seconds(progress.seconds)}\n",
         (f"depth {progress.depth}  frontier {progress.frontier:,} ({share:.0%} expanded)  growth {growth}  ", "dim"),
         (sparkline(levels), "cyan"),
     )

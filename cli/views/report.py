@@ -108,7 +108,7 @@ def print_traces(console: Console, result: CheckResult, command: Callable[[str],
 
 
 def _ways(result: CheckResult, *, worst: bool) -> Iterator[tuple[Counterexample, str]]:
-    """Yield the histories to show with what they show: the shortest violation first, the others in order, then worst cases."""
+    """Yield histories with what they show: the shortest violation first, the others in order, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
     for item in sorted(violated, key=lambda item: item is not result.violated[0]):
         yield result.traces[item.name], f"{item.name} is violated"
@@ -242,13 +242,14 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
-    rates = f"{show_rate(result.distinct, result.seconds, 'states')}, {show_rate(result.generated, result.seconds, 'steps')}"
-    yield "time", f"{show_seconds(result.seconds)}{workers} ({result.engine} engine): {rates}"
+    found, seconds = show_rate(result.distinct, result.seconds, "states"), show_seconds(result.seconds)
+    made = show_rate(result.generated, result.seconds, "steps")
+    yield "time", f"{seconds}{workers} ({result.engine} engine): {found}, {made}"
     yield "memory", _memory(result)
     if result.omission:
         yield (
             "compact",
-            f"states are kept as 64-bit fingerprints: the probability that one was omitted is at most {result.omission:.1e}",
+            f"64-bit fingerprints stand for states: the probability that one was omitted is at most {result.omission:.1e}",
         )
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
@@ -336,13 +337,14 @@ def print_coverage(console: Console, result: Result) -> None:
     if idle:
         print_lines(
             console,
-            f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: idle under these constants.",
+            f"{counted(len(idle), 'guard')} refused nothing that the guards before it let through: "
+            "idle under these constants.",
             style="yellow",
         )
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print what raising the bounds has shown; of `unshared` bounds that are not reached, larger values add no state."""
+    """Print what raising the bounds has shown; larger values of `unshared` bounds that are not reached add no state."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     for item in growth.steps:

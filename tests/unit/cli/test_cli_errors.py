@@ -345,7 +345,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
     page = CliRunner(env={"COLUMNS": "500"}).invoke(run, ["check", file, *options, "--quiet"]).stdout
     assert (
         page.index("small is violated: the shortest")
-        < page.index("Then the model went wrong")
+        < page.index("Then the model raised an error")
         < page.index(f"{file}:18: ")
     )
 
