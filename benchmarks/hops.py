@@ -1,9 +1,8 @@
 """The way of a command through the house: distinct pairs of a caller's module and a callee's, from typing to the answer.
 
-    python -m benchmarks.hops [--list] [--order] [--write] [--check] [ARGUMENT ...]
+    python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
 
-`--write` puts the list into ARCHITECTURE.md, `--check` fails if another one is there. Without arguments it is
-`check kip320 --set replicas=2`. The command runs once to import, compile and fill caches, and is then
+Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill caches, and is then
 counted once more in the same process, all its threads together. A pair counts once, however often it is called.
 """
 
@@ -14,7 +13,6 @@ import contextlib
 import io
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
 COMMAND = ("check", "kip320", "--set", "replicas=2", "--quiet")
 OURS = "fencepost."
-PAGE = Path(__file__).parent.parent / "ARCHITECTURE.md"
-BEGIN, END = "<!-- hops -->\n", "<!-- end -->\n"
 
 
 class Hops:
@@ -75,45 +71,23 @@ def hops_of(command: tuple[str, ...]) -> dict[tuple[str, str], int]:
     return found.pairs
 
 
-def table(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return the hops as text: a line for each caller, in the order in which the way first comes to it."""
-    found: dict[str, list[str]] = {}
-    for caller, callee in pairs:
-        found.setdefault(caller, []).append(callee.removeprefix(OURS))
-    lines = [f"{caller.removeprefix(OURS)} -> {', '.join(sorted(callees))}" for caller, callees in found.items()]
-    return "\n".join(["```", *lines, "```"])
-
-
 def summary(pairs: Iterable[tuple[str, str]]) -> str:
     """Return how many hops and modules there are."""
     known = list(pairs)
     return f"{len(known)} hops between {len({name for pair in known for name in pair})} modules"
 
 
-def page_with(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return ARCHITECTURE.md with this list."""
-    known = list(pairs)
-    head, _, rest = PAGE.read_text().partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    return f"{head}{BEGIN}{table(known)}\n\n{summary(known)}.\n{END}{tail}"
-
-
 def main() -> None:
     """Print how many hops there are; with --list, between which modules; with --order, as they are first taken."""
     parser = argparse.ArgumentParser()
-    for name in ("--list", "--order", "--write", "--check"):
+    for name in ("--list", "--order"):
         parser.add_argument(name, action="store_true")
     known, command = parser.parse_known_args()
     pairs = hops_of(tuple(command) or COMMAND)
     if known.list or known.order:
         for caller, callee in pairs if known.order else sorted(pairs):
             print(f"{caller.removeprefix(OURS)} -> {callee.removeprefix(OURS)}  {pairs[caller, callee]:,}")
-    if known.write:
-        PAGE.write_text(page_with(pairs))
     print(summary(pairs))
-    if known.check and PAGE.read_text() != page_with(pairs):
-        print(table(pairs))
-        sys.exit("ARCHITECTURE.md has other hops: python -m benchmarks.hops --write puts these into it")
 
 
 if __name__ == "__main__":

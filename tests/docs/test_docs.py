@@ -49,12 +49,6 @@ def test_the_readmes_commands_are_accepted(line: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_list_of_hops_is_that_of_a_check() -> None:
-    command = [sys.executable, "-m", "benchmarks.hops", "--check"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.parametrize(
     "page",
     [
