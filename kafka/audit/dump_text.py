@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from fencepost.explorers.running.shapes import misfit
 from fencepost.kafka.audit.logs import Note, add_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
-
-    Shape = Callable[[object], bool]
 
 
 BATCH = re.compile(r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) ", re.ASCII)
@@ -103,6 +102,7 @@ def _payload(text: str) -> tuple[str, int, str, str] | None:
     try:
         found = json.loads(text)
         kind, version, data = found["type"], found["version"], found["data"]
+        json.dumps(data, ensure_ascii=False).encode()  # text that is none raises UnicodeEncodeError
         if not fits(kind, version, data):
             return None
         about = f"{data.get('topicId', '')}\t{data.get('partitionId', -1)}"
@@ -126,88 +126,63 @@ def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
 NAME = re.compile(r"[A-Z0-9_]{1,80}", re.ASCII)
 ID = re.compile(r"[A-Za-z0-9_+/=-]{0,80}", re.ASCII)
 """A topic's id, in base 64."""
-MOST_BROKERS = 1000
-"""Brokers that a list may name."""
-
-
-def _number(bits: int) -> Shape:
-    return lambda value: type(value) is int and -1 << bits - 1 <= value < 1 << bits - 1
-
-
-def _text(value: object) -> bool:
-    """Say whether this is text that can be written as UTF-8."""
-    try:
-        return isinstance(value, str) and value.encode() is not None
-    except UnicodeEncodeError:
-        return False
-
-
-def _brokers(value: object) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) <= MOST_BROKERS
-        and all(_INT32(broker) and broker >= 0 for broker in value)
-    )
-
-
-def _or_null(shape: Shape) -> Shape:
-    return lambda value: value is None or shape(value)
-
-
-def _epoch(value: object) -> bool:
-    """Say whether this may be an epoch: one that rises by one at a time, and never to the end of its numbers."""
-    return type(value) is int and -1 <= value < 1 << 30
-
-
-_INT8, _INT16, _INT32, _INT64 = map(_number, (8, 16, 32, 64))
-_SOME = _or_null(_brokers)
+Int8 = Annotated[int, range(-(1 << 7), 1 << 7)]
+Int16 = Annotated[int, range(-(1 << 15), 1 << 15)]
+Int32 = Annotated[int, range(-(1 << 31), 1 << 31)]
+Int64 = Annotated[int, range(-(1 << 63), 1 << 63)]
+Epoch = Annotated[int, range(-1, 1 << 30)]
+"""An epoch rises by one at a time, and never to the end of its numbers."""
+Brokers = list[Annotated[int, range(1 << 31)]]
+Some = Brokers | None
+WHERE = {"topicId": str, "partitionId": Int32}
 _OPTIONAL = {
-    "removingReplicas": _SOME,
-    "addingReplicas": _SOME,
-    "leaderRecoveryState": _INT8,
-    "eligibleLeaderReplicas": _SOME,
-    "lastKnownElr": _SOME,
+    "removingReplicas": Some,
+    "addingReplicas": Some,
+    "leaderRecoveryState": Int8,
+    "eligibleLeaderReplicas": Some,
+    "lastKnownElr": Some,
 }
-_FLAGS = {name: (lambda value: isinstance(value, bool)) for name in ("fenced", "inControlledShutdown")}
-FIELDS: dict[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
+_FLAGS = {"fenced": bool, "inControlledShutdown": bool}
+FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "PARTITION_RECORD": (
         {
-            "partitionId": _INT32,
-            "topicId": _text,
-            "replicas": _brokers,
-            "isr": _brokers,
-            "leader": _INT32,
-            "leaderEpoch": _epoch,
-            "partitionEpoch": _epoch,
+            "partitionId": Int32,
+            "topicId": str,
+            "replicas": Brokers,
+            "isr": Brokers,
+            "leader": Int32,
+            "leaderEpoch": Epoch,
+            "partitionEpoch": Epoch,
         },
         _OPTIONAL,
     ),
     "PARTITION_CHANGE_RECORD": (
-        {"partitionId": _INT32, "topicId": _text},
-        {**_OPTIONAL, "replicas": _SOME, "isr": _SOME, "leader": _INT32},
+        {"partitionId": Int32, "topicId": str},
+        {**_OPTIONAL, "replicas": Some, "isr": Some, "leader": Int32},
     ),
-    "REGISTER_BROKER_RECORD": ({"brokerId": _INT32, "brokerEpoch": _INT64}, _FLAGS),
-    "UNREGISTER_BROKER_RECORD": ({"brokerId": _INT32}, {}),
-    "FENCE_BROKER_RECORD": ({"id": _INT32}, {}),
-    "UNFENCE_BROKER_RECORD": ({"id": _INT32}, {}),
-    "BROKER_REGISTRATION_CHANGE_RECORD": ({"brokerId": _INT32}, dict.fromkeys(_FLAGS, _INT8)),
-    "TOPIC_RECORD": ({"topicId": _text, "name": _text}, {}),
-    "REMOVE_TOPIC_RECORD": ({"topicId": _text}, {}),
-    "CONFIG_RECORD": ({"resourceType": _INT8, "resourceName": _text, "name": _text, "value": _or_null(_text)}, {}),
-    "CLEAR_ELR_RECORD": ({}, {"topicName": _or_null(_text)}),
-    "FEATURE_LEVEL_RECORD": ({"name": _text, "featureLevel": _INT16}, {}),
+    "REGISTER_BROKER_RECORD": ({"brokerId": Int32, "brokerEpoch": Int64}, _FLAGS),
+    "UNREGISTER_BROKER_RECORD": ({"brokerId": Int32}, {}),
+    "FENCE_BROKER_RECORD": ({"id": Int32}, {}),
+    "UNFENCE_BROKER_RECORD": ({"id": Int32}, {}),
+    "BROKER_REGISTRATION_CHANGE_RECORD": ({"brokerId": Int32}, dict.fromkeys(_FLAGS, Int8)),
+    "TOPIC_RECORD": ({"topicId": str, "name": str}, {}),
+    "REMOVE_TOPIC_RECORD": ({"topicId": str}, {}),
+    "CONFIG_RECORD": ({"resourceType": Int8, "resourceName": str, "name": str, "value": str | None}, {}),
+    "CLEAR_ELR_RECORD": ({}, {"topicName": str | None}),
+    "FEATURE_LEVEL_RECORD": ({"name": str, "featureLevel": Int16}, {}),
 }
 """For each type of record the fields that it must have, and those that it may have."""
 
 
 def fits(kind: object, version: object, data: object) -> bool:
     """Say whether this may be a record: its type, its version and its fields as JSON."""
-    if not (isinstance(kind, str) and NAME.fullmatch(kind) and _INT16(version) and isinstance(data, dict)):
-        return False
-    where: Any = data.get("topicId", "")
-    if not (isinstance(where, str) and ID.fullmatch(where) and _INT32(data.get("partitionId", -1))):
+    if not (isinstance(kind, str) and NAME.fullmatch(kind) and isinstance(data, dict)):
         return False
     needed, optional = FIELDS.get(kind, ({}, {}))
-    return all(name in data and shape(data[name]) for name, shape in needed.items()) and all(
-        shape(data[name]) for name, shape in optional.items() if name in data
+    there = {name: shape for name, shape in {**WHERE, **optional, **needed}.items() if name in data}
+    return (
+        set(needed) <= set(data)
+        and not misfit(version, Int16)
+        and not any(misfit(data[name], shape) for name, shape in there.items())
+        and ID.fullmatch(data.get("topicId", "")) is not None
     )

@@ -253,6 +253,5 @@ def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):
         return None
-    count, first = kept.get("count"), kept.get("first")
     same = all(kept.get(name) == value for name, value in stands.items())
-    return Disagreement(count, first) if same and type(count) is int and type(first) is int else None
+    return Disagreement(kept["count"], kept["first"]) if same else None

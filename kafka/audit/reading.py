@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
@@ -78,22 +78,23 @@ class Reading:
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
+class _Manifest(TypedDict):
+    format: int
+    parts: list[str]
+    files: list[File]
+
+
 def earlier(folder: Path) -> Reading:
     """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
     try:
-        data = sealed.unseal(sealed.parse_object(read_file(folder / MANIFEST)))
-        files, parts = [File.of(item) for item in data["files"]], list(data["parts"])
-        known = all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts)
-    except (OSError, sealed.BrokenSealError, KeyError, TypeError, AttributeError) as error:
+        data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT, _Manifest)
+    except (OSError, sealed.DamagedError) as error:
         raise refused from error
-    if data.get("format") != FORMAT:
-        raise UsageError(
-            f"the audit in {folder} has another format than this version of Fencepost reads: name another folder."
-        )
-    if not known or [item.number for item in files] != list(range(len(files))):
+    files, parts = [File.of(item) for item in data["files"]], data["parts"]
+    if not all(PART.fullmatch(name) and (folder / RECORDS / name).is_file() for name in parts):
         raise refused
     return Reading(folder, files, parts)
 
