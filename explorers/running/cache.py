@@ -40,7 +40,8 @@ def cache_folder() -> Path:
     """Return the folder of the cache: open to this user alone, and out of the reach of others.
 
     It is what FENCEPOST_CACHE names, else `fencepost` in XDG_CACHE_HOME or ~/.cache. If that cannot be trusted or
-    written, a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a folder.
+    written, a temporary folder serves until this process ends. Raises UsageError if FENCEPOST_CACHE names such a
+    folder.
     """
     named = os.environ.get(NAMED)
     try:
@@ -58,7 +59,8 @@ def cache_folder() -> Path:
 def private_folder(path: Path) -> Path:
     """Return a folder of this user alone at `path`, made if it is missing.
 
-    Raises UntrustedError or OSError if there can be none. If others may read the folder, it is one inside it, `private`: files may lie there that a group could write.
+    Raises UntrustedError or OSError if there can be none. If others may read the folder, it is one inside it,
+    `private`: files may lie there that a group could write.
     """
     folder = _resolve(path)
     found = folder.stat()

@@ -126,19 +126,9 @@ def read_file(path: Path, most: int = MOST) -> bytes:
 
 
 def read_named(path: Path, most: int = MOST) -> bytes:
-    """Return the content of a file that a user named, which may be a pipe.
-
-    Raises OSError if it cannot be read, or has more than `most` bytes.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe to which nobody writes is empty
-    try:
-        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        os.set_blocking(descriptor, True)
-        with open(descriptor, "rb", closefd=False) as file:
-            return read_all(file, most)
-    finally:
-        os.close(descriptor)
+    """Return the content of a file that a user named; raise OSError if it cannot be read, or has over `most` bytes."""
+    with path.open("rb") as file:
+        return read_all(file, most)
 
 
 def read_all(file: Any, most: int) -> bytes:

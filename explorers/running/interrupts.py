@@ -97,7 +97,7 @@ class Signals:
 
 @contextmanager
 def interruptible(doing: str = "") -> Iterator[None]:
-    """Let Ctrl-C raise Stopped in what is inside, which names the work. A process that is forked there does not hear it.
+    """Let Ctrl-C raise Stopped in what is inside, which names the work; a process that is forked there ignores it.
 
     An exception in a destructor, or in one of LLVM's callbacks, is lost: it is raised after that. A caller that cancels
     interrupts what runs in the main thread; elsewhere it is heeded before and after.

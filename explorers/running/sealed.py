@@ -75,9 +75,9 @@ def require_format(found: dict[str, Any], where: object, number: int) -> None:
     """Raise UsageError unless a file of a checkpoint has the format that is read here."""
     if found.get("format") != number:
         raise UsageError(
-            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this version "
-            f"of Fencepost reads format {number}. Start afresh without `resume=True`, or continue with the version that "
-            "wrote it."
+            f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
+            f"version of Fencepost reads format {number}. Start afresh without `resume=True`, or continue with the "
+            "version that wrote it."
         )
 
 

@@ -120,7 +120,7 @@ def kept_aside() -> IO[str]:
     Java says in a temporary file that it has started, and is waited for without end if it cannot.
     """
     try:
-        made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (for the caller)
+        made = tempfile.NamedTemporaryFile("w+", prefix="fencepost-spark-", suffix=".log")  # noqa: SIM115 (it stays)
         written = 0
         while written < ROOM:
             written += os.write(made.fileno(), b" " * (ROOM - written))
@@ -145,7 +145,7 @@ def look_for_java() -> None:
             f"{wanted}, and {where}: install a Java runtime (Debian: openjdk-17-jre-headless) or set JAVA_HOME."
         )
     command = [java, "-version"]
-    text = subprocess.run(command, capture_output=True, text=True, check=False).stderr  # noqa: S603 (the user's own Java)
+    text = subprocess.run(command, capture_output=True, text=True, check=False).stderr  # noqa: S603 (theirs)
     found = re.search(r'version "(\d+)(?:\.(\d+))?', text)
     if not found:
         raise UsageError(

@@ -7,13 +7,9 @@ import ast
 import fcntl
 import json
 import os
-import random
-import re
 import subprocess
 import sys
-import time
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,10 +22,11 @@ from fencepost.model.language.trees import module_of
 from tests.helpers.commands import KIP320, data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT
 from tests.random_machines import run as machines
-from tests.soak import hostile, kills, long_work, troubles
+from tests.soak import kills, long_work, troubles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 VAULT = str(MACHINES / "vault.py")
 ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"].values()
@@ -128,32 +125,20 @@ def test_a_file_of_the_cache_that_others_may_write_or_own_is_not_read(tmp_path: 
             read_cached(path)
 
 
-@pytest.mark.parametrize("kind", ["no end", "a pipe", "10 GB"])
-def test_a_file_that_has_no_end_is_refused_at_once(kind: str, tmp_path: Path) -> None:
-    """In little memory; a pipe to which nobody writes is empty."""
-    file = tmp_path / "file"
-    if kind == "no end":
-        file = Path("/dev/zero")
-    elif kind == "a pipe":
-        os.mkfifo(file)
-    else:
-        file.touch()
-        os.truncate(file, 10 << 30)
-        file.rename(tmp_path / "file.py")
-        file = tmp_path / "file.py"
+def test_a_file_that_is_far_too_large_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "file.py"
+    file.touch()
+    os.truncate(file, 10 << 30)
     kept = tmp_path / "kept"
     kept.mkdir()
     for name in ("manifest.json", "row.json"):
-        (kept / name).symlink_to(file) if kind == "no end" else os.link(file, kept / name)
+        os.link(file, kept / name)
     client = ["advise", "--bootstrap-server", "h:1", "--topic", "t", "--client-config", str(file)]
     history = ["conform", "leader-discovery", "--client", "own", "--trace", str(file)]
     resumed = [[*command, "--checkpoint", str(kept), "--resume"] for command in (KIP320, ["ablate", "kip320"])]
-    began, before = time.monotonic(), hostile.peak()
     for command in (["replay", str(file)], ["show", str(file)], ["check", str(file)], client, history, *resumed):
         done = fencepost(*command)
         assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), (command, done.output)
-    assert time.monotonic() - began < 10
-    assert hostile.peak() - before < 1 << 29
 
 
 def test_an_object_whose_head_nests_too_deeply_is_damaged(tmp_path: Path) -> None:
@@ -224,71 +209,6 @@ def test_a_trace_cannot_name_a_file_that_is_run(tmp_path: Path) -> None:
             patch.chdir(tmp_path)
             assert fencepost("replay", "a.trace").exit_code == 2
     assert not (tmp_path / "ran").exists()
-
-
-PAYLOADS = [
-    *(
-        "-1",
-        "none",
-        "{0,1,2}",
-        "{",
-        "}",
-        "{99}",
-        "[]",
-        "=",
-        "==",
-        "----",
-        "loop:",
-        "yes",
-        "1_000",
-        "+1",
-        "0x10",
-        "007",
-        "1e9",
-    ),
-    *(
-        "\x00",
-        "\x1b[31m",
-        "\u2028",
-        "\u0663",
-        "²",
-        "①",
-        "\r",
-        "\x85",
-        "\x0c",
-        "9" * 5000,
-        "-" + "9" * 5000,
-        "{" * 3000,
-        "x" * 100_000,
-    ),
-]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_trace_that_was_written_by_anyone_replays_or_is_refused(seed: int, tmp_path: Path) -> None:
-    draw = random.Random(seed)  # noqa: S311 (no secret)
-    archive = sorted((ROOT / "counterexamples/archive").glob("*.trace"))
-    small = [path for path in archive if path.stat().st_size < 3000]
-    for _ in range(40):
-        lines = draw.choice(small).read_text().split("\n")
-        for _ in range(draw.randint(1, 3)):
-            one, other, payload = draw.randrange(len(lines)), draw.randrange(len(lines)), draw.choice(PAYLOADS)
-            kind = draw.randrange(4)
-            if kind == 0:
-                lines[one], lines[other] = lines[other], lines[one]
-            elif kind == 1:
-                lines.insert(one, lines[other])
-            elif kind == 2:
-                lines[one] = re.sub(r"(?<==)\S+", lambda _, payload=payload: payload, lines[one], count=1)
-            else:
-                place = draw.randint(0, len(lines[one]))
-                lines[one] = lines[one][:place] + payload + lines[one][place:]
-        (tmp_path / "a.trace").write_text("\n".join(lines), encoding="utf-8", newline="")
-        for command in (["replay"], ["show", "--format", draw.choice(["text", "mermaid", "pytest", "itf"])]):
-            result = fencepost(*command, str(tmp_path / "a.trace"))
-            assert result.exit_code in (0, 2), result.stderr
-            assert "Traceback" not in result.stderr
-            assert "\x1b" not in result.stderr
 
 
 def test_a_proof_that_is_damaged_is_made_again_with_a_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -111,26 +109,6 @@ def test_a_name_that_the_system_refuses_is_bad_input() -> None:
         result = CliRunner().invoke(run, command)
         assert (result.exit_code, len(result.stderr) < 300) == (2, True)
         assert "File name too long. Name another file or folder." in result.stderr
-
-
-def test_a_model_may_be_in_a_file_whose_name_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    model, other = os.fsdecode(b"v\xff.py"), os.fsdecode(b"l\xff.py")
-    shutil.copy(VAULT, model)
-    shutil.copy(VAULT.replace("vault", "lamps"), other)
-    report = tmp_path / "report.sarif"
-    statuses = [
-        CliRunner().invoke(run, [*command, *rest]).exit_code
-        for command, rest in (
-            (["ablate", model], ["--checkpoint", str(tmp_path / "rows")]),
-            (["faults", model], ["--property", "a-copy-is-left", "--json"]),
-        )
-    ]
-    assert statuses == [1, 0]
-    assert _ended(["check", other, "--sarif", str(report)]) == (1, "")
-    assert '"uri": "l%FF.py"' in report.read_text()
-    if importlib.util.find_spec("z3"):
-        assert CliRunner().invoke(run, ["prove", model, "--depth", "1"]).exit_code in (0, 1, 3)
 
 
 def full(most: int) -> Callable[[], None]:
