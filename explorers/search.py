@@ -26,7 +26,7 @@ def refuse_compact_behaviours(properties: tuple[Property, ...], options: Options
         if item.kind.over_behaviours and options.compact:
             raise UsageError(
                 f"property {item.name!r} is about whole behaviours, which are judged on the graph of all states, and "
-                "--compact keeps no states: leave it out, or name other properties with --property."
+                "`compact=True` keeps no states: leave it out, or name other properties in `only=`."
             )
 
 

@@ -139,7 +139,7 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     for name in chosen:
         why = _why_not(machine, name, ends)
         if why:
-            others = f", or name others with --kind: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
+            others = f", or name others in `kinds=`: {', '.join(known)}" if (known := fault_kinds(machine)) else ""
             raise UsageError(f"fault {name!r} cannot be counted: {why}{others}.")
     return chosen
 

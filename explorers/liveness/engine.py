@@ -115,7 +115,7 @@ class Engine:
         if MOST_COST in (answer.worst, answer.best):
             raise DomainError(
                 f"property {prop.name!r}: a way costs 2**63 - 1 or more, which the native engine cannot add up in 64 "
-                "bits. Keep costs small, or ask with --engine plain."
+                "bits. Keep costs small, or ask with `engine='plain'`."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
         return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)

@@ -118,7 +118,7 @@ def most_successors(module: Module) -> int:
         combinations *= values
         total += combinations
         if total > MOST_SUCCESSORS:
-            plain = ", or ask with --engine plain" if values <= MOST_COMBINATIONS else ""
+            plain = ", or ask with `engine='plain'`" if values <= MOST_COMBINATIONS else ""
             raise UsageError(
                 f"protocol {module.program.machine.name!r}: the parameters of action {action.name.replace('_', '-')!r} "
                 f"have {combinations:,} combinations, and a compiled state has room for {MOST_SUCCESSORS:,} "

@@ -139,7 +139,7 @@ class Buffers:
         except (MemoryError, OSError) as error:
             raise UsageError(
                 f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the "
-                "search may have. Give the parameters of actions smaller domains, or ask with --engine plain."
+                "search may have. Give the parameters of actions smaller domains, or ask with `engine='plain'`."
             ) from error
         self.words = self.rows.view(np.uint64).reshape(batches, room, row.itemsize // WORD)
         self.starts = np.zeros((batches, OWNERS + 1), np.int64)

@@ -277,7 +277,8 @@ class _Fold:
             run.refuse(
                 frame,
                 node,
-                "this goes through a bag, and --unbounded made something in its messages endless, so that they have no "
+                "this goes through a bag, and `unbounded=` made something in its messages endless, "
+                "so that they have no "
                 "order: which one ends with an error first cannot be said",
                 "leave its size bounded",
             )

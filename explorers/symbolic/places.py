@@ -390,8 +390,9 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"--unbounded was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} bounded: "
-                    f"write --set {lifted[0]}=N."
+                    f"`unbounded=` was given {lifted[0]!r}, of which the model takes {name}: "
+                    f"leave {lifted[0]} bounded: "
+                    f"write `{lifted[0]}=N`."
                 )
         return any(name in self.names for name in found.terms)
 
@@ -434,8 +435,8 @@ class Lifting:
         if found is None:
             name = next(name for name in linear(value).terms if name in self.names)
             raise UsageError(
-                f"--unbounded was given {name!r}, which counts the things of {label}: sets, bags and numbered things "
-                f"have a fixed size in a proof. Leave {name} bounded: write --set {name}=N."
+                f"`unbounded=` was given {name!r}, which counts the things of {label}: sets, bags and numbered things "
+                f"have a fixed size in a proof. Leave {name} bounded: write `{name}=N`."
             )
         return found
 
@@ -522,7 +523,7 @@ def _leaves(lifting: Lifting, field: FieldType, path: str, label: str, kinds: di
             _leaves(lifting, inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}", kinds)
     else:
         raise UsageError(
-            f"--unbounded makes the array {label} endless, and its elements hold arrays: "
+            f"`unbounded=` makes the array {label} endless, and its elements hold arrays: "
             "leave the constant that sizes it bounded."
         )
 

@@ -113,12 +113,12 @@ def prove(
     for item in properties:
         if settings.everywhere and item.kind is Kind.STEP:
             raise UsageError(
-                f"{item.name!r} is about steps, and --every-state looks at no steps: leave one of them out."
+                f"{item.name!r} is about steps, and `every_state=True` looks at no steps: leave one of them out."
             )
         if not item.kind.must_hold:
             raise UsageError(
                 f"{item.name!r} says {item.kind}, and a proof is about what always holds, of states or of steps. "
-                f"Ask `fencepost check` about it, with `--property {item.name}`."
+                f"Ask about it with `fencepost.check({machine.name!r}, only=[{item.name!r}])`."
             )
     if not properties:
         raise UsageError(

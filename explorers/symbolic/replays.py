@@ -91,7 +91,7 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
                 what = "a size" if declared[item].sort == SHAPE else "a switch or a choice"
                 raise UsageError(
                     f"{option} was given {word!r}: constant {item!r} is {what}, which a proof keeps as it is: "
-                    f"write --set {item}=VALUE."
+                    f"write `{item}=VALUE`."
                 )
         found |= dict.fromkeys(names)
     return list(found)

@@ -232,7 +232,7 @@ class Walk:
             self.refuse(
                 frame,
                 node.source,
-                "this loop goes through a bag in order, and --unbounded made something in its messages endless, "
+                "this loop goes through a bag in order, and `unbounded=` made something in its messages endless, "
                 "so that they have none",
                 "leave its size bounded, or write all(), any() or sum()",
             )
@@ -272,7 +272,7 @@ class Walk:
             return
         if isinstance(source.first, Endless):
             self.refuse(
-                frame, node, "this loop runs over an array that --unbounded made endless", "leave its size bounded"
+                frame, node, "this loop runs over an array that `unbounded=` made endless", "leave its size bounded"
             )
         if isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
@@ -291,9 +291,13 @@ class Walk:
             self.refuse(
                 frame,
                 node,
-                "this loop has no bound: it runs to a number that --unbounded made unbounded",
+                "this loop has no bound: it runs to a number that `unbounded=` made unbounded",
                 "leave the constant that bounds it bounded"
-                + (", or add --havoc-loops: what it writes may then be anything" if self.havoc_loops is False else ""),
+                + (
+                    ", or add `havoc_loops=True`: what it writes may then be anything"
+                    if self.havoc_loops is False
+                    else ""
+                ),
             )
         if high - low > MOST_ROUNDS:
             self.refuse(

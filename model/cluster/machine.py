@@ -52,7 +52,7 @@ REPAIRS = (
     ),
     Repair("HYP-14", "an ELR elects nobody once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
 )
-"""What closes the findings that follow from Kafka's code as it reads: `--version kafka-4.1-repaired` has all of it."""
+"""What closes the findings that follow from Kafka's code as it reads: version kafka-4.1-repaired has all of it."""
 LOSSES = {
     Loss.NONE: "a crash loses nothing that was written: a process dies, its disk and the page cache stay",
     Loss.OUTSIDE_ISR: "a crash loses the log of a broker that is not in the ISR, and of no other",
@@ -137,37 +137,37 @@ def notes(c: C) -> tuple[str, ...]:
     if c.equal_partition_epoch_overwrites:
         found.append(
             "equal_partition_epoch_overwrites is on, as Kafka's code reads: a violation may come from the conjecture "
-            "HYP-3; `--without equal_partition_epoch_overwrites` closes it."
+            "HYP-3; `equal_partition_epoch_overwrites=False` closes it."
         )
     if not c.reset_followers_on_reelection:
         found.append(
             "reset_followers_on_reelection is off, as Kafka's code reads: a violation may come from the conjecture "
-            "HYP-1; `--with reset_followers_on_reelection` closes it."
+            "HYP-1; `reset_followers_on_reelection=True` closes it."
         )
     if not c.registration_leaves_isr and not c.fenced_before_registration:
         found.append(
             "registration_leaves_isr is off, as Kafka's code reads before KAFKA-18106: a violation may come from the "
-            "conjecture HYP-2; `--with registration_leaves_isr` closes it."
+            "conjecture HYP-2; `registration_leaves_isr=True` closes it."
         )
     if not c.fenced_epoch_check:
         found.append(
             "fenced_epoch_check is off, as Kafka's code reads: a violation may come from the conjecture HYP-9; "
-            "`--with fenced_epoch_check` closes it."
+            "`fenced_epoch_check=True` closes it."
         )
     if c.elr and c.reassignments > 0 and not c.elr_within_replicas:
         found.append(
             "elr_within_replicas is off, as Kafka's code reads: a violation may come from HYP-10; "
-            "`--with elr_within_replicas` closes it."
+            "`elr_within_replicas=True` closes it."
         )
     if c.elr_disables > 0 and c.stale_elr_elects:
         found.append(
             "stale_elr_elects is on, as Kafka's code reads: a violation may come from the conjecture HYP-14; "
-            "`--without stale_elr_elects` closes it."
+            "`stale_elr_elects=False` closes it."
         )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
             "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
-            "conjecture HYP-15; `--set epochless_fetches=refused` closes it."
+            "conjecture HYP-15; `epochless_fetches='refused'` closes it."
         )
     if (
         c.elr
@@ -177,7 +177,7 @@ def notes(c: C) -> tuple[str, ...]:
     ):
         found.append(
             "publishing is not together, nor elr_judged_by=heartbeats, as Kafka's code reads: a violation may come "
-            "from HYP-11; `--set elr_judged_by=heartbeats` closes it."
+            "from HYP-11; `elr_judged_by='heartbeats'` closes it."
         )
     return tuple(found)
 

@@ -223,7 +223,7 @@ def test_a_state_that_is_too_large_for_compiled_code_is_refused() -> None:
         native(machine, machine.set_constants({}), (), Options(workers=1))
     assert str(caught.value) == (
         "protocol 'too-large': a state takes 400,008 bytes in memory, and compiled code has room for 349,525. "
-        "Give its arrays and bags fewer elements, or write --engine plain."
+        "Give its arrays and bags fewer elements, or write `engine='plain'`."
     )
 
 

@@ -340,7 +340,7 @@ def test_messages_that_cannot_be_compared_have_no_first_one() -> None:
     assert proved(machine(stumbles.count), stumbles.words_are_even).verdict is Verdict.PROVED
     with pytest.raises(
         ModelError,
-        match="this loop goes through a bag in order, and --unbounded made something in its messages endless",
+        match="this loop goes through a bag in order, and `unbounded=` made something in its messages endless",
     ):
         proved(machine(stumbles.count), stumbles.words_are_even, lifted={"size": None})
 

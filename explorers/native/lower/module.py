@@ -90,7 +90,7 @@ class Module:
             raise ModelError(
                 f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and compiled "
                 f"code has room for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, or write "
-                "--engine plain."
+                "`engine='plain'`."
             )
         first = self.shape.reserve_all(packing_size(layout))
         self.rows = Rows(self.state, first)

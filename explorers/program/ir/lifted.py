@@ -1,6 +1,7 @@
 """Helpers that no model has written: what engines know as a call stands for a construct that they do not know.
 
-The greatest of a generator, what `in` looks through, the messages of a channel, records and arrays compared field by field.
+The greatest of a generator, what `in` looks through, the messages of a channel, records and arrays that are compared
+field by field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A typed program as text, for people: `fencepost check --dump ir`."""
+"""A typed program as text, for people: `fencepost.dump(...)`."""
 
 from __future__ import annotations
 

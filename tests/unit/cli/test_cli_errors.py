@@ -64,7 +64,7 @@ REFUSED = [
         "check replication --set brokers=2 --property follower-rejoins --compact",
         (
             "property 'follower-rejoins' is about whole behaviours, which are judged on the graph of all states, and "
-            "--compact keeps no states: leave it out, or name other properties with --property."
+            "`--compact` keeps no states: leave it out, or name other properties in `--property`."
         ),
     ),
     (

@@ -231,8 +231,8 @@ def test_what_cannot_be_meant_is_refused_in_one_message(given: tuple[str, ...]) 
 def test_a_loop_without_a_bound_is_refused_with_its_line() -> None:
     done = fencepost("prove", "kip320", "--unbounded", "log_size", "--property", "strong-isr", "--quiet")
     assert done.exit_code == 2
-    assert "this loop has no bound: it runs to a number that --unbounded made unbounded." in done.stderr
-    assert "Instead, leave the constant that bounds it bounded, or add --havoc-loops" in done.stderr
+    assert "this loop has no bound: it runs to a number that `--unbounded` made unbounded." in done.stderr
+    assert "Instead, leave the constant that bounds it bounded, or add `--havoc-loops`" in done.stderr
 
 
 @always
