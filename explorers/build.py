@@ -1,4 +1,4 @@
-"""What a run of the catalogue needs compiled."""
+"""Kernels for a run of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Cross-check of a finished search: some of its stored states, expanded once more by the plain semantics.
 
-A sample of the states that a native search expanded is drawn uniformly, by a seed. For each of them the plain semantics, which is the
-definition, must agree with the compiled code: the row reads back as the same state; every step leads to the same successor, and the
-successors are in the search's table; the same guards refuse, as often; properties that the search did not decide hold here too; and the
-parent that the search stored has a step to it, up to an initial state. What the sample excludes is a statement about stored states only:
-states that a search never stored are seen where a stored one leads to them.
+A sample of the states that a native search expanded is drawn uniformly, by a seed. For each of them the plain
+semantics, which is the definition, must agree with the compiled code: the row reads back as the same state; every step
+leads to the same successor, and the successors are in the search's table; the same guards refuse, as often; properties
+that the search did not decide hold here too; and the parent that the search stored has a step to it, up to an initial
+state. What the sample excludes is a statement about stored states only: states that a search never stored are seen
+where a stored one leads to them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ Array = np.ndarray[Any, Any]
 
 LEAST_SECONDS = 0.2
 SHARE = 0.1
-"""By default as many states as fit into this share of the search's time, or into the least seconds, whichever is more."""
+"""By default as many states as fit into this share of the search's time, or into the least
+seconds, whichever is more.
+"""
 SURE = 0.999
 BY_GUARD = 1.0
 """Seconds from which on refusals are counted by guard, which takes reading the model's text; else by action."""
@@ -57,7 +60,9 @@ class CrossCheck:
 
     @property
     def excludes(self) -> float:
-        """The least share of wrong states that such a sample shows with a probability of 0.999; 0 where all were checked."""
+        """The least share of wrong states that such a sample shows with a probability of 0.999;
+        0 where all were checked.
+        """
         if self.whole:
             return 0.0
         return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
@@ -82,7 +87,8 @@ class CrossCheckError(MismatchError):
 
 
 def cross_check(search: Search, result: Result, count: int | None = None, seed: int = 1) -> CrossCheck:
-    """Expand a sample of the stored states by the plain semantics; raise CrossCheckError where it differs from the search.
+    """Expand a sample of the stored states by the plain semantics; raise CrossCheckError where
+    it differs from the search.
 
     `result` is the search's. `count` is the number of states; None: as many as the allowance of time has room for.
     """
@@ -255,7 +261,9 @@ class _Checker:
         return any(item.after == key for item in self.plain.transitions(before))
 
     def _judge(self, state: int, key: Key, steps: list[Transition]) -> None:
-        """Compare the properties that the search left undecided: none may be decided in this state, or by a step out of it."""
+        """Compare the properties that the search left undecided: none may be decided in this
+        state, or by a step out of it.
+        """
         for item in self.open:
             wanted = item.kind is Kind.SOMETIMES
             decided = (

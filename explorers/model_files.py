@@ -1,9 +1,9 @@
 """A model file and the modules beside it, which belong to one load alone.
 
-A model may be cut into files: `from rules import step_of` finds `rules.py` beside it. Another model has a `rules.py` of its own, and a
-file may be edited while a process lives. So every module that comes from the model's folder is read and run anew for each load, under
-a name that no other load has, and forgotten as `rules` afterwards. What was read is what runs: no bytecode is kept or used, and
-`source_lines` gives engines the text that was executed.
+A model may be cut into files: `from rules import step_of` finds `rules.py` beside it. Another model has a `rules.py` of
+its own, and a file may be edited while a process lives. So every module that comes from the model's folder is read and
+run anew for each load, under a name that no other load has, and forgotten as `rules` afterwards. What was read is what
+runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def load_sent(files: Files) -> ModuleType:
 
 
 class _AsRead(SourceFileLoader):
-    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what stood there before an edit."""
+    """Reads a file as it is now: kept bytecode goes by seconds and size, and may be that of what
+    stood there before an edit.
+    """
 
     def __init__(self, name: str, path: str, owner: _Neighbours) -> None:
         super().__init__(name, path)

@@ -65,7 +65,7 @@ class Reach(StrEnum):
 
 @dataclass(frozen=True)
 class Cost:
-    """What an at-most property found: the most and the least that a way from `when` to `then` costs.
+    """Costs that an at-most property found: the most and the least that a way from `when` to `then` costs.
 
     `worst` is None unless the way is bounded; `best` is None if no way comes to `then`. Both are 0 where
     `then` always holds already.
@@ -152,7 +152,7 @@ def counted_bounds(
 
 
 class Cause(StrEnum):
-    """What made something stop before its end."""
+    """The cause of an early end."""
 
     SIGNAL = "signal"
     CANCELLED = "cancelled"

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Purpose(StrEnum):
-    """What a guard or a setting is for, as far as a search at some constants can tell."""
+    """Purpose of a guard or a setting, as far as a search at some constants can tell."""
 
     NEEDED = "needed"
     """Without it a property is violated that holds with it."""
@@ -55,7 +55,7 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True)
 class RowOutcome:
-    """What a search without the guard, or with the setting, found.
+    """Result of a search without the guard, or with the setting.
 
     `refused` counts for how many steps the guard is the first to refuse in the whole machine, `alone` for how many it
     is the only one (None: unknown, but some, if other states are reached). `grown`: other states are reached.

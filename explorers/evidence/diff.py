@@ -243,7 +243,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Texts:
-    """What differs between the texts of two machines."""
+    """Differences between the texts of two machines."""
 
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]

@@ -49,7 +49,7 @@ class Breaking:
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What a property tolerates under given constants.
+    """Faults that a property tolerates under given constants.
 
     `front` holds all minimal breaking faults, the cheapest first. `most` is how many of each kind were tried, `unknown`
     the faults that a search could not decide, with the reason.

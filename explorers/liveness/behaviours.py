@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Terms:
-    """What is asked of a graph: what is fair and allowed, by class of edges, and what they cost.
+    """A question to a graph: what is fair and allowed, by class of edges, and what they cost.
 
     `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong.
     `costs` is by class, `by_edge` by edge where it is not empty; `costs` is None for a leads-to property.
@@ -59,7 +59,7 @@ class Terms:
 
 
 class FairAnswer(NamedTuple):
-    """What was found. The way is edges: from the state `begin`, with `when`, along `stem`, and
+    """The answer to a question. The way is edges: from the state `begin`, with `when`, along `stem`, and
     then round `loop` for ever.
 
     `worst` and `best` are MOST_COST where what they tell is that or more. `stuck`: there is no loop, everything stops

@@ -284,7 +284,7 @@ def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -
 
 
 class Finding(NamedTuple):
-    """What was found for one combination of values of a property's parameters."""
+    """Result for one combination of values of a property's parameters."""
 
     args: tuple[int, ...]
     reach: Reach

@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a number tells: an action, and by parameter or message field its value."""
+    """The meaning of a number: an action, and by parameter or message field its value."""
 
     action: str
     values: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""What is wrong where a check of compiled code failed: the plain semantics says it, in its own words."""
+"""The error behind a failed check of compiled code: the plain semantics says it, in its own words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Explored(Protocol):
-    """What explores a machine in compiled code: all that it takes to ask the plain semantics about a state."""
+    """An exploration of a machine in compiled code: all that it takes to ask the plain semantics about a state."""
 
     machine: Machine
     constants: Constants

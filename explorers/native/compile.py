@@ -45,7 +45,7 @@ NO_PARENT = 0xFFFFFFFF
 
 
 class Run(NamedTuple):
-    """What kernels take that depends on the constants of a run."""
+    """Arguments of kernels that depend on the constants of a run."""
 
     layout: Layout
     """How states are kept."""
@@ -201,7 +201,7 @@ def bound(source: Source, found: Library, level: int) -> Kernels:
 
 
 class Tier(StrEnum):
-    """What the variable of the environment may say."""
+    """Values of the variable of the environment."""
 
     CHEAP = "cheap"
     OPTIMIZED = "optimized"

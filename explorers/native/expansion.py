@@ -59,7 +59,7 @@ WORTH_SHARING = 2048
 
 @dataclass
 class Worker:
-    """What one worker counts, and works in."""
+    """One worker's counts and working space."""
 
     checks: np.ndarray[Any, Any]
     fired: np.ndarray[Any, Any]
@@ -391,7 +391,7 @@ class Expansion:
 
     @property
     def seen(self) -> Callable[[Key], object] | None:
-        """What of a state the search knows: its fingerprint, or None for the whole of it."""
+        """The part of a state that the search knows: its fingerprint, or None for the whole of it."""
         return self._fingerprint if self.options.compact else None
 
     def _fingerprint(self, key: Key) -> Any:

@@ -110,7 +110,9 @@ class Search(Expansion):
         return self.keep(result) if why else result
 
     def keep(self, result: Result) -> Result:
-        """Write a checkpoint if one was asked for; return the result, which says whether it was, or why it could not be."""
+        """Write a checkpoint if one was asked for; return the result, which says whether it
+        was, or why it could not be.
+        """
         if not self.options.checkpoint:
             return result
         from fencepost.explorers.native.checkpoint import save

@@ -79,7 +79,7 @@ def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, An
 
 @dataclass
 class Progress:
-    """What a search tells while it runs."""
+    """Progress of a running search."""
 
     distinct: int
     generated: int

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """What must hold, under a condition, for a step to go on: if it fails the plain semantics raises DomainError."""
+    """A condition that must hold, under another, for a step to go on: if it fails the plain
+    semantics raises DomainError.
+    """
 
     where: Flag
     holds: Flag

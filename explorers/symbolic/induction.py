@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MoveAnswer:
-    """What z3 says of one move: which predicates it breaks, which it could not decide, which bounds it may leave."""
+    """z3's answer about one move: which predicates it breaks, which it could not decide, which bounds it may leave."""
 
     move: str
     action: str

@@ -50,7 +50,7 @@ MOST_MEMBERS = 62
 
 
 class Kind(NamedTuple):
-    """What a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
+    """Values that a cell may hold: a flag, a set of `bits` members, or a number from `low` to `high` (None: no bound).
 
     `endless`: a set without a greatest member.
     """
@@ -261,7 +261,7 @@ class Slot:
 
     @property
     def kind(self) -> Kind:
-        """What it may hold."""
+        """Values that it may hold."""
         return self.array.kinds[self.path]
 
     def get(self) -> Value:

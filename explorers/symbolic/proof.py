@@ -63,7 +63,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Proof:
-    """What was proved, and what was not."""
+    """A proof: the properties proved, and those not."""
 
     protocol: str
     method: str
@@ -283,7 +283,7 @@ def _consecution(
 
 
 class Totals:
-    """What all rounds took."""
+    """Totals over all rounds."""
 
     def __init__(self) -> None:
         self.queries, self.seconds, self.gave_up = 0, 0.0, False

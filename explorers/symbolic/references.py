@@ -65,7 +65,7 @@ class Numbers(NamedTuple):
 
     @property
     def high(self) -> int | None:
-        """What all its numbers are below, None where there is no bound."""
+        """A bound above all its numbers, None if there is none."""
         return bounds(number(self.stop))[1]
 
     @property

@@ -1,4 +1,4 @@
-"""What z3 found, on the plain semantics: runs are taken step by step, and what they end with is raised."""
+"""Findings of z3 on the plain semantics: runs are taken step by step, and what they end with is raised."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ NEVER = 1 << 40
 
 @dataclass(frozen=True)
 class Plan:
-    """What to walk. Times are in seconds; None: no limit."""
+    """A plan of walks. Times are in seconds; None: no limit."""
 
     seed: int = 0
     walks: int = 10_000
@@ -70,7 +70,7 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a number of random walks found. Nothing holds because walks did not violate it."""
+    """Result of a number of random walks. Nothing holds because walks did not violate it."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -109,7 +109,7 @@ class Sample:
 
 
 class _Tally:
-    """What is kept of the walks of one batch, or of several."""
+    """Totals of one batch of walks, or of several."""
 
     def __init__(self, properties: int, actions: int) -> None:
         self.walks = self.steps = self.stuck = self.longest = self.faults = self.log = 0

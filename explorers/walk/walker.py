@@ -299,7 +299,7 @@ def walk_kernel() -> Kernel:
 
 @dataclass(frozen=True)
 class WalkKernel:
-    """What walks one machine."""
+    """The kernel that walks one machine."""
 
     kernels: Kernels
 

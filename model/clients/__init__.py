@@ -1,1 +1,1 @@
-"""What clients may believe: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""
+"""Beliefs of clients: metadata reads with consistency tokens, and the discovery of leaders (KIP-951)."""

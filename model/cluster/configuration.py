@@ -1,4 +1,4 @@
-"""What operators do with configuration: they raise and lower min.insync.replicas while it is in use, and turn ELR off.
+"""Operators and configuration: they raise and lower min.insync.replicas while it is in use, and turn ELR off.
 
 After ConfigurationControlManager.incrementalAlterConfigs. The record goes through the controller's log like any other,
 so everybody acts on it once it was applied there: the controller at once, each broker later.

@@ -36,7 +36,7 @@ class Rollback(IntEnum):
 
 
 class FencedAnswers(IntEnum):
-    """What a follower does that is told that the leader epoch of its query is old: it stops
+    """A follower's reaction if the leader epoch of its query is old: it stops
     fetching until the next epoch.
 
     Checked: not if it has entered the next one meanwhile. Ignored: never, which makes no difference,
@@ -80,7 +80,7 @@ class UncleanShutdown(IntEnum):
 
 
 class Checkpoint(IntEnum):
-    """What is left of the high watermark after a restart."""
+    """The high watermark after a restart."""
 
     LAST = 0
     ANY = 1
@@ -122,7 +122,7 @@ class Judging(IntEnum):
 
 
 class C(Constants):
-    """What a run of the replication model may set."""
+    """Constants of the replication model."""
 
     # sizes
     brokers = shape(

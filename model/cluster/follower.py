@@ -1,4 +1,4 @@
-"""What a follower does with the answers to its fetches. After AbstractFetcherThread and ReplicaFetcherThread."""
+"""A follower's use of the answers to its fetches. After AbstractFetcherThread and ReplicaFetcherThread."""
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation

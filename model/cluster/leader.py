@@ -1,4 +1,4 @@
-"""What a leader does: serve fetches, keep the ISR, move the high watermark.
+"""A leader's steps: serve fetches, keep the ISR, move the high watermark.
 
 After Partition and Replica of the broker.
 """

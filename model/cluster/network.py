@@ -1,4 +1,4 @@
-"""What is in flight: requests that outlive their sender, and what may be forgotten because nobody can observe it.
+"""Messages in flight: requests that outlive their sender, and what may be forgotten because nobody can observe it.
 
 Messages are never reordered within a connection, since a follower has one fetch out; they are reordered between
 connections, and losing one is never handling it.

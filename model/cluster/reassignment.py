@@ -1,4 +1,4 @@
-"""What operators do with the replicas: move them, move them elsewhere meanwhile, and take a move back.
+"""Operators and replicas: move them, move them elsewhere meanwhile, and take a move back.
 
 After ReplicationControlManager.alterPartitionReassignments. A throttle makes a new replica slow,
 which every follower may be.

@@ -1,4 +1,4 @@
-"""What the replication model remembers, and where it starts.
+"""State of the replication model, and where it starts.
 
 Folded, so that states are small:
 
@@ -23,7 +23,7 @@ from fencepost.model.language import NONE, Array, Bag, BitSet, Index, Per, Range
 
 
 class Life(IntEnum):
-    """What a broker's process does."""
+    """State of a broker's process."""
 
     RUNNING = 0
     STOPPED = 1
@@ -31,7 +31,7 @@ class Life(IntEnum):
 
 
 class Answer(IntEnum):
-    """What a leader answers to a fetch; STOPPED once the follower has taken a FENCED to be of its new leader epoch."""
+    """A leader's answer to a fetch; STOPPED once the follower has taken a FENCED to be of its new leader epoch."""
 
     NONE = 0
     RECORDS = 1
@@ -114,7 +114,7 @@ class Entry(Record):
 
 
 class FollowerState(Record):
-    """What a leader knows of a follower from its last fetch; NONE before the first one."""
+    """A leader's knowledge of a follower from its last fetch; NONE before the first one."""
 
     end: MaybeOffset
     broker_epoch: MaybeBrokerEpoch

@@ -1,4 +1,4 @@
-"""What a replica answers to a consumer's fetch: pure functions of the replica, the offset, and the design."""
+"""A replica's answers to a consumer's fetch: pure functions of the replica, the offset, and the design."""
 
 from enum import IntEnum
 
@@ -14,7 +14,7 @@ from fencepost.model.consumers.state import Case, Replica
 
 
 class Reply(IntEnum):
-    """What a fetch is answered by: records, none (it is parked), or an error."""
+    """Answer to a fetch: records, none (it is parked), or an error."""
 
     RECORDS = 0
     EMPTY = 1

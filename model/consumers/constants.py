@@ -44,7 +44,7 @@ class Selector(IntEnum):
 
 
 class Errors(IntEnum):
-    """What an out-of-range answer tells: its side by two codes, log start and high watermark, or nothing."""
+    """Content of an out-of-range answer: its side by two codes, log start and high watermark, or nothing."""
 
     DESIGN = 0
     TWO_CODES = 1
@@ -53,7 +53,7 @@ class Errors(IntEnum):
 
 
 class Reaction(IntEnum):
-    """What a consumer does when its offset is out of range, other than too small."""
+    """A consumer's reaction when its offset is out of range, other than too small."""
 
     DESIGN = 0
     RESET = 1
@@ -95,7 +95,7 @@ class Latest(IntEnum):
 
 
 class Ends(IntEnum):
-    """What ends the preference of a replica, besides errors and expiry: metadata, a leader epoch, nothing."""
+    """Ends of the preference of a replica, besides errors and expiry: metadata, a leader epoch, nothing."""
 
     DESIGN = 0
     METADATA = 1
@@ -113,7 +113,7 @@ class EpochEnd(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     # sizes
     replicas = capacity(3, low=2, high=4, room=3, meaning="replicas of the one partition; 0 is its first leader")

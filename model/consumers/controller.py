@@ -1,4 +1,4 @@
-"""What happens to the partition: elections, members that fall behind, brokers that stop."""
+"""Events of the partition: elections, members that fall behind, brokers that stop."""
 
 from fencepost.model.consumers.constants import C
 from fencepost.model.consumers.replication import advance_high_watermark

@@ -1,4 +1,4 @@
-"""What a consumer does with the answers to its fetches. After AbstractFetch, FetchCollector and SubscriptionState."""
+"""A consumer's use of the answers to its fetches. After AbstractFetch, FetchCollector and SubscriptionState."""
 
 from fencepost.model.consumers.answers import Reply, case_of, reply_to, tells_too_small
 from fencepost.model.consumers.constants import (

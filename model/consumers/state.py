@@ -1,4 +1,4 @@
-"""What the model of fetching from followers remembers, and where it starts.
+"""State of the model of fetching from followers, and where it starts.
 
 Folded, so that states are small:
 
@@ -26,7 +26,7 @@ FIRST = 1
 
 
 class Kind(IntEnum):
-    """What a leader answers to a follower's fetch: nothing yet, a record or news, where to cut, where to start anew."""
+    """A leader's answer to a follower's fetch: nothing yet, a record or news, where to cut, where to start anew."""
 
     NONE = 0
     RECORDS = 1
@@ -124,7 +124,7 @@ class Consumer(Record):
 
 
 class Budget(Record):
-    """What may still happen."""
+    """Events that may still happen."""
 
     unclean_elections: Annotated[int, Range(0, C.unclean_elections)]
     shrinks: Annotated[int, Range(0, C.shrinks)]

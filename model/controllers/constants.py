@@ -17,7 +17,7 @@ class Applied(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     # sizes
     controllers = shape(3, low=1, high=3, meaning="controllers, all of them voters; 0 is the first active one")

@@ -1,4 +1,4 @@
-"""What an active controller decides: fencing, elections of leaders, AlterPartition. After QuorumController and
+"""Decisions of an active controller: fencing, elections of leaders, AlterPartition. After QuorumController and
 ReplicationControlManager.
 
 It decides on its memory, which holds what it has written itself, committed or not, and answers when that is committed.

@@ -1,4 +1,4 @@
-"""What the coupled machine remembers, and where it starts.
+"""State of the coupled machine, and where it starts.
 
 Folded, so that states are small:
 
@@ -43,7 +43,7 @@ class Status(IntEnum):
 
 
 class Reply(IntEnum):
-    """What a controller answers: done, a member may not join, the epochs are old."""
+    """A controller's answer: done, a member may not join, the epochs are old."""
 
     APPLIED = 0
     INELIGIBLE = 1
@@ -90,7 +90,7 @@ class Change(Record):
 
 
 class Image(Record):
-    """What a prefix of the metadata log comes to: the partition, and the brokers that are fenced."""
+    """Result of a prefix of the metadata log: the partition, and the brokers that are fenced."""
 
     leader: MaybeBroker
     leader_epoch: LeaderEpoch
@@ -174,7 +174,7 @@ class LateRequest(Record):
 
 
 class Budget(Record):
-    """What may still happen."""
+    """Events that may still happen."""
 
     decisions: Annotated[int, Range(0, C.decisions)]
     fences: Annotated[int, Range(0, C.fences)]

@@ -34,7 +34,7 @@ __all__ = ["Action", "Kind", "Property", "action", "always", "choose", "fits", "
 
 
 class Kind(StrEnum):
-    """What a property says."""
+    """Kind of a property."""
 
     ALWAYS = "always"
     STEP = "step"
@@ -74,7 +74,7 @@ class Property:
 
     @property
     def behaviour(self) -> Eventual:
-        """What a property of whole behaviours is about."""
+        """Subject of a property of whole behaviours."""
         assert self.eventual is not None, f"{self.name} is not a property of whole behaviours"
         return self.eventual
 

@@ -81,7 +81,7 @@ def named(item: object) -> str:
 
 @dataclass(frozen=True)
 class Eventual:
-    """What a leads-to or at-most property is about, beside its name.
+    """Subject of a leads-to or at-most property.
 
     Every behaviour that is fair and takes no action of `without` from a state on in which `when` holds has a state in
     which `then` holds, that state or a later one. `when` is None: from the initial states on. `params` are the
@@ -101,7 +101,7 @@ class Eventual:
 
     @property
     def fairness_text(self) -> str:
-        """What is fair, on one line: `weak deliver for each m.to; strong vote`."""
+        """Return the fairness on one line: `weak deliver for each m.to; strong vote`."""
         return "; ".join(map(str, self.fair))
 
     @property

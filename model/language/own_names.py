@@ -1,4 +1,6 @@
-"""What a model's own file says: the line that declares a field, and the names of its domains, for messages about it."""
+"""Places and names in a model's own file: the line that declares a field, and the names of its
+domains, for messages about it.
+"""
 
 from __future__ import annotations
 

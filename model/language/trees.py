@@ -54,7 +54,9 @@ def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def module_name(item: Any) -> str:
-    """Return the name of the module that defines a function or a class; of a user's file without the number of its load."""
+    """Return the name of the module that defines a function or a class; of a user's file
+    without the number of its load.
+    """
     return re.sub(rf"^{USER_MODULE}\d+_", "", item.__module__)
 
 

@@ -1,4 +1,4 @@
-"""What the five published models share: state, controller, leader.
+"""Shared parts of the five published models: state, controller, leader.
 
 One partition, followers that copy one record in one step, and a controller whose decisions every replica
 may learn late. After Jason Gustafson's specification (hachikuji/kafka-specification, KafkaReplication).

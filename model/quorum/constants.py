@@ -26,7 +26,7 @@ class Source(IntEnum):
 
 
 class Report(IntEnum):
-    """What a replica writes into the field HighWatermark of its fetch."""
+    """Value that a replica writes into the field HighWatermark of its fetch."""
 
     OWN = 0
     RECEIVED = 1
@@ -49,7 +49,7 @@ class Applied(IntEnum):
 
 
 class C(Constants):
-    """What a run of the quorum model may set."""
+    """Constants of the quorum model."""
 
     # sizes
     nodes = shape(4, low=2, high=5, meaning="nodes: the voters first, then the observers")

@@ -1,4 +1,4 @@
-"""What the network loses, and what may be forgotten because nobody can observe it."""
+"""Messages that the network loses, and those that may be forgotten because nobody can observe it."""
 
 from fencepost.model.language import NONE, action, require
 from fencepost.model.quorum.constants import C

@@ -1,4 +1,4 @@
-"""What the quorum model remembers, and where it starts.
+"""State of the quorum model, and where it starts.
 
 Folded, so that states are small:
 
@@ -28,7 +28,7 @@ LEADER_CHANGE = 0
 
 
 class Role(IntEnum):
-    """What a node is to the quorum. Followers and observers alike fetch from `leader`, if they know one.
+    """A node's role in the quorum. Followers and observers alike fetch from `leader`, if they know one.
 
     RESIGNED is who has led in its epoch and leads no more; without `check_quorum` that is a follower of nobody.
     """

@@ -55,7 +55,7 @@ class Wait(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     brokers = shape(3, low=2, high=5, meaning="brokers, each with a replica of the one partition")
     max_records = capacity(2, low=1, high=4, room=3, meaning="records that producers write in all")

@@ -30,7 +30,9 @@ class CompileError(RuntimeError):
 
 @dataclass(frozen=True)
 class Target:
-    """What code is made for: LLVM's name of a system, and of a processor ("" is the plainest of its architecture)."""
+    """The system that code is made for: LLVM's name of a system, and of a processor ("" is the
+    plainest of its architecture).
+    """
 
     triple: str
     processor: str = ""

@@ -23,7 +23,7 @@ Export = tuple[tuple[str, ...], str]
 
 
 class Digested:
-    """What is named by the digest of its content, which is worked out once."""
+    """Content named by its digest, which is computed once."""
 
     @cached_property
     def content(self) -> str:

@@ -43,7 +43,7 @@ class Judged(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is made of the new states of a machine."""
+    """Uses of the new states of a machine."""
 
     normalize: int | None
     """The function that merges states which nobody can tell apart."""

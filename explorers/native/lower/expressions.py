@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Whole(Protocol):
-    """What a function knows of the module that it is part of."""
+    """The module as a function in it knows it."""
 
     shape: Shape
     bags: Bags

@@ -54,7 +54,7 @@ def block_of(size: int) -> tuple[int, bool]:
 
 
 class Counting(Protocol):
-    """What counts the bounds that are reached, in a module that does."""
+    """A counter of the bounds that are reached."""
 
     def clear(self, build: Builder, e: Value, at: Value) -> None:
         """Begin with a state of the block."""

@@ -71,7 +71,7 @@ class Sifted(Protocol):
 
 
 class Kept(NamedTuple):
-    """What a sieve keeps for a group of states."""
+    """Working space of a sieve for a group of states."""
 
     states: str
     """The states in which something passed, as bits."""

@@ -73,7 +73,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Expression(Node):
-    """What has a value: a number (flags and enum members are numbers) or a reference to a record, an array or a bag.
+    """A value: a number (flags and enum members are numbers) or a reference to a record, an array or a bag.
 
     A number lies from `low` to `high`, whatever the constants of the run.
     """
@@ -99,7 +99,7 @@ class Constant(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Local(Expression):
-    """What a slot holds."""
+    """The content of a slot."""
 
     slot: Slot
 
@@ -229,7 +229,7 @@ class Extreme(Expression):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers(Node):
-    """What a loop over `range` runs over: from `start` to below `stop`."""
+    """The numbers of a loop over `range`: from `start` to below `stop`."""
 
     start: Expression
     stop: Expression
@@ -249,7 +249,7 @@ class Clause(Node):
 
 
 class FoldOp(StrEnum):
-    """What a fold makes of its values."""
+    """The operation of a fold on its values."""
 
     ALL = "all"
     ANY = "any"

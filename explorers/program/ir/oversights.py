@@ -1,4 +1,4 @@
-"""What a model has for nothing, most likely by oversight: constants that nothing reads, budgets that nothing spends.
+"""Useless parts of a model, most likely oversights: constants that nothing reads, budgets that nothing spends.
 
 A pass over the program, so that every engine warns of the same.
 """

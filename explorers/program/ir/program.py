@@ -19,7 +19,7 @@ Paths = frozenset[tuple[int, str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """What a function reads and writes, helpers included.
+    """Paths that a function reads and writes, helpers included.
 
     Paths are those of scalars. A bag has a path of its own too (`box`): which messages are in it, and in which
     order. `disorders` are the bags that may be out of canonical order afterwards, `gives` the places where a

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Sent:
-    """What the actions that happened can have put into bags."""
+    """Messages that the actions that happened may have put into bags."""
 
     def __init__(self, program: Program, happened: Collection[str]) -> None:
         self.program = program

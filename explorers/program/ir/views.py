@@ -167,7 +167,7 @@ VALUE = frozenset([Failure.VALUE])
 
 
 class Channels:
-    """What happens to one channel, as statements."""
+    """Operations on one channel, as statements."""
 
     def __init__(self, channel: Made, at: At, slot: Callable[[str, Type], Slot]) -> None:
         self.channel, self.at, self.slot = channel, at, slot

@@ -1,4 +1,4 @@
-"""What to write instead: the advice that ends a refusal, by what a Python programmer meant."""
+"""Advice on what to write instead, the last sentence that ends a refusal, by what a Python programmer meant."""
 
 from __future__ import annotations
 

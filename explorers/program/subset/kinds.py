@@ -71,14 +71,14 @@ class Consts:
 
 @dataclass(frozen=True)
 class Several:
-    """What a helper gives that returns a tuple: numbers and references to records."""
+    """Type of a helper that returns a tuple: numbers and references to records."""
 
     items: tuple[Int | Rec, ...]
 
 
 @dataclass(frozen=True)
 class Nothing:
-    """What a function without a value returns."""
+    """Type of a function without a value."""
 
 
 Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
@@ -89,7 +89,7 @@ FOLDS = {"all", "any", "sum"}
 
 
 class Among(Enum):
-    """What `in` looks through."""
+    """Things that `in` looks through."""
 
     RANGE = "range"
     ARRAY = "array"
@@ -186,7 +186,7 @@ def say(kind: Type) -> str:
 
 
 class Checking(Protocol):
-    """What checks functions: a machine, and what its functions call."""
+    """A checker of functions: a machine, and what its functions call."""
 
     machine: Machine
 
@@ -196,7 +196,7 @@ class Checking(Protocol):
 
 
 class Owner(Protocol):
-    """What owns the places of a function: it knows the text, and refuses what is not in the language."""
+    """The owner of the places of a function: it knows the text, and refuses what is not in the language."""
 
     program: Checking
     made: Function

@@ -34,7 +34,7 @@ def inside(place: str, outer: str) -> bool:
 
 
 class Known(NamedTuple):
-    """What is known of places on one way through a function."""
+    """Knowledge of places on one path through a function."""
 
     of: dict[str, frozenset[str]]
     stale: dict[str, str]

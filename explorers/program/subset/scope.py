@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Scope:
-    """What is known at one point of a function: what each local name holds, and where the text stands."""
+    """Knowledge at one point of a function: what each local name holds, and where the text stands."""
 
     def __init__(self, program: Checking, made: Function) -> None:
         self.program, self.made = program, made

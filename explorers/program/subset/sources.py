@@ -1,4 +1,4 @@
-"""What loops and generators run over: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them."""
+"""Sources of loops and generators: ranges, arrays and bags, and `enumerate`, `zip` and `reversed` of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WRAPPERS = ("enumerate", "zip", "reversed")
 
 
 class Item(NamedTuple):
-    """What a variable of a loop stands for, and where records that it refers to may live."""
+    """The meaning of a loop's variable, and where records that it refers to may live."""
 
     kind: Type
     places: frozenset[str] = frozenset()
@@ -29,7 +29,7 @@ Items = Item | tuple["Items", ...]
 
 
 class Reader(Protocol):
-    """What checks expressions."""
+    """A checker of expressions."""
 
     scope: Scope
     folding: str

@@ -1,4 +1,4 @@
-"""What a broker knows, and what it answers: from its replicas and its metadata cache, either of which may lag."""
+"""A broker's knowledge and answers: from its replicas and its metadata cache, either of which may lag."""
 
 from fencepost.model.clients.discovery.constants import C, HintFrom
 from fencepost.model.clients.discovery.state import (

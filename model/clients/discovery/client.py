@@ -1,4 +1,4 @@
-"""What the client does: send, learn of leaders from hints and from metadata, retry at once or after the backoff."""
+"""The client's steps: send, learn of leaders from hints and from metadata, retry at once or after the backoff."""
 
 from fencepost.model.clients.discovery.constants import C, Endpoints, SkipsBackoff
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata

@@ -19,7 +19,7 @@ class Accepts(IntEnum):
 
 
 class HintFrom(IntEnum):
-    """What a broker takes a hint from."""
+    """Source of a broker's hint."""
 
     REPLICA = 0
     CACHE = 1
@@ -44,7 +44,7 @@ class SkipsBackoff(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     # sizes
     brokers = capacity(3, low=2, high=4, room=3, meaning="brokers, each with a replica of every partition")

@@ -1,4 +1,4 @@
-"""What a client does with what it hears of leaders: pure functions of numbers, the same on symbolic ones."""
+"""A client's use of what it hears of leaders: pure functions of numbers, the same on symbolic ones."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.language import NONE

@@ -1,4 +1,4 @@
-"""What the model of leader discovery remembers, and where it starts.
+"""State of the model of leader discovery, and where it starts.
 
 Folded, so that states are small:
 
@@ -22,7 +22,7 @@ UNLIMITED = 7
 
 
 class Work(IntEnum):
-    """What the client has to do for a partition: send now, later after the backoff, wait for the answer, or nothing."""
+    """The client's task for a partition: send now, later after the backoff, wait for the answer, or nothing."""
 
     READY = 0
     BACKOFF = 1
@@ -39,7 +39,7 @@ class Stage(IntEnum):
 
 
 class Outcome(IntEnum):
-    """What a broker answers for one partition."""
+    """A broker's answer for one partition."""
 
     SUCCESS = 0
     NOT_LEADER = 1
@@ -85,7 +85,7 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """What the client knows of a partition, and what it does for it.
+    """The client's knowledge of a partition, and its task for it.
 
     `attempt` is the leader epoch of the last attempt since the last success, NONE before the first. `is_validated` says
     whether the consumer's position was compared with the leader's log. The ghosts are the newest epoch that was used

@@ -1,4 +1,4 @@
-"""What the client does: it asks with the token that its store holds, and takes leaders from hints and from metadata."""
+"""The client's steps: it asks with the token that its store holds, and takes leaders from hints and from metadata."""
 
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata

@@ -7,7 +7,7 @@ from fencepost.model.language import Constants, bound, capacity, switch
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     # sizes
     brokers = capacity(2, low=2, high=3, room=3, meaning="brokers, each with a replica of the partition")

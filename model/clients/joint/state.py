@@ -1,4 +1,4 @@
-"""What the model of hints with tokens remembers, and where it starts.
+"""State of the model of hints with tokens, and where it starts.
 
 Folded, so that states are small:
 
@@ -39,7 +39,7 @@ Topic = Annotated[int, Range(0, C.recreations)]
 
 
 class Leader(Record):
-    """What one record of the metadata log says: the incarnation of the topic, the leader, and the leader's epoch."""
+    """Content of one record of the metadata log: the incarnation of the topic, the leader, and the leader's epoch."""
 
     topic: Topic
     leader: Broker
@@ -54,7 +54,7 @@ class BrokerState(Record):
 
 
 class Known(Record):
-    """What the client uses as leader. The ghost is the offset of the metadata that it was taken from."""
+    """The leader that the client uses. The ghost is the offset of the metadata that it was taken from."""
 
     topic: Topic
     leader: Broker

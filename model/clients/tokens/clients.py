@@ -1,4 +1,4 @@
-"""What clients and their users do: make calls, store contexts, retry, and carry contexts to other processes."""
+"""Steps of clients and their users: make calls, store contexts, retry, and carry contexts to other processes."""
 
 from fencepost.model.clients.tokens.constants import C, NodeChoice
 from fencepost.model.clients.tokens.operations import Operation

@@ -17,7 +17,7 @@ class TokenRead(IntEnum):
 
 
 class WriteToken(IntEnum):
-    """What a broker does for the token of a write that it has forwarded to the controller."""
+    """A broker's treatment of the token of a write that it has forwarded to the controller."""
 
     CACHE = 0
     INNER = 1
@@ -25,7 +25,7 @@ class WriteToken(IntEnum):
 
 
 class OnLag(IntEnum):
-    """What a server does with a request whose token is ahead of it."""
+    """A server's treatment of a request whose token is ahead of it."""
 
     ERROR = 0
     WAIT = 1
@@ -40,7 +40,7 @@ class NodeChoice(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     # sizes
     clients = capacity(2, low=1, high=3, room=2, meaning="clients, each with one call at a time")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Operation(IntEnum):
-    """What a request does with the metadata of the server that it reaches."""
+    """A request's use of the metadata of the server that it reaches."""
 
     CACHE = 0
     """It reads the metadata cache."""

@@ -1,4 +1,4 @@
-"""What a server does with a request: check it, do what it asks for, build the header. Each is a step of its own.
+"""A server's treatment of a request: check it, do what it asks for, build the header. Each is a step of its own.
 
 The draft lists the steps in this order: handle the request, compare cluster ids, compare the token with the cache, read
 the cache's offset for the header. With `check_first` the two checks come before the handling.

@@ -1,4 +1,4 @@
-"""What the model of metadata reads remembers, and where it starts.
+"""State of the model of metadata reads, and where it starts.
 
 Folded, so that states are small:
 

@@ -14,7 +14,7 @@ class Propagation(IntEnum):
 
 
 class C(Constants):
-    """What a run may set."""
+    """Constants of a run."""
 
     records = bound(2, low=1, high=4, meaning="records that the leader appends in all")
     losses = bound(0, low=0, high=2, meaning="answers to the follower that are lost")

@@ -1,4 +1,4 @@
-"""What the model of propagation remembers, and where it starts.
+"""State of the model of propagation, and where it starts.
 
 One leader and one follower, both in the ISR, in one leader epoch; of another follower only the log end counts. The
 follower always has one fetch out. Messages are counted, not timed: from one to the next is half a round trip. A maximum
