@@ -21,6 +21,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
+from tests.helpers.marks import few
 from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
@@ -233,18 +234,21 @@ def test_the_walks_have_more_than_100_000_steps() -> None:
 
 @pytest.mark.parametrize(
     ("name", "values", "steps"),
-    [
-        pytest.param(
-            *walk,
-            id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
-            marks=pytest.mark.xdist_group(
-                walk[0]
-                if walk[0] in ("replication", "quorum", "controller-failover")
-                else f"{walk[0]}-{walk[1].get('replicas', '')}"
-            ),
-        )
-        for walk in WALKS
-    ],
+    few(
+        [
+            pytest.param(
+                *walk,
+                id=f"{walk[0]} {'/'.join(map(str, walk[1].values()))}",
+                marks=pytest.mark.xdist_group(
+                    walk[0]
+                    if walk[0] in ("replication", "quorum", "controller-failover")
+                    else f"{walk[0]}-{walk[1].get('replicas', '')}"
+                ),
+            )
+            for walk in WALKS
+        ],
+        4,
+    ),
 )
 @pytest.mark.parametrize("part", PARTS)
 def test_engines_agree_on_every_state_of_a_random_walk(

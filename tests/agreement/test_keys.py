@@ -14,6 +14,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 from fencepost.model.protocols import MACHINES
 
 from tests.helpers.engines import layout_under
+from tests.helpers.marks import few
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ EVERY_FIELD = {"quorum": {"late_fetches": 1}, "controller-failover": {"resends":
 """Constants under which a machine's states use every field, where the usual ones do not."""
 
 
-@pytest.mark.parametrize("machine", EVERYTHING)
+@pytest.mark.parametrize("machine", few(EVERYTHING, 3))
 def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Machine) -> None:
     constants = machine.set_constants(EVERY_FIELD.get(machine.name, {}))
     plain, layout = Interpreter(machine, constants), layout_under(machine, constants)
@@ -109,7 +110,7 @@ def test_another_value_in_any_field_makes_another_key_row_and_hash(machine: Mach
     assert not missing, f"no state has these fields to flip: {missing}"
 
 
-@pytest.mark.parametrize("machine", EVERYTHING)
+@pytest.mark.parametrize("machine", few(EVERYTHING, 3))
 def test_a_state_comes_back_from_its_row(machine: Machine) -> None:
     constants = machine.set_constants({})
     plain, layout = Interpreter(machine, constants), layout_under(machine, constants)

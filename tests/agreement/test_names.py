@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from fencepost.api.asking.targets import find_protocol
+from fencepost.api.calls import first_model as first
 from fencepost.explorers import plain
 from fencepost.explorers.verdict import Options, Result
-from fencepost.model import first
 from fencepost.model.language import eventually
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.machine import Version
 from fencepost.model.language.trees import module_of
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.marks import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -300,7 +301,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", few(range(4), 2))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
     """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them
     in all."""
@@ -329,7 +330,7 @@ def test_a_name_that_begins_with_an_underscore_is_refused_where_it_is_defined(
     assert "underscore" in result.stderr
 
 
-@pytest.mark.parametrize("role", ["field", "parameter", "message", "action", "property", "member", "constant"])
+@pytest.mark.parametrize("role", few(["field", "parameter", "message", "action", "property", "member", "constant"], 4))
 def test_a_trace_with_any_name_is_read_again_and_shown_in_every_format(role: str, tmp_path: Path) -> None:
     for name in ["self", "end", "none", "deadlock", "initial", *FOREIGN]:
         file, trace = written(tmp_path, **{role: name}), tmp_path / "a.trace"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers.marks import few
 from tests.helpers.places import ROOT
 from tests.helpers.symbols import Symbols
 from tests.oddities import schema
@@ -48,7 +49,7 @@ def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
     return machine, tuple(properties)
 
 
-@pytest.mark.parametrize("text", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("text", few(CASES.values(), 3), ids=CASES)
 def test_engines_agree_on_every_state_of_an_odd_model(text: str, tmp_path: Path) -> None:
     machine, properties = model_of(text, tmp_path)
     symbols = Symbols(machine, {}, properties)

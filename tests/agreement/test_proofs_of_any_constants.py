@@ -13,6 +13,7 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 
+from tests.helpers.marks import few
 from tests.helpers.written import HEAD, texts
 from tests.random_machines.engines import load
 
@@ -53,7 +54,7 @@ def asked(machine: Machine, properties: tuple[Property, ...], **way: Any) -> Pro
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-@pytest.mark.parametrize("text", TAKEN.values(), ids=TAKEN)
+@pytest.mark.parametrize("text", few(TAKEN.values(), 3), ids=TAKEN)
 def test_what_is_said_of_any_constants_is_so_of_each(text: str, way: dict[str, Any], tmp_path: Path) -> None:
     machine, properties = load(HEAD + text, tmp_path)
     least, wrong = each(machine, properties)

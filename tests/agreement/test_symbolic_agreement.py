@@ -12,6 +12,7 @@ import pytest
 from fencepost.explorers.symbolic import expressions, loops, references, terms
 
 from tests.agreement.test_differential import PARTS, machine_of
+from tests.helpers.marks import few
 from tests.helpers.symbols import Symbols
 from tests.machines import LINEAGE, faulty
 
@@ -47,7 +48,7 @@ def title(walk: tuple[str, Mapping[str, int], int, int]) -> str:
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("walk", WALKS, ids=title)
+@pytest.mark.parametrize("walk", few(WALKS, 3), ids=title)
 def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str, int], int, int], part: int) -> None:
     name, values, folded, solved = walk
     symbols = Symbols(*_with_values(name, values))
@@ -56,7 +57,7 @@ def test_engines_agree_on_every_state_of_a_random_walk(walk: tuple[str, dict[str
         assert symbols.walk(-(-solved // part), seed=solved, solve=True) >= 1
 
 
-@pytest.mark.parametrize("name", [*LINEAGE, "finite-replicated-log", "mailbox", "constructs", "replication"])
+@pytest.mark.parametrize("name", few(["constructs", *LINEAGE, "finite-replicated-log", "mailbox", "replication"], 4))
 def test_guards_and_checks_of_an_action_cover_and_partition_all_states(name: str) -> None:
     values = {"replicas": 2} if name in LINEAGE else {"brokers": 2} if name == "replication" else {}
     assert Symbols(*_with_values(name, values)).uncovered() == []

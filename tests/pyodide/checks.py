@@ -66,8 +66,8 @@ def answer_mistakes() -> int:
 def name_guards() -> int:
     """Take every step of the first model in every state; where one is refused, its guard must be known. Return how
     many were."""
+    from fencepost.api.calls import first_model as first
     from fencepost.explorers.program.subset.program import check, guards_of
-    from fencepost.model import first
     from fencepost.model.language.errors import DisabledError
     from fencepost.model.language.interpreter import Interpreter
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from fencepost.api.answers.warned import of_text
 from fencepost.api.asking.model_files import load_protocol
+from fencepost.api.calls import first_model as first
 from fencepost.api.calls.check import check
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model import first
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT

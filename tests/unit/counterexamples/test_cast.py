@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import pytest
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.model_files import load_protocol
+from fencepost.api.calls import first_model as first
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.html import drawing
@@ -18,7 +19,6 @@ from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
-from fencepost.model import first
 from fencepost.model.language import Cast, Range
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Path

@@ -20,6 +20,7 @@ from fencepost.model.language import Range, action, leads_to, weak
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import fencepost
+from tests.helpers.marks import few
 from tests.helpers.traces import rooms_trace
 from tests.machines import rooms
 
@@ -133,7 +134,7 @@ def test_a_group_knows_the_values_of_each_of_its_actions() -> None:
     assert [of_which(plain, group, values) for values in every_instance(plain, group)] == ["k=a", "k=b", "k=2", "k=3"]
 
 
-@pytest.mark.parametrize("file", LOOPS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(LOOPS, 4), ids=lambda file: file.stem)
 def test_every_promise_of_an_archived_loop_is_explained_if_it_is_fair(file: object) -> None:
     made = follow(read(file).trace)
     assert made.trace.prop is not None

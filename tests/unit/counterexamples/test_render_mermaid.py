@@ -24,6 +24,7 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
 
+from tests.helpers.marks import few
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import mailbox, rooms
 
@@ -46,7 +47,7 @@ def actors(found: Story) -> list[str]:
     return [event.actor.title if event.actor else "" for event in found.events]
 
 
-@pytest.mark.parametrize("file", BROKERS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(BROKERS, 24), ids=lambda file: file.stem)
 def test_every_step_of_an_archived_trace_is_taken_by_a_broker_the_controller_or_an_operator(file: Path) -> None:
     found = told(file)
     assert {re.sub(r" \d$", "", title) for title in actors(found)} <= {"broker", "controller", ""}
@@ -59,7 +60,7 @@ def test_every_step_of_an_archived_trace_is_taken_by_a_broker_the_controller_or_
         assert (event.actor.title == "controller") is (first == "controller")
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(FILES, 24), ids=lambda file: file.stem)
 def test_every_message_is_sent_before_it_ends_and_what_is_not_received_is_said(file: Path) -> None:
     for flight in told(file).flights:
         assert flight.fate in (RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE)

@@ -16,6 +16,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
+from tests.helpers.marks import few
 from tests.helpers.traces import lamps_trace, lookup, mailbox_trace
 from tests.machines import mailbox
 
@@ -35,7 +36,7 @@ def run(text: str) -> str:
     return name
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(FILES, 24), ids=lambda file: file.stem)
 def test_every_archived_trace_is_a_test_that_passes(file: Path) -> None:
     made = follow(read(file).trace)
     assert made.trace.prop is not None

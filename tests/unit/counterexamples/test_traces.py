@@ -14,6 +14,7 @@ from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language.errors import MismatchError, UsageError
 
+from tests.helpers.marks import few
 from tests.helpers.traces import KIP101, lamps_trace, lookup, mailbox_trace, message
 from tests.machines import lamps, mailbox
 
@@ -39,14 +40,14 @@ def test_archive_holds_one_trace_for_each_lineage_model_that_fails() -> None:
     assert {file.stem for file in ARCHIVE.glob("*.trace")} >= LENGTHS.keys()
 
 
-@pytest.mark.parametrize("name", LENGTHS)
+@pytest.mark.parametrize("name", few(LENGTHS, 4))
 def test_archived_trace_replays_and_has_its_pinned_length(name: str) -> None:
     made = replay(ARCHIVE / f"{name}.trace")
     assert (made.verdict, made.path.length) == (Verdict.VIOLATED, LENGTHS[name])
     assert f"{made.trace.protocol.name}-{made.trace.prop.name if made.trace.prop else ''}" == name
 
 
-@pytest.mark.parametrize("file", sorted(ARCHIVE.glob("*.trace")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(sorted(ARCHIVE.glob("*.trace")), 24), ids=lambda file: file.stem)
 def test_archived_trace_says_what_it_shows_where_it_comes_from_and_why(file: Path) -> None:
     trace = replay(file).trace
     assert trace.title
@@ -54,7 +55,7 @@ def test_archived_trace_says_what_it_shows_where_it_comes_from_and_why(file: Pat
     assert len(trace.why.split()) > 30
 
 
-@pytest.mark.parametrize("file", sorted(ARCHIVE.glob("*.trace")), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(sorted(ARCHIVE.glob("*.trace")), 24), ids=lambda file: file.stem)
 def test_archived_trace_is_as_fencepost_writes_it(file: Path) -> None:
     assert replay(file).text == file.read_text()
 

@@ -17,6 +17,7 @@ from fencepost.model.language import always, bits
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import Array
 
+from tests.helpers.marks import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import brink
 
@@ -41,7 +42,7 @@ def of_file(name: str) -> ViolatingBinding:
     return found
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", few(FILES, 24), ids=lambda file: file.stem)
 def test_every_archived_violation_has_a_condition_that_is_not_as_it_must_be(file: Path) -> None:
     found = of_file(file.name)
     assert found.condition

@@ -23,6 +23,7 @@ from fencepost.model.language.errors import DomainError, MismatchError, UsageErr
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
+from tests.helpers.marks import few
 from tests.helpers.written import HEAD, texts
 from tests.machines import (
     async_isr,
@@ -99,7 +100,7 @@ def by_definition(name: str, values: Mapping[str, int], guard: Guard) -> referen
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [pytest.param(*item, marks=pytest.mark.xdist_group(item[0])) for item in SMALL]
+    ("name", "values"), few([pytest.param(*item, marks=pytest.mark.xdist_group(item[0])) for item in SMALL], 4)
 )
 def test_compiled_code_without_a_guard_does_what_the_definition_does(name: str, values: dict[str, int]) -> None:
     machine, _ = parts_of(name)

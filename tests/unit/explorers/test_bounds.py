@@ -20,6 +20,7 @@ from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.commands import fencepost
+from tests.helpers.marks import few
 from tests.machines import bucket, errands, shelf, shifted
 from tests.machines.errands import C, State
 
@@ -173,7 +174,9 @@ def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Pat
     assert alone(tmp_path, ends, "s.x < c.k") == ({"k"} if free else set())
 
 
-@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+@pytest.mark.parametrize(
+    ("name", "values"), few(SMALL, 5, several=True), ids=lambda item: item if isinstance(item, str) else ""
+)
 def test_engines_count_the_same_on_every_protocol(name: str, values: dict[str, int]) -> None:
     machine = PROTOCOLS[name].machine
     constants = machine.set_constants(values)
@@ -295,7 +298,9 @@ def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> No
     assert found.bounds_unshared == {"books", "notes", "cracks"}
 
 
-@pytest.mark.parametrize(("name", "values"), SMALL, ids=lambda item: item if isinstance(item, str) else "")
+@pytest.mark.parametrize(
+    ("name", "values"), few(SMALL, 5, several=True), ids=lambda item: item if isinstance(item, str) else ""
+)
 def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict[str, int]) -> None:
     found = PROTOCOLS[name].machine
     few = native(found, found.set_constants(values))

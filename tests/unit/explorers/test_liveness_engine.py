@@ -23,6 +23,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.lineage import kip320
 
 from benchmarks.liveness import answer_to, drawn, questions
+from tests.helpers.marks import few
 from tests.helpers.questions import DIFFERENT, shared
 from tests.machines import mailbox, parcels
 from tests.machines.mailbox import Client, Phase
@@ -89,7 +90,7 @@ SIZES = (
 )
 
 
-@pytest.mark.parametrize("values", SIZES, ids=str)
+@pytest.mark.parametrize("values", few(SIZES, 3), ids=str)
 @pytest.mark.parametrize("normalize", [True, False])
 def test_native_says_what_the_reference_says(values: dict[str, int], normalize: bool) -> None:
     options = Options(workers=1, normalize=normalize)

@@ -40,6 +40,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, bound
 
+from tests.helpers.marks import few
 from tests.machines import constructs, id_sequence
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def undefined(code: bytes) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", PROTOCOLS)
+@pytest.mark.parametrize("name", few(PROTOCOLS, 7))
 def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols(name: str) -> None:
     unit = source_of(name).unit
     text, _ = translated(unit, native())
@@ -222,7 +223,7 @@ def grows(warm: int, count: int, work: Callable[[int], None]) -> bool:
 
 
 @pytest.mark.usefixtures("few_objects")
-@pytest.mark.parametrize("modules", [300, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("modules", [pytest.param(2000, marks=pytest.mark.long)])
 def test_memory_stays_flat_over_many_modules(modules: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each module is compiled, here or elsewhere, loaded, called, and let go."""
     monkeypatch.setattr(aside, "MOST", 20)
@@ -309,6 +310,7 @@ def test_objects_of_other_systems_name_nothing_for_perf() -> None:
     assert list(libraries.symbols(compiled(Unit(TEXT.format(1)), Target("arm64-apple-macosx13.0.0")).code)) == []
 
 
+@pytest.mark.long
 def test_a_process_that_compiles_and_is_lost_is_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aside, "MOST", 0)
     assert answer(Unit(TEXT.format(1))) == (2, True)

@@ -13,6 +13,7 @@ from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Constants, Kind, capacity
 
+from tests.helpers.marks import few
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
 from tests.machines import LINEAGE
 
@@ -46,7 +47,7 @@ SIZES: list[tuple[str, dict[str, int]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "values"), [case(*item) for item in SIZES])
+@pytest.mark.parametrize(("name", "values"), few([case(*item) for item in SIZES], 2))
 def test_native_finds_what_plain_finds(name: str, values: dict[str, int]) -> None:
     expected, result = ask(name, values, search=plain), ask(name, values)
     assert found(result) == found(expected)

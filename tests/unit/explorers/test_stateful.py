@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.api.calls import first_model as first
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.stateful import (
     PROFILES,
@@ -20,7 +21,6 @@ from fencepost.counterexamples.stateful import (
 )
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model import first
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import dial, grid, lamps, mailbox

@@ -21,6 +21,7 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.helpers.commands import fencepost
+from tests.helpers.marks import few
 from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
 from tests.random_machines.engines import load
 
@@ -92,7 +93,7 @@ def fixed(found: Sample) -> Sample:
 
 @pytest.mark.parametrize(
     ("name", "values", "count"),
-    [pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in WALKED],
+    few([pytest.param(*item, id=f"{item[0]} {item[1]}", marks=pytest.mark.xdist_group(item[0])) for item in WALKED], 3),
 )
 def test_every_step_of_a_walk_is_one_of_the_plain_semantics_and_judged_alike(
     name: str, values: Mapping[str, int], count: int
