@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +21,7 @@ from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Bindi
 from fencepost.kafka.conform.changes import conform_changes
 from fencepost.kafka.conform.guards import Sight, conform_guards
 from fencepost.kafka.conform.histories import HistoriesPlan, conform_histories
+from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.releases import RELEASES, Release, release
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _covered(
 ) -> dict[str, str]:
     """Return the row of walks that take every transition of a small state graph."""
     machine = bound.machine
-    values = {**dict(machine.version(kafka.model).values), **bound.small, **sizes(text)}
+    values = {**dict(machine.version(kafka.model).values), **bound.small, **read_sizes(text)[0]}
     constants = bound.as_built(kafka.model, machine.set_constants(values))
     request = HistoriesPlan(constants) if given.idle else HistoriesPlan(constants, workers=given.workers)
     found = conform_histories(bound, kafka, request, lambda _: None)
@@ -139,11 +139,6 @@ def _covered(
         "differences": f"{sum(found.outcome.times.values()):,}",
         "rate": f"{found.outcome.rate:,.0f}" if given.idle else "",
     }
-
-
-def sizes(text: str) -> dict[str, int]:
-    """Return constants that are written as a text."""
-    return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
 
 def _walks(given: argparse.Namespace) -> None:
@@ -213,7 +208,7 @@ def _tell(found: HistoriesReport) -> None:
 def _moved(kafka: Release, brokers: int, walks: int, text: str) -> dict[str, str]:
     """Return the row of walks in which operators move replicas."""
     machine = REPLICATION.machine
-    values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **sizes(text)}
+    values = {"brokers": brokers, "min_isr": 2, "max_leader_epoch": 6, **read_sizes(text)[0]}
     constants = machine.set_constants({**dict(machine.version(kafka.model).values), **values})
     found = conform_histories(REPLICATION, kafka, HistoriesPlan(constants, walks=walks), lambda _: None)
     _tell(found)

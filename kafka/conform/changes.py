@@ -18,6 +18,7 @@ import numpy as np
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.kafka.conform.binding import FORMAT, PROTOCOL
+from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.formatting import seconds
 from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
@@ -30,22 +31,19 @@ from fencepost.model.language.interpreter import Interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from fencepost.kafka.driver.ablation import Sizes
     from fencepost.kafka.driver.releases import Release
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
-SIZES: tuple[str, ...] = (
-    (
-        "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 "
-        "min_isr=2 max_records=0 metadata_lag=1"
-    ),
-    (
-        "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
-        "unclean_election=1 max_records=0 metadata_lag=1"
-    ),
+SIZES = read_sizes(
+    "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 "
+    "min_isr=2 max_records=0 metadata_lag=1",
+    "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
+    "unclean_election=1 max_records=0 metadata_lag=1",
 )
 """Constants whose images are looked at: operators and fences, and crashes with unclean elections."""
-ELR_TURNED_OFF = (
+ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
@@ -200,15 +198,14 @@ def conform_changes(
     machine: Machine,
     base: Constants,
     tell: Callable[[str], None],
-    sizes: tuple[str, ...] | None = None,
+    sizes: tuple[Sizes, ...] | None = None,
 ) -> ChangesReport:
     """Compare every change of every image under some constants, on top of those of a version."""
     found = ChangesReport(release)
-    sizes = sizes or ((*SIZES, ELR_TURNED_OFF) if base.values["elr"] else SIZES)
+    sizes = sizes or ((*SIZES, *ELR_TURNED_OFF) if base.values["elr"] else SIZES)
     began = time.monotonic()
     with Driver(release) as driver:
-        for text in sizes:
-            values = {name: int(value) for name, _, value in (word.partition("=") for word in text.split())}
+        for values in sizes:
             constants = machine.set_constants({**base.values, **values})
             states, reached = images(machine, constants)
             tell(f"{len(reached):,} images of {states:,} states")

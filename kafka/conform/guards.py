@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.driver.ablation import Ablation
+    from fencepost.kafka.driver.ablation import Ablation, Sizes
     from fencepost.kafka.driver.execute import Execution
     from fencepost.kafka.driver.releases import Release
     from fencepost.model.language.constants import Constants
@@ -107,9 +107,8 @@ class VariantRow:
         }
 
 
-def ground_of(bound: Binding, base: Constants, text: str) -> Ground:
-    """Return the states under some constants that are given as text, on top of those of a version."""
-    sizes = {name: int(value) for name, _, value in (word.partition("=") for word in text.split())}
+def ground_of(bound: Binding, base: Constants, sizes: Sizes) -> Ground:
+    """Return the states under some constants, on top of those of a version."""
     machine = bound.machine
     return Ground(bound.ablation, machine, machine.set_constants({**base.values, **sizes}), MOST_STATES)
 
@@ -152,7 +151,7 @@ class VariantTrials:
         self.rows = [row for row in self.rows if row.variant.name.startswith(kept)]
         return self
 
-    def look(self, grounds: Iterable[str] | None = None) -> list[VariantRow]:
+    def look(self, grounds: Iterable[Sizes] | None = None) -> list[VariantRow]:
         """Try every variant; return the rows."""
         with Driver(self.release) as driver:
             ablation = self.bound.ablation
@@ -241,7 +240,7 @@ def try_refusals(
     number: int,
     seed: int,
     tell: Callable[[str], None] = lambda _: None,
-    grounds: Iterable[str] | None = None,
+    grounds: Iterable[Sizes] | None = None,
 ) -> Refusals:
     """Try about `number` refusals, drawn from the states of each ground, each action as often as another."""
     found = Refusals()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,8 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from fencepost.explorers.program.removal import Guard
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter, Step
@@ -35,6 +34,8 @@ class Check(NamedTuple):
     answers: tuple[str, ...] = ()
 
 
+Sizes = Mapping[str, int]
+"""Constants by name that are set on top of those of a version."""
 Place = tuple[str, str]
 """A guard by its action and what it asks for, so that one that is added or changed is missed by name."""
 
@@ -55,7 +56,7 @@ class Ablation:
     """Checks that refuse nothing at their place, and why."""
     needs: Mapping[str, Callable[..., bool]]
     """What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
-    grounds: Callable[[Constants], tuple[str, ...]]
+    grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Constants under which variants are sought out, one after the other until a variant is noticed."""
     compared: Callable[[Interpreter, Key], object]
     """What is compared of a state of the model."""
@@ -63,7 +64,7 @@ class Ablation:
     """The states in which a step leaves Kafka that it refuses."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True
     """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
-    lost: tuple[str, ...] = ()
+    lost: tuple[Sizes, ...] = ()
     """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
     room: frozenset[str] = frozenset()
     """Conditions that are a bound wherever they stand."""
@@ -83,6 +84,12 @@ class Ablation:
                 "alone says so."
             )
         return found[0]
+
+
+def read_sizes(*texts: str) -> tuple[Sizes, ...]:
+    """Return the constants of each line of a table, such as `brokers=2 crashes=1`."""
+    words = ((word.partition("=") for word in text.split()) for text in texts)
+    return tuple({name: int(value) for name, _, value in line} for line in words)
 
 
 def with_and_without(at: Key, place: int, message: Key) -> tuple[Key, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_and_without
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
@@ -13,6 +13,7 @@ from fencepost.model.quorum.state import Phase, Role, State, leads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fencepost.kafka.driver.ablation import Sizes
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter, Step
     from fencepost.model.language.records import Key
@@ -266,22 +267,21 @@ def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
     return found
 
 
-SMALL = "nodes=3 max_records=1 max_epoch=2"
-GROUNDS: tuple[str, ...] = (
-    SMALL,
+GROUNDS = read_sizes(
+    "nodes=3 max_records=1 max_epoch=2",
     "nodes=3 max_records=1 max_epoch=3 late_fetches=1",
     "nodes=4 max_records=1 max_epoch=2 no_ops=1",
     "nodes=3 max_records=1 max_epoch=3 restarts=1 losses=1 late_fetches=1",
     "nodes=3 max_records=1 max_epoch=2 snapshots=1 late_fetches=1",
 )
-LOST = ("nodes=3 max_records=2 max_epoch=3 disk_losses=1",)
-VOTES: tuple[str, ...] = (
+LOST = read_sizes("nodes=3 max_records=2 max_epoch=3 disk_losses=1")
+VOTES = read_sizes(
     "nodes=4 real_votes=1 max_records=0 max_epoch=2",
     "nodes=3 real_votes=1 max_records=1 max_epoch=3",
 )
 
 
-def _grounds(constants: Constants) -> tuple[str, ...]:
+def _grounds(constants: Constants) -> tuple[Sizes, ...]:
     return GROUNDS if constants.values["pre_vote"] else (*GROUNDS, *VOTES)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fencepost.kafka.driver.ablation import Ablation, Check, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_and_without
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.cluster.controller import has_room
@@ -374,7 +374,7 @@ ELR_CHECKS = (
 )
 _NO_ELR = "it is about eligible leader replicas, which this version has off"
 
-GROUNDS: tuple[str, ...] = (
+GROUNDS = read_sizes(
     "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
     "brokers=2 initial_isr=1 metadata_lag=1 crashes=1 fences=0 shrinks=0 early_starts=1 max_leader_epoch=1",
     "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
@@ -383,27 +383,17 @@ GROUNDS: tuple[str, ...] = (
     "brokers=2 min_isr=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=3",
     "brokers=2 elr=0 unclean_election=1 max_records=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=4",
     "brokers=3 metadata_lag=5 min_isr=2 crashes=1 fences=1 shrinks=1 lags=1 max_leader_epoch=3",
-    (
-        "brokers=3 metadata_lag=5 min_isr=2 max_records=0 crashes=0 fences=2 shrinks=0 raises=1 lowers=1 "
-        "max_leader_epoch=3"
-    ),
+    "brokers=3 metadata_lag=5 min_isr=2 max_records=0 crashes=0 fences=2 shrinks=0 raises=1 lowers=1 "
+    "max_leader_epoch=3",
     "brokers=2 metadata_lag=4 min_isr=1 crashes=0 fences=0 shrinks=1 raises=1 lowers=1 max_leader_epoch=1",
-    (
-        "brokers=3 movable=3 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
-        "reassignments=2 cancels=1 max_leader_epoch=3"
-    ),
-    (
-        "brokers=2 movable=2 min_isr=2 max_records=0 metadata_lag=6 crashes=0 fences=2 shrinks=0 "
-        "reassignments=2 cancels=1 max_leader_epoch=4"
-    ),
-    (
-        "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
-        "reassignments=1 cancels=1 max_leader_epoch=2"
-    ),
-    (
-        "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
-        "reassignments=1 max_leader_epoch=2"
-    ),
+    "brokers=3 movable=3 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
+    "reassignments=2 cancels=1 max_leader_epoch=3",
+    "brokers=2 movable=2 min_isr=2 max_records=0 metadata_lag=6 crashes=0 fences=2 shrinks=0 "
+    "reassignments=2 cancels=1 max_leader_epoch=4",
+    "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
+    "reassignments=1 cancels=1 max_leader_epoch=2",
+    "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
+    "reassignments=1 max_leader_epoch=2",
 )
 
 ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")

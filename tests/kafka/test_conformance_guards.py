@@ -165,7 +165,7 @@ def test_changes_choose_their_own_constants() -> None:
 @pytest.mark.xdist_group("kafka")
 def test_checks_of_the_raft_client_that_are_taken_out_of_the_model_are_noticed() -> None:
     names = ("quorum-elects", "leader-appends 1", "compares_high_watermarks")
-    rows = VariantTrials(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look([quorum.SMALL])
+    rows = VariantTrials(QUORUM, release(KAFKA, None, QUORUM.harness), NODES).only(names).look(quorum.GROUNDS[:1])
     seen = {row.variant.name: (row.sight, row.shown.why if row.shown else "") for row in rows}
     assert seen == {
         "quorum-elects 3": (Sight.NOWHERE, ""),  # there is no observer

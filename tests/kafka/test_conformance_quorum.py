@@ -10,7 +10,7 @@ from fencepost.kafka.conform.guards import try_refusals
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.driver.walks import walks
-from fencepost.kafka.quorum.guards import SMALL
+from fencepost.kafka.quorum.guards import GROUNDS
 from fencepost.kafka.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, rules
 from fencepost.kafka.quorum.nodes import Nodes
 from fencepost.model.language.interpreter import Interpreter
@@ -84,7 +84,7 @@ def test_nodes_of_kafka_cut_their_logs_at_snapshots_and_load_those_of_others_as_
 @on_kafka
 def test_what_the_model_of_the_quorum_refuses_kafka_refuses_or_does_nothing(driver: Driver) -> None:
     base = QUORUM.as_built("kafka-4.1", QUORUM.machine.set_constants({}))
-    found = try_refusals(QUORUM, driver.release, base, 40, 1, grounds=[SMALL])
+    found = try_refusals(QUORUM, driver.release, base, 40, 1, grounds=GROUNDS[:1])
     assert found.forbidden == []
     assert found.tries > 10
     assert {answer for _, answer in found.answers} >= {"it is not elected", "NOT_LEADER", "no effect"}
