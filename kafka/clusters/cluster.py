@@ -1,4 +1,4 @@
-"""A cluster on this machine: one controller and some brokers, each a process, on ports of 127.0.0.1 and in one folder."""
+"""A cluster on this machine: one controller and some brokers, each a process, on 127.0.0.1 and in one folder."""
 
 from __future__ import annotations
 
@@ -220,7 +220,10 @@ class Cluster:
         self._file(node).write_text(text + more, encoding="utf-8")
 
     def _folders(self, node: int) -> list[Path]:
-        """Return the folders of a node's disks; metadata is in the last, and logs are put into the first that has the fewest."""
+        """Return the folders of a node's disks.
+
+        Metadata is in the last, and logs are put into the first that has the fewest.
+        """
         names = (f"disk-{node}", f"data-{node}") if node in self.shape.disks else (f"data-{node}",)
         return [self.folder / name for name in names]
 

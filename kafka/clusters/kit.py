@@ -1,4 +1,4 @@
-"""What a cluster of one release is started with: Kafka's jars, its command line tools, our small programs, and repairs."""
+"""The kit of a cluster of one release: Kafka's jars, its command line tools, our small programs, and repairs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ JAVASSIST = "3.30.2-GA"
 TOOLS_OF = {"4.4.0": "4.3.1"}
 """Releases whose kafka-tools is not on Maven Central, with the one whose tools are taken instead."""
 LOG4J = "2.25.3"
-"""The logging of releases whose jars bring none (before 4.1); they name it, or its predecessor, only when they are compiled."""
+"""The logging of releases whose jars bring none (before 4.1); they name it, or its predecessor, only when they are
+compiled."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-Xmx256m")
 """A small heap, and no compiler that pays off after minutes only: a scenario lives for one."""
 
 
 @dataclass(frozen=True)
 class Kit:
-    """A release of Kafka with all that its cluster needs. `first` is a folder of repaired classes that hide Kafka's own."""
+    """A release of Kafka with all that its cluster needs.
+
+    `first` is a folder of repaired classes that hide Kafka's own.
+    """
 
     version: str
     jars: Path
@@ -64,7 +68,8 @@ class Kit:
         if done.returncode != 0:
             said = "\n".join(done.stderr.splitlines()[:6])
             raise UsageError(
-                f"the repair of {' and '.join(findings)} does not fit Kafka {self.version}, whose class has changed:\n{said}"
+                f"the repair of {' and '.join(findings)} does not fit Kafka {self.version}, whose class has "
+                f"changed:\n{said}"
             )
         return Kit(self.version, self.jars, self.more, self.tools, self.classes, folder, self.warning)
 
@@ -95,7 +100,7 @@ def _more(version: str, jars: Path) -> Path:
 
 
 def _tools(version: str, jars: Path) -> Path:
-    """Return a folder with Kafka's command line tools: that of the jars if they are among them, as in a distribution."""
+    """Return a folder with Kafka's command line tools: that of the jars if they have them, as in a distribution."""
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
     taken = TOOLS_OF.get(version, version) if version in RELEASES else list(TOOLS_OF.values())[-1]

@@ -118,16 +118,21 @@ def scenario_named(name: str) -> Scenario:
 
 
 def choose_repairs(scenario: Scenario, kit: Kit, some: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return those repairs of a scenario, all if none is named; raise UsageError if the release has them or it is not one of them."""
+    """Return the named repairs of a scenario, or all of them.
+
+    Raises UsageError if the release has them, or for a name that is not one of them.
+    """
     offered = scenario.repairs(kit.number)
     if not offered:
         raise UsageError(
-            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair. Take an older release."
+            f"{scenario.name} has nothing to repair on Kafka {kit.version}, which has the repair. Take an older "
+            "release."
         )
     for name in some:
         if name not in offered:
             raise UsageError(
-                f"there is no repair {name!r} of {scenario.name} on Kafka {kit.version}. Repairs are: {', '.join(offered)}."
+                f"there is no repair {name!r} of {scenario.name} on Kafka {kit.version}. Repairs are: "
+                f"{', '.join(offered)}."
             )
     return tuple(name for name in offered if name in some or not some)
 

@@ -19,7 +19,7 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True)
 class Cause:
-    """A defect that a story's harm comes of: on releases from `since` on, and before `repaired_in`, which has its repair."""
+    """A defect that causes a story's harm, from `since` on and before `repaired_in`, which has its repair."""
 
     repair: str
     since: Number = (4, 0)
@@ -30,8 +30,8 @@ class Cause:
 class Scenario:
     """A finding on a cluster. `play` is the story, and each of its `causes` alone is enough for the harm.
 
-    The harm is that a record which was acknowledged is lost, that a broker stays out of the cluster, or that a partition
-    has no leader although a replica with everything is back.
+    The harm is that a record which was acknowledged is lost, that a broker stays out of the cluster, or that a
+    partition has no leader although a replica with everything is back.
     """
 
     name: str

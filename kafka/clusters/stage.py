@@ -26,7 +26,7 @@ TOOL_SECONDS = 60
 STEP = 0.1
 
 
-class NotReached(Exception):  # noqa: N818 (no error: the scenario could not be brought to its end, and the verdict says so)
+class NotReached(Exception):  # noqa: N818 (no error: the verdict says that the scenario did not reach its end)
     """Something that the scenario waits for did not come about in time."""
 
 
@@ -141,7 +141,10 @@ class Stage:
         self.cluster.signal(broker, signal.SIGKILL)
 
     def fail_disk(self, broker: int) -> None:
-        """Let the disk of a broker that has the topic vanish; the broker goes on with the other one, and ends if it has no other."""
+        """Let the disk of a broker that has the topic vanish.
+
+        The broker continues with the other one, and ends if it has no other.
+        """
         self.story.tell(f"the disk of broker {broker} that has the topic is gone", "seen")
         self.cluster.fail_disk(broker)
 
@@ -191,7 +194,7 @@ class Stage:
     # The network
 
     def hold(self, flow: Flow) -> None:
-        """Hold a flow, and wait until a message of it is held: then none is under way that it could answer or follow."""
+        """Hold a flow, and wait until a message of it is held: then no earlier one is under way."""
         self.hold_next(flow)
         self.wait_held(flow)
 
@@ -291,7 +294,7 @@ class Stage:
         time.sleep(seconds)
 
     def finish(self, isr: Sequence[int]) -> None:
-        """Let everything go on, start what is down, and wait until these brokers are the ISR and every send has ended."""
+        """Let everything continue, start what is down, and wait for this ISR and for the end of every send."""
         self.tell("All delays end, and all brokers run again.")
         self.cluster.proxy.release_all()
         if self._down:
@@ -300,7 +303,7 @@ class Stage:
         self.client.settled(self.client.sent, self._within(WAIT))
 
     def readable(self) -> list[str]:
-        """Return the keys of all records that a consumer reads from the beginning to the end; none of a topic that was deleted."""
+        """Return the keys of all records that a consumer reads from beginning to end; none of a deleted topic."""
         if self._deleted:
             return []
         return [str(key) for key in self._ask("read")["keys"]]

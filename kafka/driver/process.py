@@ -1,4 +1,4 @@
-"""The process that holds Kafka's classes: started, asked line by line, and ended whatever happens; and the lines that it has executed."""
+"""The process that holds Kafka's classes: started, asked line by line, and ended; and the lines that it has executed."""
 
 from __future__ import annotations
 

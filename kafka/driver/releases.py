@@ -218,7 +218,8 @@ def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dic
 def lines_for(text: str, version: str) -> str:
     """Return the driver's text without the lines for other releases.
 
-    A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and later.
+    A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and
+    later.
     """
     numbers = re.match(r"(\d+)\.(\d+)", version)
     release = (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)

@@ -53,7 +53,8 @@ def complete_and_return(stage: Stage) -> None:
     stage.wait(isr=[1, 3] if stage.cluster.kit.number < (4, 3) else [3])
     if not stage.reaches(STAYS_OPEN_SECONDS, replicas=[3, 2], isr=[3], adding=[]):
         stage.tell(
-            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: there is no way on from here."
+            "The reassignment stays open while broker 2 is down, as in all releases before 4.3: there is no way on "
+            "from here."
         )
         stage.finish(isr=[2, 3])
         return
@@ -82,7 +83,8 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
     """The only member of the ISR is shut down cleanly while the new replica has a part of the log, and comes back."""
     stage.show_disks()
     stage.tell(
-        f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} records."
+        f"Broker {leader}, the only member of the ISR, is restarted. Broker {empty} has copied a part of {records:,} "
+        "records."
     )
     stage.stop(leader)
     stage.wait_stopped(leader)

@@ -1,7 +1,8 @@
 """HYP-16: a replica whose disk has failed stays eligible, and its broker counts as clean without that disk.
 
-Before 4.3 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs), and broker 1, which led
-last, is the only one that can be elected: in this order that keeps the records, and in that of HYP-17 it loses them.
+Before 4.3 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
+and broker 1, which led last, is the only one that can be elected: in this order that keeps the records, and in that of
+HYP-17 it loses them.
 """
 
 from __future__ import annotations

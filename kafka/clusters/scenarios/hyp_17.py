@@ -1,7 +1,8 @@
-"""HYP-17: a broker that led last and comes back with a new disk is elected with an empty log, though others have everything.
+"""HYP-17: a broker that led last and returns with a new disk is elected with an empty log, though others have all.
 
-Before 4.3 the assignment of a directory empties the ELR of all replicas (ReplicationControlManager.handleAssignReplicasToDirs
-builds its change without the flag of ELR). Then the last known leader is the only one that can be elected.
+Before 4.3 the assignment of a directory empties the ELR of all replicas
+(ReplicationControlManager.handleAssignReplicasToDirs builds its change without the flag of ELR). Then the last known
+leader is the only one that can be elected.
 """
 
 from __future__ import annotations

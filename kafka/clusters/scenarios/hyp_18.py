@@ -1,6 +1,7 @@
 """HYP-18: a request that is under way takes a replica into the ISR whose directory has failed meanwhile.
 
-ReplicationControlManager.ineligibleReplicasForIsr looks at registration, fence, shutdown and broker epoch of a new member, and at no directory.
+ReplicationControlManager.ineligibleReplicasForIsr looks at registration, fence, shutdown and broker epoch of a new
+member, and at no directory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 
 RECORDS = 100
 BACK_SECONDS = 15
-"""How long a broker that is back and has everything may take to lead: without the finding it takes less than two seconds."""
+"""How long a broker that is back and has everything may take to lead: without the finding it takes less than two
+seconds."""
 
 
 def play(stage: Stage) -> None:
