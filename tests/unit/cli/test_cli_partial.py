@@ -98,6 +98,7 @@ def test_nothing_is_said_to_be_kept_where_the_model_goes_wrong(tmp_path: Path) -
     folder = tmp_path / "kept"
     found = data_of(fencepost("check", str(file), "--checkpoint", str(folder), "--json"))
     assert (found["verdict"], found["why_stopped"]) == ("violated", LEFT)
+    assert "is out of its domain" in found["notes"][-1]
     assert not [note for note in found["notes"] if "kept" in note]
     assert not (folder / "manifest.json").exists()
 
