@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.as_json import pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path as File
 
     import pandas as pd
-    from fencepost.api.answers.contract import HistoryData
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import PropertyResult
@@ -172,14 +173,9 @@ class Counterexample:
 
         write(file, self.trace)
 
-    def to_dict(self) -> HistoryData:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as JSON: what it shows, and its steps."""
-        return {
-            "property": self.prop or None,
-            "finding": self.finding,
-            "length": self.length,
-            "steps": list(self.texts),
-        }
+        return {"property": self.prop or None, **pick(self, "finding length"), "steps": list(self.texts)}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each state: the step that led there, and every field, also one that is called `step`."""

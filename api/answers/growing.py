@@ -8,16 +8,16 @@ purpose, and is not raised.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from fencepost.api.answers.as_json import OPTIONAL
 from fencepost.explorers.verdict import Cause, Reason, Verdict, cause_of, ended_by_signal
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fencepost.api.answers.contract import GrowthData, RaisedData, StableData
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.verdict import Result
 
@@ -27,79 +27,55 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Raise:
-    """One bound raised: what the search with it found. `why_not` says why it did not end."""
+    """A bound that was raised: what the search with it found, and why it did not end."""
 
     constant: str
     value: int
     distinct: int
     seconds: float
-    why_not: str = ""
+    complete: bool
+    why_stopped: str = ""
     changed: tuple[str, ...] = ()
     """The properties that have another verdict than before."""
 
 
 @dataclass(frozen=True)
+class Change:
+    """The bound that gives a property another verdict, and that verdict."""
+
+    constant: str
+    value: int
+    verdict: str
+
+
+@dataclass(frozen=True)
 class Stable:
-    """How far the verdict on a property is the same: up to these bounds, all of them at once."""
+    """A verdict that is the same up to these bounds, all of them at once."""
 
     name: str
     verdict: str
-    up_to: Mapping[str, int]
-    changes: tuple[str, int, str] | None = None
-    """The bound that gives another verdict, its value, and the verdict."""
+    stable_up_to: Mapping[str, int]
+    changes: Change | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """What raising the bounds of a check has shown.
+    """All that raising the bounds of a check has shown.
 
     `bounds` are the greatest that were searched to the end, all at once. `settled` are those that are not reached there any
-    more, `open` those that are, `off` those that are 0 and stayed so. `why_stopped` is empty where nothing was left to raise.
-    After a check that did not end nothing is `settled`, and nothing is `stable`.
+    more, `open` those that are, `switched_off` those that are 0 and stayed so. `why_stopped` is empty where nothing was left
+    to raise. After a check that did not end nothing is `settled`, and there are no `properties`.
     """
 
-    steps: tuple[Raise, ...]
+    complete: bool
+    why_stopped: str
+    seconds: float
     bounds: Mapping[str, int]
     settled: tuple[str, ...]
     open: tuple[str, ...]
-    off: tuple[str, ...]
-    stable: tuple[Stable, ...]
-    seconds: float
-    why_stopped: str
-
-    def to_dict(self) -> GrowthData:
-        """Return what `check --json` prints of it."""
-        return {
-            "complete": not self.why_stopped,
-            "why_stopped": self.why_stopped,
-            "seconds": round(self.seconds, 4),
-            "bounds": dict(self.bounds),
-            "settled": list(self.settled),
-            "open": list(self.open),
-            "switched_off": list(self.off),
-            "properties": [_stable(item) for item in self.stable],
-            "steps": [_step(item) for item in self.steps],
-        }
-
-
-def _stable(item: Stable) -> StableData:
-    found: StableData = {"name": item.name, "verdict": item.verdict, "stable_up_to": dict(item.up_to)}
-    if item.changes:
-        constant, value, verdict = item.changes
-        found["changes"] = {"constant": constant, "value": value, "verdict": verdict}
-    return found
-
-
-def _step(item: Raise) -> RaisedData:
-    return {
-        "constant": item.constant,
-        "value": item.value,
-        "distinct": item.distinct,
-        "seconds": round(item.seconds, 4),
-        "complete": not item.why_not,
-        "why_stopped": item.why_not,
-        "changed": list(item.changed),
-    }
+    switched_off: tuple[str, ...]
+    properties: tuple[Stable, ...]
+    steps: tuple[Raise, ...]
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
@@ -119,7 +95,7 @@ class Growing:
         """The bounds that cannot be raised further, with the reason."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
-        self.changes: dict[str, tuple[str, int, str]] = {}
+        self.changes: dict[str, Change] = {}
 
     def bounds(self) -> dict[str, int]:
         """Return the bounds of the newest search."""
@@ -143,14 +119,15 @@ class Growing:
         if not why:
             why = self.why_not_further()
         return Growth(
-            tuple(self.steps),
+            not why,
+            why,
+            round(time.perf_counter() - began, 4),
             self.bounds(),
             tuple(item.constant for item in beyond),
             tuple(item.constant for item in reached if item.value),
             tuple(item.constant for item in reached if not item.value),
             tuple(Stable(name, word, self.up_to[name], self.changes.get(name)) for name, word in verdicts.items()),
-            time.perf_counter() - began,
-            why,
+            tuple(self.steps),
         )
 
     def why_not_further(self) -> str:
@@ -186,15 +163,15 @@ class Growing:
             found = self.search(replace(self.question, constants=constants), seconds)
         except (DomainError, ModelError) as error:
             self.given_up[name] = Reason(f"the model goes wrong: {str(error).splitlines()[0]}", Cause.ERROR)
-            self.steps.append(Raise(name, value, 0, 0.0, self.given_up[name]))
+            self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=self.given_up[name]))
             return ""
         changed = self.changed(name, value, found)
         if not found.complete:
             self.given_up[name] = found.why_stopped
-            self.steps.append(Raise(name, value, found.distinct, found.seconds, found.why_stopped, changed))
+            self.steps.append(_step(name, value, found, changed))
             return found.why_stopped if ended_by_signal(found.why_stopped) else ""
         self.newest = found
-        self.steps.append(Raise(name, value, found.distinct, found.seconds, "", changed))
+        self.steps.append(_step(name, value, found, changed))
         for item in found.properties:
             if item.name not in self.changes:
                 self.up_to[item.name] = self.bounds()
@@ -207,6 +184,14 @@ class Growing:
             verdict = str(item.verdict)
             decided = item.verdict is not Verdict.UNDETERMINED
             if decided and item.name not in self.changes and verdict != self.verdicts[item.name]:
-                self.changes[item.name] = (name, value, verdict)
+                self.changes[item.name] = Change(name, value, verdict)
                 made.append(item.name)
         return tuple(made)
+
+
+def _step(name: str, value: int, found: Result, changed: tuple[str, ...]) -> Raise:
+    """Return a bound that was raised with what the search of it found."""
+    seconds = round(found.seconds, 4)
+    return Raise(
+        name, value, found.distinct, seconds, found.complete, found.why_stopped if not found.complete else "", changed
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import Verdict

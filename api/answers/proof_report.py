@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT, table
+from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.results import table
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.model.language.interpreter import Path, Step
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
-    from fencepost.api.answers.contract_evidence import ProveData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.symbolic.proof import Proof, Settings
     from fencepost.explorers.verdict import Verdict
@@ -57,9 +57,31 @@ class ProveResult:
         """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
         return report_text(self)
 
-    def to_dict(self) -> ProveData:
-        """Return what `prove --json` prints."""
-        return report_data(self)
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        proof, lifted = self.proof, self.settings.lifted
+        data = {
+            "format": FORMAT,
+            "protocol": self.found.name,
+            "constants": {name: value for name, value in self.constants.shown.items() if name not in lifted},
+            "unbounded": {name: "any" if most is None else most for name, most in lifted.items()},
+            **pick(proof, "method verdict"),
+            "properties": [pick(item, "name kind verdict why") for item in proof.findings],
+            "steps": proof.moves,
+            "branches": proof.branches,
+            "questions": proof.queries,
+            "seconds": round(proof.seconds, 3),
+            "solver_seconds": round(proof.solver_seconds, 3),
+            **pick(proof, "cached why_stopped cuts"),
+            "havoc_loops": list(proof.forgotten),
+            "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
+            "lemmas": list(self.lemmas),
+        }
+        if proof.history is not None:
+            return {**data, "counterexample": {"text": self.text}}
+        if proof.pair is not None and proof.pair.action:
+            return {**data, "counterexample": {"text": self.text, "reachable": self.reachable}}
+        return data
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property."""
@@ -195,36 +217,3 @@ def report_text(report: ProveResult) -> str:
             states_text(trace, path, start=ANY_STATE, ending=report.summary),
         ]
     )
-
-
-def report_data(report: ProveResult) -> ProveData:
-    """Return the report as JSON."""
-    proof, settings = report.proof, report.settings
-    found: ProveData = {
-        "format": FORMAT,
-        "protocol": report.found.name,
-        "constants": {name: value for name, value in report.constants.shown.items() if name not in settings.lifted},
-        "unbounded": {name: "any" if most is None else most for name, most in settings.lifted.items()},
-        "method": proof.method,
-        "verdict": str(proof.verdict),
-        "properties": [
-            {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
-            for item in proof.findings
-        ],
-        "steps": proof.moves,
-        "branches": proof.branches,
-        "questions": proof.queries,
-        "seconds": round(proof.seconds, 3),
-        "solver_seconds": round(proof.solver_seconds, 3),
-        "cached": proof.cached,
-        "why_stopped": proof.why_stopped,
-        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
-        "havoc_loops": list(proof.forgotten),
-        "broken": [{"step": item.move, "properties": list(item.broken)} for item in proof.broken],
-        "lemmas": list(report.lemmas),
-    }
-    if proof.pair is not None and proof.pair.action:
-        found["counterexample"] = {"text": report_text(report), "reachable": report.reachable}
-    if proof.history is not None:
-        found["counterexample"] = {"text": report_text(report)}
-    return found

@@ -9,8 +9,9 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from fencepost.api.answers.as_json import FORMAT, actions_of, as_json, judged, pick
 from fencepost.api.answers.counterexample import Counterexample, Histories
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.answers.warned import warnings_of
@@ -22,14 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
-    from fencepost.api.answers.contract import BoundData, CheckData, PropertyData
     from fencepost.api.answers.growing import Growth
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.program.ir.oversights import ModelWarning
     from fencepost.explorers.verdict import BoundCount, PropertyResult
-
-FORMAT = 1
-
 
 Data = TypeVar("Data")
 
@@ -137,70 +134,52 @@ class CheckResult(Result):
 
     def to_dict(
         self, files: Mapping[str, str] | None = None, expected: Verdict | None = None, *, warn: bool = True
-    ) -> CheckData:
-        """Return what `check --json` prints; `files` are those of traces by property, `expected` is what `--expect` gave.
+    ) -> dict[str, Any]:
+        """Return it as JSON; `files` are those of traces by property, `expected` is the verdict that was expected.
 
         Without `warn` no warnings are looked for.
         """
-        files = files or {}
-        data: CheckData = {
+        data: dict[str, Any] = {
             "format": FORMAT,
-            "protocol": self.protocol,
-            "constants": dict(self.constants),
-            "engine": self.engine,
-            "workers": self.workers,
-            "verdict": str(self.verdict),
-            "complete": self.complete,
-            "exact": self.exact,
-            "why_stopped": self.why_stopped,
-            "distinct": self.distinct,
-            "generated": self.generated,
-            "depth": self.depth,
+            **pick(
+                self, "protocol constants engine workers verdict complete exact why_stopped distinct generated depth"
+            ),
             "seconds": round(self.seconds, 4),
-            "properties": [self._property(item, files) for item in self.properties],
-            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
-            "guards": [
-                {"action": item.action, "condition": item.condition, "refused": item.refused} for item in self.guards
-            ],
+            "properties": [self._property(item, files or {}) for item in self.properties],
+            "actions": actions_of(self.fired),
+            "guards": as_json(self.guards),
             "bounds_reached": [_bound(item) for item in self.bounds_reached],
             "bounds_not_reached": [item.constant for item in self.bounds if not item.reached],
-            "deadlocks": self.deadlocks,
-            "levels": list(self.levels),
-            "omission": self.omission,
+            **pick(self, "deadlocks levels omission"),
             "notes": [*self.notes, *(item.text for item in self.problems if item.kind is ProblemKind.MODEL_ERROR)],
             "compiled": [
                 {
-                    "tier": item.tier,
-                    "kept": item.kept,
+                    **pick(item, "tier kept"),
                     "seconds": round(item.seconds, 4),
                     "peak_memory_bytes": item.memory,
                 }
                 for item in self.compiled
             ],
-            "store_bytes": self.store_bytes,
-            "peak_memory_bytes": self.peak_memory_bytes,
+            **pick(self, "store_bytes peak_memory_bytes"),
         }
         if warn:
-            data["warnings"] = [{"kind": item.kind, "about": item.about, "text": item.text} for item in self.warnings]
+            data["warnings"] = [pick(item, "kind about text") for item in self.warnings]
         if self.growth is not None:
-            data["growth"] = self.growth.to_dict()
-        if expected is not None:
-            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
-        return data
+            data["growth"] = as_json(self.growth)
+        return data | judged(self.verdict, expected)
 
-    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> PropertyData:
-        found: PropertyData = {"name": item.name, "kind": str(item.kind), "verdict": str(item.verdict)}
+    def _property(self, item: PropertyResult, files: Mapping[str, str]) -> dict[str, Any]:
+        found = pick(item, "name kind verdict")
         if item.path is not None:
             found["length"] = item.path.length
         if item.kind.over_behaviours:
-            _add_behaviour(found, item)
+            found |= _of_behaviours(item)
         if item.verdict is not Verdict.VIOLATED and not item.is_worst_case:
             return found
         trace = self.traces[item.name] if item.path else None
         if item.verdict is Verdict.VIOLATED:
             found["culprit"] = trace.culprit if trace else ""
-        found["trace"], found["steps"] = files.get(item.name), list(trace.texts) if trace else []
-        return found
+        return found | {"trace": files.get(item.name), "steps": list(trace.texts) if trace else []}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each property."""
@@ -233,23 +212,19 @@ class CheckResult(Result):
         return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
 
 
-def _bound(item: BoundCount) -> BoundData:
-    """Return what is said of a bound that was reached."""
-    found: BoundData = {"constant": item.constant, "value": item.value, "refused": item.states}
-    if item.at_least:
-        found["at_least"] = True
-    if item.together:
-        found["together"] = True
-    return found
+def _bound(item: BoundCount) -> dict[str, Any]:
+    """Return a bound that was reached as JSON."""
+    how = {name: True for name in ("at_least", "together") if getattr(item, name)}
+    return {"constant": item.constant, "value": item.value, "refused": item.states, **how}
 
 
-def _add_behaviour(found: PropertyData, item: PropertyResult) -> None:
-    """Add what is said of a property of whole behaviours beside its verdict."""
+def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
+    """Return what a property of whole behaviours has beside its verdict."""
+    found: dict[str, Any] = {}
     if item.path is not None:
-        found["for"], found["loop"] = dict(item.values), item.path.loop
+        found = {"for": dict(item.values), "loop": item.path.loop}
     if item.cost is not None:
         cost = item.cost
         found["worst"] = str(cost.reach) if cost.worst is None else cost.worst
-        found["best"], found["bound"], found["unit"] = cost.best, cost.bound, cost.unit
-    if item.note:
-        found["note"] = item.note
+        found |= pick(cost, "best bound unit")
+    return found | ({"note": item.note} if item.note else {})

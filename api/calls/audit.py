@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
-    from fencepost.api.answers.contract import AuditData, AuditFinding
     from fencepost.api.asking.watching import Watch
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.controller_history import ControllerHistory
@@ -45,15 +44,15 @@ class _Led:
 
 
 @dataclass(frozen=True)
-class AuditResult(Answer["AuditData"]):
+class AuditResult(Answer[dict[str, Any]]):
     """What an audit found: the worst findings, and whether parts of the log could not be read."""
 
     verdict: str
-    findings: tuple[AuditFinding, ...]
+    findings: tuple[dict[str, Any], ...]
     unread: tuple[str, ...]
 
     @classmethod
-    def of(cls, data: AuditData) -> AuditResult:
+    def of(cls, data: dict[str, Any]) -> AuditResult:
         """Return what is given as JSON."""
         unread = tuple(note["text"] for note in data["notes"] if note["unread"])
         return cls(data, data["verdict"], tuple(data["findings"]), unread)
@@ -131,7 +130,7 @@ def audit(
                 data, history = _judge(MetadataLog(sql, reading, int(within * 1000), min_isr), severity, watch, led)
             text = _find_in_model(data, history, led, watch) if led and history else ""
         seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
-        result = AuditResult.of(cast("AuditData", {**data, **seconds, "output": str(output) if output else None}))
+        result = AuditResult.of(cast("dict[str, Any]", {**data, **seconds, "output": str(output) if output else None}))
         if led:
             try:
                 write_text(led.file, text)

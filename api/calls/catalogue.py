@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.model_files import is_file
 from fencepost.api.asking.watching import watched
 from fencepost.api.calls.runs import Runs
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from fencepost.api.answers.contract import RunData
     from fencepost.api.asking.watching import Event, Watch
     from fencepost.invariants.catalogue import Run
 
@@ -28,7 +27,7 @@ class CatalogueResult:
     """What the chosen runs of the catalogue found, as JSON objects, and which of them were not begun."""
 
     profile: Profile
-    runs: tuple[RunData, ...]
+    runs: tuple[dict[str, Any], ...]
     not_run: tuple[str, ...]
     why_stopped: str = ""
     problems: tuple[Problem, ...] = ()
@@ -68,7 +67,7 @@ def catalogue(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     progress: Watch | Callable[[Event], None] | None = None,
-    each: Callable[[Run, RunData], bool | None] = lambda *_: None,
+    each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
     """Make the runs of a profile and of the smaller ones, of all or of the named protocols, and compare each with its expectations.
 
@@ -90,7 +89,7 @@ def catalogue(
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
     )
-    done: list[RunData] = []
+    done: list[dict[str, Any]] = []
     problems: list[Problem] = []
     why = ""
     for run in chosen:

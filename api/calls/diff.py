@@ -7,7 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from fencepost.api.answers.results import FORMAT, Answer, table
+from fencepost.api.answers.as_json import Answer
+from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.targets import Question, ask, find_protocol
@@ -23,16 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
-    from fencepost.api.answers.contract_evidence import (
-        ActionsData,
-        BothValues,
-        ComparedData,
-        DiffData,
-        DifferenceData,
-        OnlyData,
-        SideData,
-    )
-    from fencepost.explorers.evidence.diff import Difference, OnlyOne
+    from fencepost.explorers.evidence.diff import Changed, OnlyOne
     from fencepost.explorers.evidence.space import Space
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.verdict import Result
@@ -41,10 +33,11 @@ if TYPE_CHECKING:
 
 MOST_PAIRS = 50_000
 """Pairs of sets of states that are followed: some minutes."""
+WORDS = {True: "no difference", False: "different", None: "undetermined"}
 
 
 @dataclass(frozen=True)
-class Side:
+class Variant:
     """One of the two: what it was called, its protocol and its constants."""
 
     title: str
@@ -53,12 +46,27 @@ class Side:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One side of a comparison, as it was searched."""
+
+    variant: str
+    protocol: str
+    constants: Mapping[str, Any]
+    distinct: int
+    generated: int
+    depth: int
+    levels: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class OnlyOneSide:
-    """The shortest history of one side, `a` or `b`, that the other one lacks."""
+    """The shortest history of one side, `a` or `b`, that the other one lacks; `last` is what its last step changes."""
 
     side: str
     length: int
+    sights: int
     steps: tuple[str, ...]
+    last: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -68,34 +76,41 @@ class Comparison:
     title: str
     looked_at: tuple[str, ...]
     same: bool | None
+    seen: Mapping[str, int]
     state: OnlyOneSide | None
     behaviour: OnlyOneSide | None
     why: str
 
 
 @dataclass(frozen=True)
-class DiffResult(Answer["DiffData"]):
-    """How two variants compare."""
+class TwoValues:
+    """A constant that differs; None where a side has none of this name."""
 
+    name: str
+    a: int | bool | str | None
+    b: int | bool | str | None
+
+
+@dataclass(frozen=True)
+class ActionsDiffer:
+    """How the actions of two sides differ: in their text, and in whether they happen."""
+
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    changed: tuple[Changed, ...]
+    fired_only_a: tuple[str, ...]
+    fired_only_b: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class DiffResult(Answer):
+    """A comparison of two variants."""
+
+    a: Side
+    b: Side
+    constants: tuple[TwoValues, ...]
+    actions: ActionsDiffer
     compared: tuple[Comparison, ...]
-
-    @classmethod
-    def of(cls, data: DiffData) -> DiffResult:
-        """Return what is given as JSON."""
-        return cls(
-            data,
-            tuple(
-                Comparison(
-                    item["title"],
-                    tuple(item["looked_at"]),
-                    item["same"],
-                    _one_side(item["state"]),
-                    _one_side(item["behaviour"]),
-                    item["why"],
-                )
-                for item in data["compared"]
-            ),
-        )
 
     @property
     def same(self) -> bool | None:
@@ -103,16 +118,12 @@ class DiffResult(Answer["DiffData"]):
         known = [item.same for item in self.compared]
         return False if False in known else None if None in known else True
 
+    def __repr__(self) -> str:
+        return f"DiffResult({self.a.variant} and {self.b.variant}: {WORDS[self.same]})"
+
     def _repr_html_(self) -> str:
-        rows = [
-            (item.title, {True: "no difference", False: "different", None: "undetermined"}[item.same], item.why)
-            for item in self.compared
-        ]
+        rows = [(item.title, WORDS[item.same], item.why) for item in self.compared]
         return table("A and B", ("compared by", "found", ""), rows)
-
-
-def _one_side(data: OnlyData | None) -> OnlyOneSide | None:
-    return OnlyOneSide(data["side"], data["length"], tuple(data["steps"])) if data else None
 
 
 @call
@@ -150,10 +161,10 @@ def diff(
     )
     one, other = (_side(question.protocol, question.constants, name, text) for name, text in (("`a=`", a), ("`b=`", b)))
     with cancelled_by(cancel):
-        return DiffResult.of(_compared((one, other), tuple(on), options, max_pairs, watched(progress)))
+        return _compared((one, other), tuple(on), options, max_pairs, watched(progress))
 
 
-def _side(found: Protocol, constants: Constants, option: str, text: str) -> Side:
+def _side(found: Protocol, constants: Constants, option: str, text: str) -> Variant:
     """Return one side: the common protocol and constants, changed as its text says."""
     words = [word for word in re.split(r"[\s,]+", text) if word]
     values: dict[str, int] = dict(constants.values)
@@ -176,13 +187,13 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Side
                     f"name.{near} {listed}; protocols are: {', '.join(PROTOCOLS)}."
                 )
             values.update(found.machine.version(word).values)
-    return Side(text or "as it is", found, found.machine.set_constants(values))
+    return Variant(text or "as it is", found, found.machine.set_constants(values))
 
 
 def _compared(
-    sides: tuple[Side, Side], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
-) -> DiffData:
-    """Search both sides, compare them in every way that is asked for, and return the data."""
+    sides: tuple[Variant, Variant], paths: tuple[str, ...], options: Options, max_pairs: int, watch: Watch
+) -> DiffResult:
+    """Search both sides, compare them in every way that is asked for, and return what was found."""
     from fencepost.explorers.evidence.diff import compare
     from fencepost.explorers.evidence.space import Space, choose_fields
 
@@ -192,22 +203,19 @@ def _compared(
     searches = [_searched(side, options, watch) for side in sides]
     with watch.busy("comparing"):
         spaces = Space(searches[0][0]), Space(searches[1][0])
-        compared: list[ComparedData] = []
+        compared = []
         for title, looked_at, sights in _sights(sides, paths, spaces):
             stop_if_cancelled()
             found = compare(spaces, sights, max_pairs)
-            compared.append({"title": title, "looked_at": looked_at, **_difference(found, spaces)})
-    return {
-        "format": FORMAT,
-        "a": _side_data(a, searches[0][1]),
-        "b": _side_data(b, searches[1][1]),
-        "constants": _constants(a, b),
-        "actions": _actions(a, b, searches[0][1], searches[1][1]),
-        "compared": compared,
-    }
+            seen = dict(zip(("a", "b", "both"), found.seen, strict=True))
+            only = _only_one(found.state, spaces), _only_one(found.behaviour, spaces)
+            compared.append(Comparison(title, tuple(looked_at), found.same, seen, *only, found.why))
+    one, other = (result for _, result in searches)
+    actions = _actions(a, b, one, other)
+    return DiffResult(_as_searched(a, one), _as_searched(b, other), _constants(a, b), actions, tuple(compared))
 
 
-def _searched(side: Side, options: Options, watch: Watch) -> tuple[Search, Result]:
+def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Result]:
     """Return a complete search of one side; raise UsageError if it cannot be completed."""
     from fencepost.explorers.native.search import Search
 
@@ -226,7 +234,7 @@ def _searched(side: Side, options: Options, watch: Watch) -> tuple[Search, Resul
     return search, result
 
 
-def _look_at_schemas(a: Side, b: Side) -> None:
+def _look_at_schemas(a: Variant, b: Variant) -> None:
     from fencepost.explorers.evidence.space import leaves_of, lengths_of
     from fencepost.explorers.native.layout import layout_of
 
@@ -244,7 +252,7 @@ def _look_at_schemas(a: Side, b: Side) -> None:
 
 
 def _sights(
-    sides: tuple[Side, Side], paths: tuple[str, ...], spaces: tuple[Space, Space]
+    sides: tuple[Variant, Variant], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
     """Return the ways to look at states: title, what is looked at, and what is seen of each side's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
@@ -270,17 +278,7 @@ def _sights(
     return ways
 
 
-def _difference(found: Difference, spaces: tuple[Space, Space]) -> DifferenceData:
-    return {
-        "same": found.same,
-        "seen": dict(zip(("a", "b", "both"), found.seen, strict=True)),
-        "state": _only_one(found.state, spaces),
-        "behaviour": _only_one(found.behaviour, spaces),
-        "why": found.why,
-    }
-
-
-def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyData | None:
+def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyOneSide | None:
     if found is None:
         return None
     from fencepost.counterexamples.states import changes
@@ -288,49 +286,35 @@ def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyData | 
     plain = spaces[found.side == "b"].search.plain
     states = found.path.states
     last = changes(plain.machine.state, states[-2], states[-1]) if len(states) > 1 else []
-    return {
-        "side": found.side,
-        "length": found.path.length,
-        "sights": found.sights,
-        "steps": [plain.show(step) for step in found.path.steps],
-        "last": [f"{item.label}.{item}" if item.label else str(item) for item in last],
-    }
+    return OnlyOneSide(
+        found.side,
+        found.path.length,
+        found.sights,
+        tuple(plain.show(step) for step in found.path.steps),
+        tuple(f"{item.label}.{item}" if item.label else str(item) for item in last),
+    )
 
 
-def _side_data(side: Side, result: Result) -> SideData:
-    return {
-        "variant": side.title,
-        "protocol": side.found.name,
-        "constants": dict(result.constants),
-        "distinct": result.distinct,
-        "generated": result.generated,
-        "depth": result.depth,
-        "levels": list(result.levels),
-    }
+def _as_searched(side: Variant, result: Result) -> Side:
+    figures = (result.distinct, result.generated, result.depth, tuple(result.levels))
+    return Side(side.title, side.found.name, result.constants, *figures)
 
 
-def _constants(a: Side, b: Side) -> list[BothValues]:
+def _constants(a: Variant, b: Variant) -> tuple[TwoValues, ...]:
     mine, others = a.constants.shown, b.constants.shown
-    names = dict.fromkeys((*mine, *others))
-    return [
-        {"name": name, "a": mine.get(name), "b": others.get(name)}
-        for name in names
-        if mine.get(name) != others.get(name)
-    ]
+    values = (TwoValues(name, mine.get(name), others.get(name)) for name in dict.fromkeys((*mine, *others)))
+    return tuple(item for item in values if item.a != item.b)
 
 
-def _actions(a: Side, b: Side, one: Result, other: Result) -> ActionsData:
+def _actions(a: Variant, b: Variant, one: Result, other: Result) -> ActionsDiffer:
     from fencepost.explorers.evidence.diff import texts_of
 
     texts = texts_of(a.found.machine, b.found.machine)
     shared = [name for name in one.fired if name in other.fired]
-    return {
-        "only_a": list(texts.only_a),
-        "only_b": list(texts.only_b),
-        "changed": [
-            {"action": item.action, "only_a": list(item.only_a), "only_b": list(item.only_b), "effect": item.effect}
-            for item in texts.changed
-        ],
-        "fired_only_a": [name for name in shared if one.fired[name] and not other.fired[name]],
-        "fired_only_b": [name for name in shared if other.fired[name] and not one.fired[name]],
-    }
+    return ActionsDiffer(
+        texts.only_a,
+        texts.only_b,
+        texts.changed,
+        tuple(name for name in shared if one.fired[name] and not other.fired[name]),
+        tuple(name for name in shared if other.fired[name] and not one.fired[name]),
+    )

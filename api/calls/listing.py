@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT, table
+from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import find_protocol
 from fencepost.invariants.protocols import PROTOCOLS

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.files import write_text
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fencepost.api.answers.contract import RunData
     from fencepost.invariants.run import Run
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
@@ -46,10 +45,10 @@ class Pinned:
     """What was pinned, a line for each file and for each run whose figures were left as they are."""
 
     lines: tuple[str, ...]
-    left: tuple[RunData, ...]
+    left: tuple[dict[str, Any], ...]
 
 
-def pin(done: Sequence[RunData]) -> Pinned:
+def pin(done: Sequence[dict[str, Any]]) -> Pinned:
     """Write the figures of the runs that found the verdicts that they expect into their files."""
     by_name = {run.name: run for run in runs()}
     changed: dict[Path, dict[str, Figures]] = {}
@@ -80,12 +79,12 @@ def pin(done: Sequence[RunData]) -> Pinned:
     return Pinned(tuple(lines), tuple(left))
 
 
-def _has_its_verdicts(run: Run, item: RunData) -> bool:
+def _has_its_verdicts(run: Run, item: dict[str, Any]) -> bool:
     expected = dict.fromkeys(run.violated, "violated") | dict.fromkeys(run.unreached, "unreached")
     return all(found["verdict"] == expected.get(found["name"], "holds") for found in item["properties"])
 
 
-def _figures_of(item: RunData) -> Figures:
+def _figures_of(item: dict[str, Any]) -> Figures:
     lengths = {found["name"]: found["length"] for found in item["properties"] if found["verdict"] == "violated"}
     worst = {found["name"]: found["worst"] for found in item["properties"] if "worst" in found}
     return Figures(item["distinct"], item["depth"], lengths, worst)

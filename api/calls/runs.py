@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fencepost.api.answers.contract import ExpectedData
     from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.watching import Watch
     from fencepost.explorers.native.compile import Kernels
@@ -40,11 +39,11 @@ class JudgedRun:
     result: CheckResult
     differences: tuple[str, ...]
 
-    def to_dict(self) -> RunData:
+    def to_dict(self) -> dict[str, Any]:
         """Return it as JSON: what was found beside what was expected."""
         run = self.run
         files = {name: file for name in run.violated if (file := archived(run, name))}
-        expected: ExpectedData = {
+        expected: dict[str, Any] = {
             "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
             "distinct": run.distinct,
             "depth": run.depth,
@@ -88,9 +87,9 @@ class Runs:
         """Return why no further run is begun, or None."""
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
-    def recalled(self, run: Run) -> RunData | None:
+    def recalled(self, run: Run) -> dict[str, Any] | None:
         """Return what a finished run found, as JSON; None if it is not finished."""
-        found: RunData | None = self.kept.recall(run.name, self._mark(run))
+        found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
     def check(self, run: Run) -> JudgedRun:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import pick
 from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, show_seconds
@@ -22,7 +23,6 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.api.answers.contract import ShrinkData
     from fencepost.explorers.verdict import Verdict
 
 BUDGET, MEMORY = 60.0, 2 << 30
@@ -60,17 +60,15 @@ class ShrinkResult(Shrunk):
         lowered = ", ".join(f"{name} {old} → {declared[name].show(new)}" for name, (old, new) in self.lowered.items())
         return f"{length} {f'Lowered: {lowered}. ' if lowered else ''}{self.reach}"
 
-    def to_dict(self) -> ShrinkData:
-        """Return what `shrink --json` prints of the trace."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
         return {
             "protocol": self.trace.protocol.name,
             "property": self.counterexample.prop or None,
             "before": self.before,
             "length": self.path.length,
             "lowered": {name: {"from": old, "to": new} for name, (old, new) in self.lowered.items()},
-            "shortest": self.shortest,
-            "checked": self.checked,
-            "searched": self.searched,
+            **pick(self, "shortest checked searched"),
             "why_stopped": "" if self.shortest else self.why_stopped,
             "seconds": round(self.seconds, 4),
             "steps": list(self.counterexample.texts),

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import FORMAT, actions_of, judged, pick
 from fencepost.api.answers.counterexample import Counterexample
-from fencepost.api.answers.results import FORMAT
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pandas as pd
-    from fencepost.api.answers.contract import SimulateData, WalkedData
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
 
@@ -44,40 +43,29 @@ class SimulateResult(Sample):
     """The history of that violation, shortened if that was asked for."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
 
-    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> SimulateData:
-        """Return what `simulate --json` prints; `file` is where the trace was written."""
-        plan = self.plan
-        data: SimulateData = {
+    def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
+        """Return it as JSON; `file` is where the trace was written."""
+        return {
             "format": FORMAT,
-            "protocol": self.protocol,
-            "constants": dict(self.constants),
+            **pick(self, "protocol constants"),
             "engine": "walk",
-            "workers": self.workers,
-            "verdict": str(self.verdict),
-            "complete": self.complete,
-            "why_stopped": self.why_stopped,
-            "seed": plan.seed,
-            "weights": dict(plan.weights),
+            **pick(self, "workers verdict complete why_stopped"),
+            **pick(self.plan, "seed weights"),
             "walks": self.walks,
-            "depth": plan.depth,
-            "steps": self.steps,
-            "longest": self.longest,
-            "stuck": self.stuck,
+            "depth": self.plan.depth,
+            **pick(self, "steps longest stuck"),
             "distinct_estimate": self.distinct,
             "budgets_spent": self.most_faults,
             "deepest_log": self.deepest_log,
             "seconds": round(self.seconds, 4),
             "properties": [self._property(item, file) for item in self.properties],
-            "actions": [{"name": name, "fired": fired} for name, fired in self.fired.items()],
+            "actions": actions_of(self.fired),
             "notes": list(self.notes),
+            **judged(self.verdict, expected),
         }
-        if expected is not None:
-            data["expected"], data["as_expected"] = {"verdict": str(expected)}, self.verdict is expected
-        return data
 
-    def _property(self, item: Sampled, file: Path | None) -> WalkedData:
-        result = item.result
-        found: WalkedData = {"name": result.name, "kind": str(result.kind), "verdict": str(result.verdict)}
+    def _property(self, item: Sampled, file: Path | None) -> dict[str, Any]:
+        found = pick(item.result, "name kind verdict")
         if item.path is not None:
             found["walks"], found["walk"], found["length"] = item.walks, item.walk, item.path.length
         if item is self.shown and self.trace is not None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.counterexample import Counterexample
-from fencepost.api.answers.results import FORMAT, Answer, table
+from fencepost.api.answers.results import Answer, table
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import placed

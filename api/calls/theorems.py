@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.proof_report import bounded_of
-from fencepost.api.answers.results import FORMAT
 from fencepost.api.asking.watching import Watch, watched
 from fencepost.api.calls.prove import proof_of
 from fencepost.explorers.running.interrupts import Stopped

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.suspicions import suspicions
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.model_files import make_sure_file

@@ -9,8 +9,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.exploring import opened
-from fencepost.api.answers.results import FORMAT, Answer
+from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, told

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.arguments import call
 from fencepost.api.topics.evidence import KINDS, answer_of, case_data, cases_of, classes_of
 from fencepost.api.topics.standing import standing_of

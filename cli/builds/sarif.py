@@ -21,7 +21,6 @@ from fencepost.model.language.trees import module_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditSort
     from fencepost.cli.builds.outcomes import Outcome, Report
     from fencepost.invariants.protocols import Protocol
 
@@ -135,7 +134,7 @@ def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -
 LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 
 
-def audit_sarif(data: AuditData) -> str:
+def audit_sarif(data: dict[str, Any]) -> str:
     """Return the findings of an audit: a rule for each kind, and the partition as its logical place."""
     rules = list({item["sort"]: _audit_rule(item) for item in data["sorts"]}.values())
     places = {rule["id"]: number for number, rule in enumerate(rules)}
@@ -151,7 +150,7 @@ def audit_sarif(data: AuditData) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _audit_rule(item: AuditSort) -> dict[str, Any]:
+def _audit_rule(item: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": item["sort"],
         "name": item["sort"],
@@ -163,7 +162,7 @@ def _audit_rule(item: AuditSort) -> dict[str, Any]:
     }
 
 
-def _audit_result(item: AuditFinding, rule: int) -> dict[str, Any]:
+def _audit_result(item: dict[str, Any], rule: int) -> dict[str, Any]:
     name = f"{item['topic']}-{item['partition']}"
     print_of = hashlib.sha256(f"{name} {item['sort']} {item['offset']}".encode()).hexdigest()[:32]
     return {

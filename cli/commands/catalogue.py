@@ -19,7 +19,6 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract import RunData
     from fencepost.api.calls.catalogue import CatalogueResult
     from fencepost.invariants.run import Run
     from rich.console import Console
@@ -59,7 +58,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
     with Display(quiet=given["quiet"]) as display:
         table = None if given["json"] else RunTable(results(must_be_read=True), chosen, display)
 
-        def show(run: Run, data: RunData) -> bool:
+        def show(run: Run, data: dict[str, Any]) -> bool:
             try:
                 if table is not None:
                     table.row(run, data)
@@ -128,7 +127,7 @@ class RunTable:
             soft_wrap=True,
         )
 
-    def row(self, run: Run, data: RunData) -> None:
+    def row(self, run: Run, data: dict[str, Any]) -> None:
         """Print what one run found, and below it the traces of what had to fail and whatever differs."""
         from rich.text import Text
 
@@ -203,7 +202,7 @@ def _values(run: Run) -> str:
     return run.title or "/".join(str(int(value)) for value in run.constants.values())
 
 
-def _expected_and_found(data: RunData, width: int) -> Text:
+def _expected_and_found(data: dict[str, Any], width: int) -> Text:
     from rich.text import Text
 
     expected, found = data["expected"]["verdict"], data["verdict"]

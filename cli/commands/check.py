@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
 from fencepost.api.calls.dump import STAGES, dump
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from fencepost.api.answers.contract import CheckData
     from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
@@ -176,7 +175,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
     cluster, limits, builds = cluster_for(given), limits_of(given), Builds.asked(given)
     ends: list[Exit] = []
     refused: list[str] = []
-    data: list[CheckData] = []
+    data: list[dict[str, Any]] = []
     reports: list[Report] = []
     why = ""
     wrong: FencepostError | None = None
@@ -224,8 +223,8 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
 def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
     """Yield the status for the verdict, and for a violation that was found with larger bounds."""
     yield exit_of(result.verdict, expected)
-    changes = [item.changes for item in result.growth.stable if item.changes] if result.growth else []
-    if any(verdict == str(Verdict.VIOLATED) for _, _, verdict in changes):
+    changes = [item.changes for item in result.growth.properties if item.changes] if result.growth else []
+    if any(item.verdict == str(Verdict.VIOLATED) for item in changes):
         yield exit_of(Verdict.VIOLATED, expected)
 
 

@@ -22,7 +22,7 @@ from fencepost.cli.views.display import Display
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract_evidence import ActionsData, ComparedData, DiffData, OnlyData, SideData
+    from fencepost.api.calls.diff import ActionsDiffer, Comparison, DiffResult, OnlyOneSide, Side
     from rich.console import Console
 
 
@@ -77,54 +77,52 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     if given["json"]:
         print_json(made.to_dict())
     else:
-        print_diff(results(), made.to_dict())
+        print_diff(results(), made)
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
 
 
-def print_diff(console: Console, data: DiffData) -> None:
+def print_diff(console: Console, data: DiffResult) -> None:
     """Print how two sides compare."""
-    a, b = data["a"], data["b"]
+    a, b = data.a, data.b
     rows = [
-        (heading(name), _named(side), f"{side['distinct']:,} states, depth {side['depth']}")
+        (heading(name), _named(side), f"{side.distinct:,} states, depth {side.depth}")
         for name, side in (("A", a), ("B", b))
     ]
     print_rows(console, rows)
-    growth = b["distinct"] / a["distinct"] if a["distinct"] else 0
+    growth = b.distinct / a.distinct if a.distinct else 0
     print_lines(console, f"B has {growth:.2f} times the states of A.", style="dim")
-    for constant in data["constants"]:
-        print_lines(
-            console, f"{constant['name']}: {str(constant['a']).lower()} in A, {str(constant['b']).lower()} in B"
-        )
-    _print_actions(console, data["actions"])
-    for item in data["compared"]:
+    for constant in data.constants:
+        print_lines(console, f"{constant.name}: {str(constant.a).lower()} in A, {str(constant.b).lower()} in B")
+    _print_actions(console, data.actions)
+    for item in data.compared:
         console.print()
         _print_compared(console, item)
 
 
-def _named(side: SideData) -> str:
+def _named(side: Side) -> str:
     """Return what a side is called: its protocol, and what is special about it unless that says the same."""
-    return str(side["protocol"]) if side["variant"] == side["protocol"] else f"{side['protocol']}, {side['variant']}"
+    return str(side.protocol) if side.variant == side.protocol else f"{side.protocol}, {side.variant}"
 
 
-def _print_actions(console: Console, actions: ActionsData) -> None:
+def _print_actions(console: Console, actions: ActionsDiffer) -> None:
     for words, names in (
-        ("Only in A", actions["only_a"]),
-        ("Happens only in A", actions["fired_only_a"]),
-        ("Only in B", actions["only_b"]),
-        ("Happens only in B", actions["fired_only_b"]),
+        ("Only in A", actions.only_a),
+        ("Happens only in A", actions.fired_only_a),
+        ("Only in B", actions.only_b),
+        ("Happens only in B", actions.fired_only_b),
     ):
         if names:
             print_lines(console, f"{words}: {', '.join(names)}")
-    for item in actions["changed"]:
-        print_lines(console, f"{item['action']}:")
-        for side, conditions in (("A", item["only_a"]), ("B", item["only_b"])):
+    for item in actions.changed:
+        print_lines(console, f"{item.action}:")
+        for side, conditions in (("A", item.only_a), ("B", item.only_b)):
             for condition in conditions:
                 print_lines(console, f"only {side} requires {condition}", indent=2)
-        if item["effect"]:
+        if item.effect:
             print_lines(console, "what it does differs", indent=2)
 
 
-def _print_compared(console: Console, item: ComparedData) -> None:
+def _print_compared(console: Console, item: Comparison) -> None:
     from rich.text import Text
 
     verdict = {
@@ -132,16 +130,16 @@ def _print_compared(console: Console, item: ComparedData) -> None:
         False: ("different", "bold red"),
         None: ("undetermined", "bold yellow"),
     }
-    print_lines(console, Text.assemble(heading(item["title"]), ": ", verdict[item["same"]]))
-    print_lines(console, ", ".join(item["looked_at"]), style="dim")
-    seen = item["seen"]
+    print_lines(console, Text.assemble(heading(item.title), ": ", verdict[item.same]))
+    print_lines(console, ", ".join(item.looked_at), style="dim")
+    seen = item.seen
     print_lines(console, f"{seen['a']:,} sights in A, {seen['b']:,} in B, {seen['both']:,} in both")
-    if item["why"]:
-        print_lines(console, f"Behaviours were not compared to the end: {item['why']}.", style="yellow")
+    if item.why:
+        print_lines(console, f"Behaviours were not compared to the end: {item.why}.", style="yellow")
     for only, words in (
-        (item["state"], "the first state that looks like none of the other side"),
+        (item.state, "the first state that looks like none of the other side"),
         (
-            item["behaviour"],
+            item.behaviour,
             "the shortest behaviour that only this side has, though each of its states can be seen in both",
         ),
     ):
@@ -149,13 +147,13 @@ def _print_compared(console: Console, item: ComparedData) -> None:
             _print_only(console, only, words)
 
 
-def _print_only(console: Console, only: OnlyData, words: str) -> None:
+def _print_only(console: Console, only: OnlyOneSide, words: str) -> None:
     from fencepost.counterexamples.folding import fold
     from fencepost.counterexamples.text import ARROW
 
-    print_lines(console, f"Only in {only['side'].upper()}: {words}, {counted(only['length'], 'state')}", style="bold")
-    print_rows(console, [(f"{number:>3}", step) for number, step in enumerate(only["steps"], 1)])
-    if only["last"]:
-        text = f"the last step: {', '.join(only['last'])}".replace(" -> ", ARROW)
+    print_lines(console, f"Only in {only.side.upper()}: {words}, {counted(only.length, 'state')}", style="bold")
+    print_rows(console, [(f"{number:>3}", step) for number, step in enumerate(only.steps, 1)])
+    if only.last:
+        text = f"the last step: {', '.join(only.last)}".replace(" -> ", ARROW)
         for line in fold(text, console.width - 5):
             console.print(styled(f"     {line}", "dim"), soft_wrap=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.answers.results import FORMAT
+from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.shrink import replay as replayed
 from fencepost.api.calls.shrink import shrink as shortened

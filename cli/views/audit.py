@@ -14,7 +14,6 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from fencepost.api.answers.contract import AuditData, AuditFinding, AuditHistory, AuditSort, AuditStep, AuditTrace
     from rich.console import Console
 
 STYLES = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "dim"}
@@ -43,7 +42,7 @@ VERDICTS = {
 }
 
 
-def print_audit(console: Console, data: AuditData) -> None:
+def print_audit(console: Console, data: dict[str, Any]) -> None:
     """Print the report."""
     console.print(styled(f"audit: {headline(data)}", _style(data)))
     print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
@@ -76,7 +75,7 @@ def print_audit(console: Console, data: AuditData) -> None:
     _rest(console, data)
 
 
-def headline(data: AuditData) -> str:
+def headline(data: dict[str, Any]) -> str:
     """Say the worst in an operator's words."""
     if not data["sorts"]:
         if data["milder"]:
@@ -97,7 +96,7 @@ def headline(data: AuditData) -> str:
     return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
 
 
-def looked_at(data: AuditData) -> str:
+def looked_at(data: dict[str, Any]) -> str:
     """Say what was read and followed."""
     names = [item["path"] for item in data["inputs"]]
     files = ", ".join(names[:FILES]) + (
@@ -116,12 +115,12 @@ def looked_at(data: AuditData) -> str:
     )
 
 
-def named(item: AuditFinding) -> str:
+def named(item: dict[str, Any]) -> str:
     """Return the name of a partition."""
     return f"{item['topic']}-{item['partition']}"
 
 
-def ranked(data: AuditData) -> list[str]:
+def ranked(data: dict[str, Any]) -> list[str]:
     """Say which topics and brokers most findings are about."""
     topics = ", ".join(
         f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
@@ -136,11 +135,11 @@ def ranked(data: AuditData) -> list[str]:
     )
 
 
-def _style(data: AuditData) -> str:
+def _style(data: dict[str, Any]) -> str:
     return STYLES[data["sorts"][0]["severity"]] if data["sorts"] else "bold green"
 
 
-def _overview(console: Console, data: AuditData) -> None:
+def _overview(console: Console, data: dict[str, Any]) -> None:
     console.print(heading("What was found (times are UTC)"))
     rows = [("severity", "finding", "times", "partitions", "first", "last")]
     rows += [
@@ -168,7 +167,7 @@ def _overview(console: Console, data: AuditData) -> None:
     print_rows(console, rows, indent=2)
 
 
-def _sort(console: Console, data: AuditData, found: list[AuditFinding]) -> None:
+def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -> None:
     item = found[0]
     sort = next(one for one in data["sorts"] if one["sort"] == item["sort"])
     head = f"{item['severity'].upper()} {item['kind']}: {sort['sentence']}"
@@ -182,11 +181,11 @@ def _sort(console: Console, data: AuditData, found: list[AuditFinding]) -> None:
     print_hanging(console, styled("  Read: ", "bold"), styled(f"{sort['page']} ({sort['about']})", ""))
 
 
-def _same(item: AuditFinding, history: AuditHistory) -> bool:
+def _same(item: dict[str, Any], history: dict[str, Any]) -> bool:
     return (item["topic"], item["partition"]) == (history["topic"], history["partition"])
 
 
-def _history(console: Console, history: AuditHistory, found: list[AuditFinding]) -> None:
+def _history(console: Console, history: dict[str, Any], found: list[dict[str, Any]]) -> None:
     console.print(heading(f"What happened to {history['topic']}-{history['partition']}"))
     marks = {item["offset"]: item["sort"] for item in reversed(found)}
     for text in history["advice"]:
@@ -204,11 +203,11 @@ def _history(console: Console, history: AuditHistory, found: list[AuditFinding])
     print_rows(console, rows, indent=2)
 
 
-def lines_of(history: AuditHistory) -> list[dict[str, Any]]:
+def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the lines of a table: a change each, gaps, what is not shown, and the partition as the log ends."""
     made = []
     gaps = [tuple(gap) for gap in history["gaps"]]
-    before: AuditStep | None = None
+    before: dict[str, Any] | None = None
     for number, step in enumerate(history["steps"]):
         told = told_of(before, step)
         if number == 0 and history["earlier"]:
@@ -236,13 +235,13 @@ def lines_of(history: AuditHistory) -> list[dict[str, Any]]:
     return made
 
 
-def _gap(step: AuditStep, first: int, last: int) -> dict[str, Any]:
+def _gap(step: dict[str, Any], first: int, last: int) -> dict[str, Any]:
     which = f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are"
     told = f"{which} damaged or missing: what was changed there is not known"
     return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": told, "marked": False}
 
 
-def _state(step: AuditStep) -> tuple[str, ...]:
+def _state(step: dict[str, Any]) -> tuple[str, ...]:
     if step["election"] in ("unjudged", "deleted"):
         return ("?" if step["election"] == "unjudged" else "-",) * 6
     leader = "nobody" if step["leader"] < 0 else str(step["leader"])
@@ -256,7 +255,7 @@ def _state(step: AuditStep) -> tuple[str, ...]:
     )
 
 
-def told_of(before: AuditStep | None, step: AuditStep) -> str:
+def told_of(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
     """Say in words what a change did."""
     if step["election"] in ("unjudged", "deleted"):
         has = f"; the record itself has {step['why']}" if step["why"] else ""
@@ -297,7 +296,7 @@ def listed(brokers: list[int]) -> str:
     return ",".join(map(str, brokers)) or "-"
 
 
-def _trace(console: Console, trace: AuditTrace) -> None:
+def _trace(console: Console, trace: dict[str, Any]) -> None:
     """Say what became of a history in the model."""
     console.print(heading(f"{trace['partition']} in the model"))
     print_lines(
@@ -335,7 +334,7 @@ def _trace(console: Console, trace: AuditTrace) -> None:
     print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 
-def _rest(console: Console, data: AuditData) -> None:
+def _rest(console: Console, data: dict[str, Any]) -> None:
     """Print who is concerned most, and what could not be read."""
     if len(data["findings"]) > 1:
         console.print()
@@ -368,7 +367,7 @@ def look_for_plotly() -> None:
         raise UsageError("--html needs Plotly, which is not installed: run `pip install 'fencepost[audit]'`.")
 
 
-def page(data: AuditData) -> str:
+def page(data: dict[str, Any]) -> str:
     """Return the page."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -393,11 +392,11 @@ def page(data: AuditData) -> str:
     )
 
 
-def _found(data: AuditData, sort: AuditSort) -> list[AuditFinding]:
+def _found(data: dict[str, Any], sort: dict[str, Any]) -> list[dict[str, Any]]:
     return [item for item in data["findings"] if (item["sort"], item["severity"]) == (sort["sort"], sort["severity"])]
 
 
-def timeline(data: AuditData) -> str:
+def timeline(data: dict[str, Any]) -> str:
     """Return the timeline as HTML with the library in it: a line for each partition, a mark for each finding."""
     import plotly.graph_objects as go
 
@@ -440,7 +439,7 @@ def timeline(data: AuditData) -> str:
     )
 
 
-def _lasting(found: list[AuditFinding], severity: str) -> Any:
+def _lasting(found: list[dict[str, Any]], severity: str) -> Any:
     """Return lines for what lasted."""
     import plotly.graph_objects as go
 
@@ -456,12 +455,12 @@ def _lasting(found: list[AuditFinding], severity: str) -> Any:
     )
 
 
-def _histories(data: AuditData) -> list[dict[str, Any]]:
+def _histories(data: dict[str, Any]) -> list[dict[str, Any]]:
     """Return what led to the worst, with what each change did in words."""
     return [{**history, "lines": _lines(data, history)} for history in data["histories"]]
 
 
-def _lines(data: AuditData, history: AuditHistory) -> list[dict[str, Any]]:
+def _lines(data: dict[str, Any], history: dict[str, Any]) -> list[dict[str, Any]]:
     place = (history["topic"], history["partition"])
     marks = {item["offset"]: item for item in reversed(data["findings"]) if (item["topic"], item["partition"]) == place}
     made = []

@@ -350,9 +350,9 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
         changed = (
-            f"{'; ' if item.why_not else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
+            f"{'; ' if item.why_stopped else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
         )
-        end = f"unfinished after {found}: {item.why_not}{changed}" if item.why_not else f"{found}{changed}"
+        end = f"unfinished after {found}: {item.why_stopped}{changed}" if item.why_stopped else f"{found}{changed}"
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
     if not growth.steps:
         print_lines(console, "none", indent=2)
@@ -361,23 +361,26 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
 
 def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text | str]]:
     """Yield what was learnt: (label, text)."""
-    same = [item.name for item in growth.stable if item.changes is None]
+    same = [item.name for item in growth.properties if item.changes is None]
     if same and growth.bounds:
-        told = "every verdict" if len(same) == len(growth.stable) else ", ".join(same)
+        told = "every verdict" if len(same) == len(growth.properties) else ", ".join(same)
         yield "stable", f"{told}, up to {_shown(growth.bounds)}"
-    for item in growth.stable:
-        if item.changes is not None:
-            constant, value, verdict = item.changes
+    for item in growth.properties:
+        change = item.changes
+        if change is not None:
             yield (
                 item.name,
-                styled(f"{item.verdict} up to {_shown(item.up_to)}; {verdict} with {constant}={value}", "yellow"),
+                styled(
+                    f"{item.verdict} up to {_shown(item.stable_up_to)}; {change.verdict} with {change.constant}={change.value}",
+                    "yellow",
+                ),
             )
     if growth.settled:
         yield "settled", f"not reached any more: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
     if growth.open:
         yield "still reached", ", ".join(growth.open)
-    if growth.off:
-        yield "switched off", f"{', '.join(growth.off)}: a bound of 0 is not raised"
+    if growth.switched_off:
+        yield "switched off", f"{', '.join(growth.switched_off)}: a bound of 0 is not raised"
     largest = f"; {', '.join(growth.open)}: the largest value that is declared" if growth.open else ""
     why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else f"nothing is left to raise{largest}"
     yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"

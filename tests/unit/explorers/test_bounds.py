@@ -232,14 +232,14 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
     growth = found.growth
     assert growth is not None
     assert growth.why_stopped == ""
-    by_name = {item.name: item for item in growth.stable}
+    by_name = {item.name: item for item in growth.properties}
     assert by_name["nobody-runs-too-many"].changes is None
     changes = by_name["few-errands"].changes
     assert changes is not None
-    assert changes == ("errands", 4, "violated")
-    assert by_name["few-errands"].up_to["errands"] == 3
+    assert (changes.constant, changes.value, changes.verdict) == ("errands", 4, "violated")
+    assert by_name["few-errands"].stable_up_to["errands"] == 3
     assert "spare" in growth.settled
-    assert "holidays" in growth.off
+    assert "holidays" in growth.switched_off
     assert found.verdict == "holds"
     assert found.to_dict()["growth"]["properties"][1]["changes"] == {
         "constant": "errands",
@@ -252,7 +252,7 @@ def test_growth_says_that_it_is_unfinished() -> None:
     growth = api.check("kip320", replicas=2, grow=0.01).growth
     assert growth is not None
     assert growth.why_stopped
-    assert growth.to_dict()["complete"] is False
+    assert growth.complete is False
 
 
 def test_growth_can_be_interrupted() -> None:
@@ -269,7 +269,7 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth is not None
     assert growth.why_stopped == "the model goes wrong with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
-    assert [(item.up_to, item.changes) for item in growth.stable] == [
+    assert [(item.stable_up_to, item.changes) for item in growth.properties] == [
         ({"drops": 4}, ("drops", 5, "violated")),
         ({"drops": 4}, None),
     ]
@@ -282,7 +282,7 @@ def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine
     assert found.verdict == "holds"
     assert found.growth is not None
     assert found.growth.why_stopped == "the model goes wrong with drops=5"
-    assert found.growth.steps[1].why_not.startswith(
+    assert found.growth.steps[1].why_stopped.startswith(
         "the model goes wrong: fall: State.inside: 5 is out of its domain 0..4."
     )
 
@@ -328,7 +328,7 @@ def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
 def test_after_a_check_that_did_not_end_nothing_is_settled() -> None:
     growth = api.check(shelf.MACHINE, shelf.PROPERTIES, max_states=2, grow=10).growth
     assert growth is not None
-    assert (growth.settled, growth.stable) == ((), ())
+    assert (growth.settled, growth.properties) == ((), ())
     assert growth.why_stopped.startswith("the check itself did not end")
 
 

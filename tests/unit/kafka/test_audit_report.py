@@ -21,8 +21,6 @@ from tests.unit.kafka.test_audit import DATA, FOUND, STEP, Log
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fencepost.api.answers.contract import AuditData
-
 
 def said(log: Log, sort: str) -> list[tuple[int, int, tuple[int, ...], str]]:
     """Return what was found of a sort: from where to where, about whom, and the text."""
@@ -172,7 +170,7 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
 # -- the head of the report
 
 
-def of(**more: Any) -> AuditData:
+def of(**more: Any) -> dict[str, Any]:
     """Return a report."""
     return json.loads(json.dumps({**DATA, "omitted": 0, "trace": None, **more}))
 

@@ -1,0 +1,49 @@
+"""JSON of answers, derived from their dataclasses: a key for each field, in the order of the class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+FORMAT = 1
+OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
+"""Metadata of fields that stand in the JSON only where they are not None, and of those that never do."""
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, members of an enum as their words."""
+    if is_dataclass(value):
+        shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
+        return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
+    if isinstance(value, Mapping):
+        return {str(name): as_json(part) for name, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_json(part) for part in value]
+    return str(value) if isinstance(value, Enum) else value
+
+
+def pick(source: Any, names: str) -> dict[str, Any]:
+    """Return some attributes as JSON, by name."""
+    return {name: as_json(getattr(source, name)) for name in names.split()}
+
+
+def actions_of(fired: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return how often each action happened, as JSON."""
+    return [{"name": name, "fired": count} for name, count in fired.items()]
+
+
+def judged(verdict: object, expected: object | None) -> dict[str, Any]:
+    """Return the verdict that was expected, as JSON; nothing where none was."""
+    if expected is None:
+        return {}
+    return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}
+
+
+class Answer:
+    """An answer of a call, a frozen dataclass. Its JSON is what `--json` prints."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"format": FORMAT, **as_json(self)}
