@@ -24,12 +24,6 @@ class GuardData(TypedDict):
     refused: int
 
 
-class VerdictData(TypedDict):
-    """A verdict that was expected."""
-
-    verdict: str
-
-
 class RefusedData(TypedDict):
     """A point of a grid that the machine refuses."""
 
@@ -62,15 +56,6 @@ class PropertyData(_OfBehaviours):
     culprit: NotRequired[str]
     trace: NotRequired[str | None]
     steps: NotRequired[list[str]]
-
-
-class HistoryData(TypedDict):
-    """A history: what it shows, and its steps."""
-
-    property: str | None
-    finding: str
-    length: int
-    steps: list[str]
 
 
 class CompiledData(TypedDict):
@@ -175,13 +160,6 @@ class SearchData(TypedDict):
     warnings: NotRequired[list[WarningData]]
 
 
-class CheckData(SearchData):
-    """`check` of a protocol."""
-
-    expected: NotRequired[VerdictData]
-    as_expected: NotRequired[bool]
-
-
 class ExpectedData(TypedDict):
     """What a run of the catalogue must find."""
 
@@ -200,65 +178,6 @@ class RunData(SearchData):
     expected: ExpectedData
     as_expected: bool
     differences: list[str]
-
-
-class ShrinkData(TypedDict):
-    """A trace of `shrink`."""
-
-    protocol: str
-    property: str | None
-    before: int
-    length: int
-    lowered: dict[str, dict[str, Value]]
-    shortest: bool
-    checked: int
-    searched: int
-    why_stopped: str
-    seconds: float
-    steps: list[str]
-
-
-class WalkedData(TypedDict):
-    """What random walks found of a property."""
-
-    name: str
-    kind: str
-    verdict: str
-    walks: NotRequired[int]
-    walk: NotRequired[int | None]
-    length: NotRequired[int]
-    trace: NotRequired[str | None]
-    steps: NotRequired[list[str]]
-    shrunk: NotRequired[ShrinkData]
-
-
-class SimulateData(TypedDict):
-    """`simulate`."""
-
-    format: int
-    protocol: str
-    constants: Values
-    engine: str
-    workers: int
-    verdict: str
-    complete: bool
-    why_stopped: str
-    seed: int
-    weights: dict[str, float]
-    walks: int
-    depth: int
-    steps: int
-    longest: int
-    stuck: int
-    distinct_estimate: int
-    budgets_spent: int
-    deepest_log: int
-    seconds: float
-    properties: list[WalkedData]
-    actions: list[ActionData]
-    notes: list[str]
-    expected: NotRequired[VerdictData]
-    as_expected: NotRequired[bool]
 
 
 class SweptViolation(TypedDict):
@@ -324,162 +243,3 @@ class SweepData(TypedDict):
     cells: list[SweptCellData]
     refused: list[RefusedData]
     signatures: list[SignatureData]
-
-
-class AuditFinding(TypedDict):
-    """A finding of `audit` about a partition; times are in milliseconds since 1970, `lasted` is -1 for a moment."""
-
-    sort: str
-    kind: str
-    severity: str
-    about: str
-    topic: str
-    partition: int
-    offset: int
-    time: int
-    end: int
-    lasted: int
-    brokers: list[int]
-    text: str
-
-
-class AuditSort(TypedDict):
-    """How often something was found, what it means, and what to look at."""
-
-    sort: str
-    kind: str
-    severity: str
-    about: str
-    page: str
-    sentence: str
-    look: str
-    count: int
-    partitions: int
-    first: int
-    last: int
-    longest: int
-
-
-class AuditStep(TypedDict):
-    """A partition after a change."""
-
-    offset: int
-    time: int
-    leader: int
-    leader_epoch: int
-    replicas: list[int]
-    isr: list[int]
-    elr: list[int]
-    adding: list[int]
-    removing: list[int]
-    min_isr: int
-    election: str
-    why: str | None
-
-
-class AuditHistory(TypedDict):
-    """What led to a finding, and what came after it. `earlier` changes, and `left_out` before the newest, are not among the steps."""
-
-    topic: str
-    partition: int
-    steps: list[AuditStep]
-    earlier: int
-    left_out: int
-    gaps: list[list[int]]
-    end: dict[str, int]
-    advice: list[str]
-
-
-class AuditInput(TypedDict):
-    """A file that was read; `first` and `last` are null for a snapshot."""
-
-    path: str
-    kind: str
-    records: int
-    first: int | None
-    last: int | None
-
-
-class AuditNote(TypedDict):
-    """What could not be read, or was noticed while reading."""
-
-    what: str
-    text: str
-    count: int
-    unread: bool
-
-
-class AuditBroken(TypedDict):
-    """A property that does not hold on a way through the model, and the first step after which it does not."""
-
-    property: str
-    sentence: str
-    step: int
-
-
-class AuditRecorded(TypedDict):
-    """A step of a way through the model that was recorded."""
-
-    step: int
-    offset: int
-    time: int
-
-
-class AuditTrace(TypedDict):
-    """A recorded history as a trace of the model; `next` is the first offset that is not on the way, null if all are.
-
-    `left_out` says why it begins only at `first`; empty if the partition begins there.
-    """
-
-    file: str
-    partition: str
-    version: str
-    brokers: list[int]
-    first: int
-    left_out: str
-    last: int
-    next: int | None
-    recorded: int
-    steps: list[AuditRecorded]
-    states: int
-    broken: list[AuditBroken]
-    searched: int
-
-
-class AuditData(TypedDict):
-    """`audit`."""
-
-    format: int
-    verdict: str
-    warnings: list[str]
-    inputs: list[AuditInput]
-    began: int | None
-    until: int | None
-    severity: str
-    milder: int
-    records: int
-    read_now: int
-    first: int | None
-    last: int | None
-    files: int
-    changes: int
-    topics: int
-    partitions: int
-    unjudged: int
-    unjudged_partitions: int
-    elections: int
-    sorts: list[AuditSort]
-    findings: list[AuditFinding]
-    omitted: int
-    histories: list[AuditHistory]
-    trace: AuditTrace | None
-    by_topic: list[dict[str, Value]]
-    by_broker: list[dict[str, Value]]
-    by_day: list[dict[str, Value]]
-    notes: list[AuditNote]
-    gaps: list[list[int]]
-    overlaps: list[list[int]]
-    disagreements: dict[str, int]
-    output: str | None
-    reading_seconds: float
-    seconds: float

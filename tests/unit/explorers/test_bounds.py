@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
+from fencepost.api.answers.growing import Change
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
@@ -270,7 +271,7 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth.why_stopped == "the model goes wrong with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
     assert [(item.stable_up_to, item.changes) for item in growth.properties] == [
-        ({"drops": 4}, ("drops", 5, "violated")),
+        ({"drops": 4}, Change("drops", 5, "violated")),
         ({"drops": 4}, None),
     ]
     assert growth.open == ("drops",)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from fencepost.api.calls.diff import OnlyOneSide, Side
 from fencepost.cli.commands.diff import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare, texts_of
 from fencepost.explorers.evidence.space import Space, choose_fields, everything, observe_fields, observe_views
@@ -319,9 +320,9 @@ def test_a_users_file_is_compared_with_another() -> None:
 
 @pytest.mark.parametrize("columns", [60, 100])
 def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(columns: int) -> None:
-    last = [f"replica[{n}]: status none -> {{by={n},member_epoch=[0,0]}}" for n in range(4)]
+    last = tuple(f"replica[{n}]: status none -> {{by={n},member_epoch=[0,0]}}" for n in range(4))
     console = Console(width=columns, record=True)
-    _print_only(console, {"side": "b", "length": 2, "steps": ["serve"], "last": last}, "the first state")
+    _print_only(console, OnlyOneSide("b", 2, 0, ("serve",), last), "the first state")
     told = console.export_text()
     assert "->" not in told
     for number in range(4):
@@ -330,7 +331,9 @@ def test_the_last_step_is_folded_between_values_and_has_the_arrows_of_traces(col
 
 
 def test_a_side_is_named_once() -> None:
-    sides = [{"protocol": "kip320", "variant": "as it is"}, {"protocol": "kip279", "variant": "kip279"}]
+    sides = [
+        Side(variant, protocol, {}, 0, 0, 0, ()) for variant, protocol in (("as it is", "kip320"), ("kip279", "kip279"))
+    ]
     assert [_named(side) for side in sides] == ["kip320, as it is", "kip279"]
 
 
