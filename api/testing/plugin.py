@@ -169,7 +169,7 @@ class TraceItem(pytest.Item):
         try:
             made = testing.replay(self.path, self.config.getoption("fencepost_model"))
         except UsageError as error:
-            raise UsageError(str(error).replace("--model FILE.py", "--fencepost-model FILE.py")) from error
+            raise UsageError(str(error).replace("`model='FILE.py'`", "--fencepost-model FILE.py")) from error
         self.user_properties.append((FACT, _replayed(made)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:

@@ -169,7 +169,7 @@ def test_no_call_takes_a_constant_for_its_own_argument(call: Callable[..., Any],
 def test_constants_are_given_once() -> None:
     all_of_them = shelf.MACHINE.set_constants({"books": 1})
     assert f.check(shelf.MACHINE, shelf.PROPERTIES, engine="plain", constants=all_of_them).constants["books"] == 1
-    with pytest.raises(f.UsageError, match="constants= was given all constants, and books= beside them"):
+    with pytest.raises(f.UsageError, match="`constants=` was given all constants, and `books=` beside them"):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants=all_of_them, books=2)
     with pytest.raises(
         f.UsageError, match="constant 'books' was given 1 in constants= and 2 by name: write one of them"
