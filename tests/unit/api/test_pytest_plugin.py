@@ -57,7 +57,7 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def test_the_plugin_is_registered() -> None:
-    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost_pytest"]
+    assert [item.value for item in entry_points(group="pytest11", name="fencepost")] == ["fencepost.testing.plugin"]
 
 
 def test_loading_the_plugin_loads_nothing_heavy() -> None:
