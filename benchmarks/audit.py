@@ -1,7 +1,9 @@
-"""The audit of generated logs: time, memory, and whether what was planted is found: `python -m benchmarks.audit [--records N ...]`.
+"""The audit of generated logs: time, memory, and whether what was planted is found:
+`python -m benchmarks.audit [--records N ...]`.
 
-A log is written once into `--folder` and kept there; `--only-write` ends after that. Then the command runs as a process of its own, and
-the memory of it and of all that it starts is looked at twice a second. Writes invariants/figures/audit.json, a row for each size.
+A log is written once into `--folder` and kept there; `--only-write` ends after that. Then the command runs as a process
+of its own, and the memory of it and of all that it starts is looked at twice a second. Writes
+invariants/figures/audit.json, a row for each size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Metadata logs of real clusters, recorded for tests of the audit: `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
+"""Metadata logs of real clusters, recorded for tests of the audit:
+`python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
-Each story is played once on a cluster of its own. The controller's log goes to tests/metadata_logs/ as a compressed archive of a
-few KiB; one that is there already is kept, so this may be ended and started again.
+Each story is played once on a cluster of its own. The controller's log goes to tests/metadata_logs/ as a compressed
+archive of a few KiB; one that is there already is kept, so this may be ended and started again.
 """
 
 from __future__ import annotations
@@ -111,7 +112,9 @@ STORIES = {
 
 
 class Listening(Cluster):
-    """A cluster whose nodes have started when they listen: those of 3.9 have no logging library among their jars, and say nothing."""
+    """A cluster whose nodes have started when they listen:
+    those of 3.9 have no logging library among their jars, and say nothing.
+    """
 
     def wait_started(self, node: int, log: Log) -> None:
         """Wait until a node listens."""

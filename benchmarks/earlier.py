@@ -1,4 +1,5 @@
-"""An earlier commit of the project in a folder of its own, to be measured side by side: `python -m benchmarks.earlier [--commit COMMIT]`.
+"""An earlier commit of the project in a folder of its own,
+to be measured side by side: `python -m benchmarks.earlier [--commit COMMIT]`.
 
 The folder gets the files of the commit and an environment with what it depended on, among others Numba.
 """
@@ -30,7 +31,8 @@ def installed(commit: str = COMMIT) -> Path:
     folder = FOLDER / commit
     python, done = folder / "venv" / "bin" / "python", folder / "installed"
     if not done.exists():
-        packed = subprocess.run(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout  # noqa: S607 (a commit of ours)
+        archive = ["git", "archive", commit]
+        packed = subprocess.run(archive, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
         with tarfile.open(fileobj=BytesIO(packed)) as files:
             files.extractall(folder / "files", filter="data")
         venv.create(folder / "venv", with_pip=True, clear=True)

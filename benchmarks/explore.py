@@ -1,4 +1,6 @@
-"""The explorer in a browser over a local server: `python -m benchmarks.explore` (needs Chromium and playwright). Writes invariants/figures/explore.json."""
+"""The explorer in a browser over a local server:
+`python -m benchmarks.explore` (needs Chromium and playwright). Writes invariants/figures/explore.json.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ CLICKS = 60
 TRACE = "replication-hyp-1-loss"
 READY = "document.querySelector('#engine').textContent.includes('ready')"
 CLICK = """async number => {
-  const steps = [...document.querySelectorAll("#enabled button.step")], where = document.querySelector("#where"), was = where.textContent;
+  const steps = [...document.querySelectorAll("#enabled button.step")];
+  const where = document.querySelector("#where"), was = where.textContent;
   const began = performance.now();
   if (steps.length) steps[number * 7 % steps.length].click();
   else document.querySelector("#start").click();

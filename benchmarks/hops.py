@@ -1,9 +1,11 @@
-"""The way of a command through the house: distinct pairs of a caller's module and a callee's, from typing to the answer.
+"""The way of a command through the house: distinct pairs of a caller's module and a callee's,
+from typing to the answer.
 
     python -m benchmarks.hops [--list] [--order] [ARGUMENT ...]
 
-Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill caches, and is then
-counted once more in the same process, all its threads together. A pair counts once, however often it is called.
+Without arguments the command is `check kip320 --set replicas=2`. The command runs once to import, compile and fill
+caches, and is then counted once more in the same process, all its threads together. A pair counts once, however often
+it is called.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How long leads-to and at-most take on large graphs, and how much memory: `python -m benchmarks.liveness [EDGES]`.
 
-The graph is made to be hard for strong fairness: blocks of 4 blocks of 4 blocks and so on, where each round of the search
-for components takes one state from each block of a level and so breaks it into those of the level below. `--machine` builds
-and judges the graph of a real machine.
+The graph is made to be hard for strong fairness: blocks of 4 blocks of 4 blocks and so on, where each round of the
+search for components takes one state from each block of a level and so breaks it into those of the level below.
+`--machine` builds and judges the graph of a real machine.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Array = np.ndarray[Any, Any]
 def drawn(edges: int, seed: int = 1) -> tuple[Rows, int]:
     """Return a graph of blocks in blocks, and how many levels they have. The last state is the one that is wanted.
 
-    Class 0 are steps forwards. Class k is the way out of a block of level k, from its last state to the next of the four blocks
-    around it, in a ring; out of the highest level it leads to the state that is wanted.
+    Class 0 are steps forwards. Class k is the way out of a block of level k, from its last state to the next of the
+    four blocks around it, in a ring; out of the highest level it leads to the state that is wanted.
     """
     levels = round(np.log(edges / DEGREE) / np.log(BRANCH))
     states = BRANCH**levels
@@ -112,7 +112,8 @@ def main(edges: int) -> None:
     for what, asked in questions(levels):
         answer = timed(what, lambda asked=asked: answer_to(rows, asked))  # type: ignore[misc]
         print(
-            f"{'':4}{answer.reach}, worst {answer.worst}, best {answer.best}, {len(answer.stem)} and {len(answer.loop)} steps"
+            f"{'':4}{answer.reach}, worst {answer.worst}, best {answer.best}, {len(answer.stem)} and "
+            f"{len(answer.loop)} steps"
         )
 
 
@@ -146,7 +147,8 @@ def of_machine() -> None:
     )
     assert len(engine.rows.targets) == result.generated - search.position.initial
     for place, prop in enumerate(asked):
-        found = timed(f"{prop.kind} {prop.name}", lambda place=place, prop=prop: engine.one(place, prop))  # type: ignore[misc]
+        name = f"{prop.kind} {prop.name}"
+        found = timed(name, lambda place=place, prop=prop: engine.one(place, prop))  # type: ignore[misc]
         print(f"{'':4}{found.verdict} {found.cost.text if found.cost else ''}")
 
 

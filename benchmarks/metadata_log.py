@@ -1,7 +1,8 @@
 """Metadata logs of any size, from walks of the model, encoded by Kafka's own classes, with violations planted in them.
 
-A walk of `replication` gives what the controller does to a partition and its brokers. Each walk has brokers of its own and a topic of many
-partitions, which all go through it, as the partitions of a broker do when it is fenced. Everything follows from the seed.
+A walk of `replication` gives what the controller does to a partition and its brokers. Each walk has brokers of its own
+and a topic of many partitions, which all go through it, as the partitions of a broker do when it is fenced. Everything
+follows from the seed.
 """
 
 from __future__ import annotations
@@ -278,7 +279,9 @@ def created(topic: str, partition: int, brokers: list[int]) -> dict[str, Any]:
 
 
 def write(folder: Path, *, records: int, seed: int, plant: int = 10, groups: int = 200, hot: int = 0) -> Written:
-    """Write a log of about so many records into a folder, with `plant` violations of each kind, and a partition of `hot` changes."""
+    """Write a log of about so many records into a folder,
+    with `plant` violations of each kind, and a partition of `hot` changes.
+    """
     made = templates(groups, seed)
     changes = sum(sum(item.change is not None for item in template.happenings) + 1 for template in made)
     partitions = max(plant, (records - hot) // changes)
@@ -355,7 +358,9 @@ def _clear_and_delete(to: Writer, quiet: Group, written: Written, plant: int) ->
 
 
 def _turn_off(to: Writer, number: int, written: Written, plant: int) -> None:
-    """Write a topic that nobody leads when ELR is turned off, and one of whose eligible brokers comes back after a crash: HYP-14."""
+    """Write a topic that nobody leads when ELR is turned off,
+    and one of whose eligible brokers comes back after a crash: HYP-14.
+    """
     happenings = [
         Happening(change={"isr": [0, 1]}, after=(("fence", 2),)),
         Happening(change={"isr": [0], "eligibleLeaderReplicas": [1]}, after=(("fence", 1),)),
@@ -411,8 +416,12 @@ def _simple(**fields: Any) -> Callable[[Writer, Group, int], str]:
     """Return what plants a change; numbers of brokers are those of the walk."""
 
     def plant(to: Writer, group: Group, partition: int) -> str:
-        named = {name: [group.first + one if one < 3 else one for one in value] if isinstance(value, list) else value + group.first
-                 for name, value in fields.items()}  # fmt: skip
+        named = {
+            name: [group.first + one if one < 3 else one for one in value]
+            if isinstance(value, list)
+            else value + group.first
+            for name, value in fields.items()
+        }
         to.change(group.topic, partition, named)
         return f"{group.name}-{partition}"
 

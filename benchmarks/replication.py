@@ -1,9 +1,10 @@
-"""Speed and memory against an earlier commit and hand-written C, as ratios in one run: `python -m benchmarks.replication [--large]`.
+"""Speed and memory against an earlier commit and hand-written C,
+as ratios in one run: `python -m benchmarks.replication [--large]`.
 
-The earlier commit (`benchmarks/earlier.py`) is installed into a folder of its own. Runs are taken in turns, so that what else the
-machine does falls on all alike. Compilation is left out. Of several runs the least counts: it was disturbed least. `--large`
-adds a search of 61 million states, for which the earlier commit is measured on its first states. Writes invariants/figures/speed.json,
-which docs/speed.md reads.
+The earlier commit (`benchmarks/earlier.py`) is installed into a folder of its own. Runs are taken in turns, so that
+what else the machine does falls on all alike. Compilation is left out. Of several runs the least counts: it was
+disturbed least. `--large` adds a search of 61 million states, for which the earlier commit is measured on its first
+states. Writes invariants/figures/speed.json, which docs/speed.md reads.
 """
 
 from __future__ import annotations
@@ -134,7 +135,9 @@ def compared(now: Searcher, before: Searcher, rounds: int) -> dict[str, Answer]:
 
 
 def large() -> dict[str, Answer]:
-    """Measure the large run: the first states in both versions, then all of it, in processes of their own for their memory."""
+    """Measure the large run: the first states in both versions,
+    then all of it, in processes of their own for their memory.
+    """
     found = {}
     for version, python in (("", sys.executable), (f", {COMMIT}", installed())):
         searcher = Searcher(python)

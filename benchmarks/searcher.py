@@ -1,6 +1,7 @@
 """A process that searches machines on request, in this or an earlier version of the project.
 
-It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is left out of the seconds.
+It is run by its path, reads questions as lines of JSON, and answers each with a line. Compilation is left out of the
+seconds.
 """
 
 from __future__ import annotations

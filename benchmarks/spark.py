@@ -1,8 +1,9 @@
 """What Spark costs, against the native engine in the same run: `python -m benchmarks.spark [PART ...]`.
 
-The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it is),
-`executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation and
-the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which docs/spark.md reads.
+The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it
+is), `executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation
+and the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which docs/spark.md
+reads.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def _search(given: argparse.Namespace) -> dict[str, Any]:
         raise SystemExit(message)
     CONSOLE.print(
         f"{searches.name}: {native.distinct:,} states; native, two workers {native.seconds:.0f} s; "
-        f"Spark on local[2] {there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most 4 is wanted); "
+        f"Spark on local[2] {there['seconds']:.0f} s, {there['seconds'] / native.seconds:.2f} times as long (at most "
+        "4 is wanted); "
         f"its session took {there['session_seconds']:.1f} s to start"
     )
     _print_levels(there)
@@ -156,7 +158,9 @@ def _print_levels(there: dict[str, Any]) -> None:
 
 
 def _levels(given: argparse.Namespace) -> dict[str, Any]:
-    """What a level costs however small it is: a small machine, handed over at its first states, in few and in many partitions."""
+    """What a level costs however small it is: a small machine,
+    handed over at its first states, in few and in many partitions.
+    """
     del given
     searches, found = Searches(SMALL), {}
     for partitions in PARTITIONS:
@@ -168,8 +172,10 @@ def _levels(given: argparse.Namespace) -> dict[str, Any]:
             "levels": len(small),
         }
         CONSOLE.print(
-            f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of {len(small)}, "
-            f"{max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions below 1.5 s is wanted)"
+            f"{SMALL}, every level on Spark, {partitions} partitions: {median(small):.2f} s a level in the median of "
+            f"{len(small)}, "
+            f"{max(small):.2f} s at most; the first two, which start Python, left out (with 4 partitions below 1.5 s "
+            "is wanted)"
         )
     return {"run": SMALL, "partitions": found}
 
@@ -183,7 +189,8 @@ def _executors(given: argparse.Namespace) -> dict[str, Any]:
     }
     one, two = found[1]["seconds"], found[2]["seconds"]
     CONSOLE.print(
-        f"{searches.name}: {found[1]['distinct']:,} states; one executor {one:.0f} s, two {two:.0f} s, {one / two:.2f} times as fast"
+        f"{searches.name}: {found[1]['distinct']:,} states; one executor {one:.0f} s, two {two:.0f} s, "
+        f"{one / two:.2f} times as fast"
     )
     return {"run": searches.name, "one": found[1], "two": found[2]}
 
@@ -218,7 +225,8 @@ def _sweep(given: argparse.Namespace) -> dict[str, Any]:
     assert steps is not None
     there = steps[0] / swept
     CONSOLE.print(
-        f"walks of replication with {WALKS}: {native:,.0f} steps/s on two threads, {there:,.0f} in a sweep on local[2]: "
+        f"walks of replication with {WALKS}: {native:,.0f} steps/s on two threads, {there:,.0f} in a sweep on "
+        "local[2]: "
         f"{there / native:.0%} (at least 70 % is wanted)"
     )
     return {"constants": WALKS, "walks": walks, "native_steps": round(native), "sweep_steps": round(there)}

@@ -1,9 +1,9 @@
 """What the switches of replication cost where they are off: `python -m benchmarks.switches`.
 
-The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine of today, in turns, as
-kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that move instead, where the states are most;
-`--warm` takes the time of `fencepost check` from its start to its end, once its machine is compiled.
-Writes invariants/figures/switches.json, which docs/replication.md shows.
+The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine
+of today, in turns, as kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that
+move instead, where the states are most; `--warm` takes the time of `fencepost check` from its start to its end, once
+its machine is compiled. Writes invariants/figures/switches.json, which docs/replication.md shows.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ def children() -> float:
 
 
 def warm(rounds: int) -> None:
-    """Measure how long an answer takes as an operator asks for it: the least of several, since others use the machine."""
+    """Measure how long an answer takes as an operator asks for it:
+    the least of several, since others use the machine.
+    """
     command = ["fencepost", "check", "replication", "--version", "kafka-4.4"]
     seconds, processor = [], []
     for _ in range(rounds + 1):

@@ -1,7 +1,7 @@
 """Breadth-first search of Kip320 in plain Python, as one would write it in an afternoon: tuples and a set.
 
-A state is (replicas, records written, decisions, quorum): a replica is (log, high watermark, leader epoch, leader, ISR),
-a log a tuple of (record, epoch), decisions a tuple of (leader, ISR) by epoch, the quorum (epoch, leader, ISR).
+A state is (replicas, records written, decisions, quorum): a replica is (log, high watermark, leader epoch, leader,
+ISR), a log a tuple of (record, epoch), decisions a tuple of (leader, ISR) by epoch, the quorum (epoch, leader, ISR).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Random walks, Hypothesis and shrinking: `python -m benchmarks.walks`. Ends with status 1 if an aim is missed.
 
-Three known bugs are sought by Hypothesis at the catalogue's sizes, and by random walks with five brokers or replicas; what
-they find is shrunk, and compared with the shortest trace that a breadth-first search finds. Then steps a second: the walker,
-Hypothesis with schedules, and Hypothesis with plain rules of the same machine, of which most calls are refused by a guard:
-calls and steps are both printed, and steps are judged. Compiling is left out.
+Three known bugs are sought by Hypothesis at the catalogue's sizes, and by random walks with five brokers or replicas;
+what they find is shrunk, and compared with the shortest trace that a breadth-first search finds. Then steps a second:
+the walker, Hypothesis with schedules, and Hypothesis with plain rules of the same machine, of which most calls are
+refused by a guard: calls and steps are both printed, and steps are judged. Compiling is left out.
 """
 
 from __future__ import annotations
@@ -57,16 +57,42 @@ BUGS = (
         "replication",
         "joining-epoch-is-registered",
         {**REPAIRED, "alter_partition_version": 2, "brokers": 2, "max_records": 1, "initial_isr": 1, "shrinks": 0},
-        {**REPAIRED, "alter_partition_version": 2, "brokers": 5, "max_records": 2, "initial_isr": 2, "crashes": 2, "fences": 4},
+        {
+            **REPAIRED,
+            "alter_partition_version": 2,
+            "brokers": 5,
+            "max_records": 2,
+            "initial_isr": 2,
+            "crashes": 2,
+            "fences": 4,
+        },
     ),
     Bug(
         "B01 (KIP-101)",
         "replication",
         "leader-has-committed",
-        {**REPAIRED, "truncation": 0, "loss": 0, "brokers": 2, "max_records": 1, "crashes": 0, "fences": 2, "shrinks": 0,
-         "max_leader_epoch": 3},
-        {**REPAIRED, "truncation": 0, "loss": 0, "brokers": 5, "max_records": 2, "crashes": 1, "fences": 5, "shrinks": 2,
-         "max_leader_epoch": 6},
+        {
+            **REPAIRED,
+            "truncation": 0,
+            "loss": 0,
+            "brokers": 2,
+            "max_records": 1,
+            "crashes": 0,
+            "fences": 2,
+            "shrinks": 0,
+            "max_leader_epoch": 3,
+        },
+        {
+            **REPAIRED,
+            "truncation": 0,
+            "loss": 0,
+            "brokers": 5,
+            "max_records": 2,
+            "crashes": 1,
+            "fences": 5,
+            "shrinks": 2,
+            "max_leader_epoch": 6,
+        },
     ),
     Bug(
         "KAFKA-7128 in KIP-279",
@@ -75,7 +101,7 @@ BUGS = (
         {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2},
         {"replicas": 5, "log_size": 2, "max_records": 2, "max_leader_epoch": 2},
     ),
-)  # fmt: skip
+)
 
 
 def constants_of(bug: Bug, values: dict[str, int]) -> Constants:
@@ -108,7 +134,8 @@ def by_hypothesis(bug: Bug, limits: Limits, least: int) -> bool:
         print(f"  Hypothesis      NOT FOUND in {tried.schedules:,} schedules, {tried.seconds:.1f} s")
         return False
     print(
-        f"  Hypothesis      found after {tried.schedules:,} schedules, {tried.steps:,} steps, {tried.seconds:.1f} s; shrunk by "
+        f"  Hypothesis      found after {tried.schedules:,} schedules, {tried.steps:,} steps, {tried.seconds:.1f} s; "
+        "shrunk by "
         f"Hypothesis to {tried.failure.path.length} states, then to {shrunk.path.length} in {shrunk.seconds:.1f} s"
     )
     return tried.seconds < SECONDS and shrunk.path.length <= least + 2
@@ -126,8 +153,10 @@ def by_walks(bug: Bug, plan: Plan, limits: Limits, least: int) -> bool:
     shrunk = shrink(trace_of_path(found, constants, bug.prop, path), limits)
     lowered = ", ".join(f"{name} {old} to {new}" for name, (old, new) in shrunk.lowered.items())
     print(
-        f"  walks, five     found after {made.walks:,} walks, {made.steps:,} steps, {made.seconds:.1f} s: {path.length} states\n"
-        f"  shrink          to {shrunk.path.length} states in {shrunk.seconds:.1f} s; {lowered}\n                  {shrunk.reach}"
+        f"  walks, five     found after {made.walks:,} walks, {made.steps:,} steps, {made.seconds:.1f} s: "
+        f"{path.length} states\n"
+        f"  shrink          to {shrunk.path.length} states in {shrunk.seconds:.1f} s; {lowered}\n                  "
+        f"{shrunk.reach}"
     )
     return made.seconds < SECONDS and shrunk.seconds < SECONDS and shrunk.path.length <= least + 1
 
@@ -159,8 +188,10 @@ def rates(name: str, values: dict[str, int], prop: str) -> bool:
     took = time.process_time() - began
     called, stepped = rules.calls / took, rules.steps / took
     print(
-        f"  {name:12} walker {walked:>11,.0f}   schedules {chosen:>9,.0f}   plain rules {called:>6,.0f} called, {stepped:>6,.0f} "
-        f"of them steps: Hypothesis {chosen / called:,.0f} times faster than a call, {chosen / stepped:,.0f} than a step"
+        f"  {name:12} walker {walked:>11,.0f}   schedules {chosen:>9,.0f}   plain rules {called:>6,.0f} called, "
+        f"{stepped:>6,.0f} "
+        f"of them steps: Hypothesis {chosen / called:,.0f} times faster than a call, {chosen / stepped:,.0f} than a "
+        "step"
     )
     return chosen >= FASTER * stepped
 
@@ -184,7 +215,8 @@ def main() -> int:
         rates("replication", {**REPAIRED, "brokers": 2}, "leader-has-committed"),
     ]
     print(
-        f"{sum(good)} of {len(good)} aims reached: below {SECONDS:g} s, within 2 and 1 of the shortest, {FASTER:g} times faster"
+        f"{sum(good)} of {len(good)} aims reached: below {SECONDS:g} s, within 2 and 1 of the shortest, {FASTER:g} "
+        "times faster"
     )
     return 0 if all(good) else 1
 

@@ -1,7 +1,9 @@
-"""Seconds, rate and memory of the runs of replication in the catalogue: `python -m benchmarks.figures.catalogue [--profile full [--only]]`.
+"""Seconds, rate and memory of the runs of replication in the catalogue:
+`python -m benchmarks.figures.catalogue [--profile full [--only]]`.
 
-Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep what was measured
-before. Compilation is left out; processor seconds are those between the first round of a search and its last. A run that does not find what it must ends the measurement.
+Writes invariants/figures/replication.json, which the generated pages read; runs that are not measured keep what was
+measured before. Compilation is left out; processor seconds are those between the first round of a search and its last.
+A run that does not find what it must ends the measurement.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ def main() -> None:
         if not given.least <= (run.distinct or 0) <= given.most:
             continue
         clock: list[float] = []
-        found = judge(run, Options(workers=given.workers), lambda _, clock=clock: clock.append(time.process_time()))  # type: ignore[misc]
+        options = Options(workers=given.workers)
+        found = judge(run, options, lambda _, clock=clock: clock.append(time.process_time()))  # type: ignore[misc]
         if not found.as_expected:
             raise SystemExit(f"{run.name}: {'; '.join(found.differences)}")
         result = found.result

@@ -1,9 +1,12 @@
-"""Runs on Kafka's classes that the page of conformance tells of: `python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
+"""Runs on Kafka's classes that the page of conformance tells of:
+`python -m benchmarks.figures.conformance PART [--kafka VERSION ...]`.
 
-covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as many compared steps as are wanted (half an hour a release). With --keep what a
-batch found is kept in DIR, so this may be ended and started again. moves: walks in which operators move replicas, on every release.
-changes: every change of every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of Kafka's
-checks taken out of the models, each rule turned, and refusals tried. Writes the rows of these releases in invariants/figures/conformance.json.
+covers: walks that take every transition of small state graphs. walks: of three brokers, in batches until there are as
+many compared steps as are wanted (half an hour a release). With --keep what a batch found is kept in DIR, so this may
+be ended and started again. moves: walks in which operators move replicas, on every release. changes: every change of
+every image. quorum: walks that take every transition of a small state graph of the metadata quorum. seen: each of
+Kafka's checks taken out of the models, each rule turned, and refusals tried. Writes the rows of these releases in
+invariants/figures/conformance.json.
 """
 
 from __future__ import annotations

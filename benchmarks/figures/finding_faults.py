@@ -1,6 +1,7 @@
 """Measures what it takes to lose a record by each finding: `python -m benchmarks.figures.finding_faults`.
 
-HYP-12 is about what must come in the end, which no number of faults breaks sooner. Writes invariants/figures/finding-faults.json.
+HYP-12 is about what must come in the end, which no number of faults breaks sooner. Writes
+invariants/figures/finding-faults.json.
 """
 
 from __future__ import annotations

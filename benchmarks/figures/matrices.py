@@ -1,6 +1,7 @@
 """Measuring the figures of the matrices and of the fault tables: hours, so `tox -e figures` does it by night.
 
-`python -m benchmarks.figures.matrices` measures what is stale; then `fencepost guarantees --write docs` builds the pages.
+`python -m benchmarks.figures.matrices` measures what is stale; then `fencepost guarantees --write docs` builds the
+pages.
 """
 
 from __future__ import annotations
@@ -121,7 +122,9 @@ def _whole(found: Protocol, constants: Constants, source: Source, workers: int) 
 
 
 def condensed(found: Protocol, ablation: Ablation, outcome: RowOutcome) -> dict[str, Any]:
-    """Return what is kept of a row: the properties that are violated, and the steps of the shortest history that shows something new."""
+    """Return what is kept of a row: the properties that are violated,
+    and the steps of the shortest history that shows something new.
+    """
     from fencepost.api.answers.matrix import row_data
 
     row = row_data(found, ablation, outcome, texts=False)
@@ -172,7 +175,9 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
 @click.option("--proofs", metavar="FILE", help="Store what `fencepost prove --no-cache --workers 1 --json` printed.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Rows at a time.")
 def main(names: tuple[str, ...], keep: str | None, faults: tuple[str, ...], proofs: str | None, workers: int) -> None:
-    """Measure the matrices of each PROTOCOL and the named fault tables; without any argument, everything that is stale."""
+    """Measure the matrices of each PROTOCOL and the named fault tables;
+    without any argument, everything that is stale.
+    """
     if proofs:
         save("proofs", json.loads(Path(proofs).read_text()))
     elif not names and not faults:

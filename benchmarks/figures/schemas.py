@@ -1,6 +1,8 @@
-"""Holds claims about schemas, versions and code paths against the classes of every release, and keeps the verdicts as figures.
+"""Holds claims about schemas, versions and code paths against the classes of every release,
+and keeps the verdicts as figures.
 
-`python -m benchmarks.figures.schemas` takes two minutes once Maven has brought the jars; `--kafka 4.1.2` prints the rows of one release.
+`python -m benchmarks.figures.schemas` takes two minutes once Maven has brought the jars; `--kafka 4.1.2` prints the
+rows of one release.
 """
 
 from __future__ import annotations

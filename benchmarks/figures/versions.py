@@ -1,8 +1,10 @@
-"""Looks for every finding on data replication in every version of the model, and keeps the verdicts: `python -m benchmarks.figures.versions`.
+"""Looks for every finding on data replication in every version of the model,
+and keeps the verdicts: `python -m benchmarks.figures.versions`.
 
-A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with all other
-findings repaired, so that what fails is its own. It takes some minutes. Writes invariants/figures/versions.json, which docs/findings.md shows.
-`--losses` measures only what each release loses where crashes leave the disk as it is, which docs/losing-data.md shows.
+A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with
+all other findings repaired, so that what fails is its own. It takes some minutes. Writes
+invariants/figures/versions.json, which docs/findings.md shows. `--losses` measures only what each release loses where
+crashes leave the disk as it is, which docs/losing-data.md shows.
 """
 
 from __future__ import annotations
@@ -122,7 +124,9 @@ def row(entry: str) -> dict[str, Any]:
 
 
 def losses() -> list[dict[str, Any]]:
-    """Return for each release and min ISR the fewest faults that lose an acknowledged record, where crashes lose nothing."""
+    """Return for each release and min ISR the fewest faults that lose an acknowledged record,
+    where crashes lose nothing.
+    """
     rows = []
     for version in VERSIONS:
         for min_isr in (1, 2):

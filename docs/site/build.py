@@ -48,7 +48,7 @@ class SiteResult:
 def build_site(
     output: str | Path, docs: str | Path = "docs", *, workers: int = 2, tell: Callable[[str], None] = lambda _: None
 ) -> SiteResult:
-    """Build the site into a folder; raise UsageError if something for it is missing. `tell` is called with every stage."""
+    """Build the site into a folder, telling each stage; raise UsageError if something for it is missing."""
     folder, began = Path(output), time.monotonic()
     build(folder, Path(docs).resolve(), workers=workers, tell=tell)
     found = [file for file in folder.rglob("*") if file.is_file()]
@@ -57,7 +57,7 @@ def build_site(
 
 
 def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], None] = lambda _: None) -> None:
-    """Build the site into a folder, which is emptied first; raise UsageError if something for it is missing."""
+    """Build the site into a folder; raise UsageError if something is missing. `tell` is called with every stage."""
     require_generator()
     if not (docs / "glossary.md").is_file():
         raise UsageError(

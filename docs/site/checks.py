@@ -267,7 +267,8 @@ ADDED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
             "replication",
             "controller-finds-replica-ineligible 3",
             (
-                "without it requests may be refused that could be granted: a delay, and the leader is told that nothing "
+                "without it requests may be refused that could be granted: a delay, and the leader is told that "
+                "nothing "
                 "was applied"
             ),
         ),

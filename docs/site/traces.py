@@ -1,4 +1,4 @@
-"""Pages of archived traces, drawn by the HTML renderer, with links to the explorer and the catalogue; and their list."""
+"""Pages of archived traces, as the HTML renderer draws them, with links to explorer and catalogue; and their list."""
 
 from __future__ import annotations
 

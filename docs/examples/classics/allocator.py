@@ -1,7 +1,7 @@
 """An allocator of resources: clients ask for sets of them, get some at a time, and give some back at any time.
 
-Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Only the return of all that a client has is promised, so it is
-an action of its own.
+Merz's `SimpleAllocator`. A set of resources is a parameter of the actions. Only the return of all that a client has is
+promised, so it is an action of its own.
 """
 
 from typing import Annotated
@@ -122,7 +122,8 @@ clients_return = leads_to(
 
 clients_obtain = leads_to(
     "clients-obtain",
-    "A client gets each resource that it wants, if all clients give back what they have, and none is passed over again and again.",
+    "A client gets each resource that it wants, if all clients give back what they have, and none is passed over "
+    "again and again.",
     when=is_wanted,
     then=is_had,
     fair=(weak(return_all, each="client"), strong(allocate, each="client")),

@@ -1,7 +1,7 @@
 """The alternating bit protocol: values arrive once each and in order over channels that lose messages.
 
-Lamport's `AlternatingBit`. The channels may grow for ever, so the search ends at a length: TLC counts a step that would make a channel
-longer and throws the state away, while such a step is refused here, by a guard that names its bound.
+Lamport's `AlternatingBit`. The channels may grow for ever, so the search ends at a length: TLC counts a step that would
+make a channel longer and throws the state away, while such a step is refused here, by a guard that names its bound.
 """
 
 from typing import Annotated

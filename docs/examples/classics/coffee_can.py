@@ -1,7 +1,8 @@
-"""The coffee can: two beans are taken out and one is put back, until one is left, whose colour was settled at the start.
+"""The coffee can: two beans are taken out and one is put back,
+until one is left, whose colour was settled at the start.
 
-Scholten's problem, in Gries's "The Science of Programming"; `CoffeeCan` of the TLA+ examples, with its last step that changes nothing.
-There is an initial state for each number of black and of white beans, so every state is one.
+Scholten's problem, in Gries's "The Science of Programming"; `CoffeeCan` of the TLA+ examples, with its last step that
+changes nothing. There is an initial state for each number of black and of white beans, so every state is one.
 """
 
 from typing import Annotated

@@ -1,7 +1,8 @@
-"""Dining philosophers, as solved by Chandy and Misra: forks are dirty after use, and whoever holds a dirty one hands it over.
+"""Dining philosophers, as solved by Chandy and Misra:
+forks are dirty after use, and whoever holds a dirty one hands it over.
 
-The steps are those of the TLA+ examples' `DiningPhilosophers`: a philosopher first hands over a fork, and in the same step sees
-whether it may eat with the forks that it had.
+The steps are those of the TLA+ examples' `DiningPhilosophers`: a philosopher first hands over a fork, and in the same
+step sees whether it may eat with the forks that it had.
 """
 
 from enum import IntEnum
@@ -70,7 +71,9 @@ def to_the_left(c: C, philosopher: int) -> int:
 
 @action(philosopher=Philosopher)
 def look(s: State, c: C, philosopher: int) -> None:
-    """A philosopher hands over a dirty fork, the left one first, and eats next with two clean ones, or thinks next if it is sated."""
+    """A philosopher hands over a dirty fork, the left one first,
+    and eats next with two clean ones, or thinks next if it is sated.
+    """
     left, right = s.fork[philosopher], s.fork[to_the_right(c, philosopher)]
     may_eat = left.by == philosopher and left.clean and right.by == philosopher and right.clean
     hands_left = c.hands_over and left.by == philosopher and not left.clean

@@ -1,7 +1,7 @@
 """The echo algorithm: a node explores a graph, and everybody's answers make a spanning tree.
 
-`Echo` of the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, and a node receives each of its own in any
-order. Node 0 begins.
+`Echo` of the TLA+ examples, on a graph in which all nodes are neighbours. Messages are in a bag, and a node receives
+each of its own in any order. Node 0 begins.
 """
 
 from enum import IntEnum
@@ -78,7 +78,9 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(m=InFlight("messages"))
 def receive(s: State, c: C, m: Message) -> None:
-    """A node receives a message: the first one comes from its parent, and is passed on to all others; answers come from children."""
+    """A node receives a message: the first one comes from its parent,
+    and is passed on to all others; answers come from children.
+    """
     node = m.to
     is_first = node != 0 and s.received[node] == 0
     require(s.at[node] == At.RECEIVING)
@@ -118,7 +120,9 @@ def stay(s: State, c: C) -> None:
 
 
 def root(s: State, c: C, node: int) -> int:
-    """Return the ancestor of a node that is as many steps away as there are nodes, or the first on the way without a parent."""
+    """Return the ancestor of a node that is as many steps away as there are nodes,
+    or the first on the way without a parent.
+    """
     ancestor = node
     for _ in range(c.nodes):
         if s.parent[ancestor] != NONE:

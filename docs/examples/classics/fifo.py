@@ -1,8 +1,8 @@
 """A queue between a sender and a receiver, each of which shakes hands with it over a wire.
 
-Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits: it carries something while they differ. The queue
-may grow for ever, so the search ends at a length: TLC counts a step that would make it longer and throws the state away, while
-such a step is refused here, by a guard that names its bound.
+Lamport's `InnerFIFO`, from "Specifying Systems". A wire has a value and two bits: it carries something while they
+differ. The queue may grow for ever, so the search ends at a length: TLC counts a step that would make it longer and
+throws the state away, while such a step is refused here, by a guard that names its bound.
 """
 
 from typing import Annotated

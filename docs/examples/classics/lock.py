@@ -1,4 +1,5 @@
-"""A lock: what Peterson's algorithm, and every other one that excludes processes from each other, must look like from outside.
+"""A lock: what Peterson's algorithm, and every other one that excludes processes from each other,
+must look like from outside.
 
 `Lock` of the TLA+ examples.
 """

@@ -1,7 +1,7 @@
 """Majority vote by Boyer and Moore: one pass over a sequence finds the only value that can have a majority.
 
-`Majority` of the TLA+ examples, on all sequences of three values with at most five elements: `initial` has a parameter for each element, and
-those behind the end are 0, so that no sequence is there twice.
+`Majority` of the TLA+ examples, on all sequences of three values with at most five elements: `initial` has a parameter
+for each element, and those behind the end are 0, so that no sequence is there twice.
 """
 
 from typing import Annotated
@@ -60,7 +60,9 @@ def initial(s: State, c: C, length: int, candidate: int, v0: int, v1: int, v2: i
 
 @action()
 def look(s: State, c: C) -> None:
-    """The next value speaks for the candidate, or against it; where nothing is left of a candidate, the value is the next one."""
+    """The next value speaks for the candidate, or against it;
+    where nothing is left of a candidate, the value is the next one.
+    """
     require(s.at < s.length)
     value = s.sequence[s.at]
     s.at += 1

@@ -1,4 +1,5 @@
-"""Lamport's teaching example: processes in a circle write 1, then read what the process before them has written. One of them reads 1.
+"""Lamport's teaching example: processes in a circle write 1,
+then read what the process before them has written. One of them reads 1.
 
 `Simple` of the TLA+ examples, from "Teaching Concurrency".
 """

@@ -1,7 +1,8 @@
 """Paxos: acceptors vote in ballots, and what a quorum of them has voted for in one ballot is chosen for ever.
 
-Lamport's `Paxos`, without leaders and learners, which the TLA+ examples count with one acceptor and one value. A message that was sent stays. As there is
-at most one of each kind for a ballot, or for an acceptor in a ballot, a set of messages is an array with a place for each of them.
+Lamport's `Paxos`, without leaders and learners, which the TLA+ examples count with one acceptor and one value. A
+message that was sent stays. As there is at most one of each kind for a ballot, or for an acceptor in a ballot, a set of
+messages is an array with a place for each of them.
 """
 
 from typing import Annotated

@@ -1,8 +1,9 @@
-"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail, as acceptors choose what each resource manager has said.
+"""Paxos Commit, by Gray and Lamport: two-phase commit whose coordinator may fail,
+as acceptors choose what each resource manager has said.
 
-Each manager has an instance of Paxos of its own. In ballot 0 it asks for its own value; later ballots are led by whoever thinks that it has
-failed, and ask for `ABORTED` where nothing else may have been chosen. `PaxosCommit` of the TLA+ examples, with three acceptors: a quorum is given by
-the one that it leaves out.
+Each manager has an instance of Paxos of its own. In ballot 0 it asks for its own value; later ballots are led by
+whoever thinks that it has failed, and ask for `ABORTED` where nothing else may have been chosen. `PaxosCommit` of the
+TLA+ examples, with three acceptors: a quorum is given by the one that it leaves out.
 """
 
 from enum import IntEnum
@@ -159,7 +160,9 @@ def value_to_ask_for(message: Sent, leaves_out: int, c: C) -> Value:
 
 @action(ballot=Ballot, manager=Manager, leaves_out=Acceptor)
 def phase_2a(s: State, c: C, ballot: int, manager: int, leaves_out: int) -> None:
-    """A later ballot in which a quorum has promised asks for the value of their latest vote, or to abort if there was none."""
+    """A later ballot in which a quorum has promised asks for the value of their latest vote,
+    or to abort if there was none.
+    """
     message = s.instance[manager].sent[ballot]
     require(ballot > 0)
     require(message.asked == Value.NOTHING)

@@ -1,7 +1,7 @@
 """Peterson's algorithm: two processes exclude each other with a flag each and one shared number.
 
-The steps are those of the TLA+ examples' `Peterson`, one for each label. A program counter is a field with an enum, and a step from label to
-label is an action.
+The steps are those of the TLA+ examples' `Peterson`, one for each label. A program counter is a field with an enum, and
+a step from label to label is an action.
 """
 
 from enum import IntEnum

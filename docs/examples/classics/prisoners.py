@@ -1,7 +1,7 @@
 """Prisoners and two switches: a puzzle in which one of them counts until all have been in the room.
 
-Lamport's `Prisoners`. Whoever is brought into the room must flip one of two switches. Every prisoner but the counter moves switch A up
-twice, where it finds it down; the counter moves it down and counts. Prisoner 0 is the counter.
+Lamport's `Prisoners`. Whoever is brought into the room must flip one of two switches. Every prisoner but the counter
+moves switch A up twice, where it finds it down; the counter moves it down and counts. Prisoner 0 is the counter.
 """
 
 from typing import Annotated
@@ -81,7 +81,9 @@ def all_have_been_there(s: State, c: C) -> bool:
 
 @always
 def the_count_is_close(s: State, c: C) -> bool:
-    """The count is the number of times that switch A was moved up, but for one that is still up, and one from the beginning."""
+    """The count is the number of times that switch A was moved up,
+    but for one that is still up, and one from the beginning.
+    """
     seen = sum(s.moved[prisoner] for prisoner in range(1, c.prisoners)) - s.a_is_up
     return s.count in (seen, seen + 1)
 

@@ -1,4 +1,5 @@
-"""Readers and writers: many may read at a time, one may write alone, and all are served in the order in which they asked.
+"""Readers and writers: many may read at a time, one may write alone,
+and all are served in the order in which they asked.
 
 `ReadersWriters` of the TLA+ examples. Each actor may ask for both, so that the queue has at most two requests of each.
 """

@@ -1,7 +1,8 @@
-"""Election of a leader on a ring, by Chang and Roberts: numbers go around, and each node takes those out that are larger than its own.
+"""Election of a leader on a ring, by Chang and Roberts:
+numbers go around, and each node takes those out that are larger than its own.
 
-The messages under way to a node are a set of numbers, so one word: `ChangRoberts` of the TLA+ examples, where node n has the number n.
-Any nodes may begin; the parameter of `initial` says which.
+The messages under way to a node are a set of numbers, so one word: `ChangRoberts` of the TLA+ examples, where node n
+has the number n. Any nodes may begin; the parameter of `initial` says which.
 """
 
 from enum import IntEnum
@@ -71,7 +72,9 @@ def start(s: State, c: C, node: int) -> None:
 
 @action(node=Node, number=Node)
 def receive(s: State, c: C, node: int, number: int) -> None:
-    """A node passes on every number once it has lost, and smaller ones, by which it loses; its own makes it the leader."""
+    """A node passes on every number once it has lost,
+    and smaller ones, by which it loses; its own makes it the leader.
+    """
     require(s.started[node])
     require(bits.contains(s.inbox[node], number))
     passes_on = s.hope[node] == Hope.LOST or number < node

@@ -1,8 +1,8 @@
 """Termination detection on a ring, by Dijkstra, Feijen and van Gasteren (EWD 840).
 
-Node 0 sends a white token around the ring. A node that has activated one behind the token makes the token black, and a round with a black
-token says nothing. Any nodes may be active at first, of any colour, and the token may be anywhere: the parameters of `initial` give
-one initial state for each of their values.
+Node 0 sends a white token around the ring. A node that has activated one behind the token makes the token black, and a
+round with a black token says nothing. Any nodes may be active at first, of any colour, and the token may be anywhere:
+the parameters of `initial` give one initial state for each of their values.
 """
 
 from typing import Annotated
@@ -52,7 +52,9 @@ def initial(s: State, c: C, active: int, black: int, token: int) -> None:
 
 @action()
 def initiate_probe(s: State, c: C) -> None:
-    """Node 0 begins a round, where the last one was inconclusive: it becomes white and sends a white token to the last node."""
+    """Node 0 begins a round, where the last one was inconclusive:
+    it becomes white and sends a white token to the last node.
+    """
     require(s.token == 0)
     require(s.token_is_black or bits.contains(s.black, 0))
     s.token = c.nodes - 1
@@ -62,7 +64,9 @@ def initiate_probe(s: State, c: C) -> None:
 
 @action()
 def pass_token(s: State, c: C) -> None:
-    """Another node passes the token on once it is passive, or at once where the round is inconclusive; it becomes white."""
+    """Another node passes the token on once it is passive,
+    or at once where the round is inconclusive; it becomes white.
+    """
     node = s.token
     is_black = bits.contains(s.black, node)
     require(node > 0)

@@ -1,7 +1,7 @@
 """Transaction commit: what resource managers may decide together, without saying how they agree.
 
-Lamport's `TCommit`. Its one action with a disjunction, "decide", is two actions here; TLC counts its two halves as steps of their own, so
-all counts are equal.
+Lamport's `TCommit`. Its one action with a disjunction, "decide", is two actions here; TLC counts its two halves as
+steps of their own, so all counts are equal.
 """
 
 from enum import IntEnum

@@ -1,8 +1,8 @@
 """Two-phase commit: a coordinator decides for all resource managers, once all of them have said that they are prepared.
 
-Lamport's `TwoPhase`, which Stateright counts too. A message that was sent stays, and may be received again and again: messages
-are sets and flags, and nothing needs to be lost. A message that is received for the second time is a step that changes nothing; it is
-counted as one, as TLC does.
+Lamport's `TwoPhase`, which Stateright counts too. A message that was sent stays, and may be received again and again:
+messages are sets and flags, and nothing needs to be lost. A message that is received for the second time is a step that
+changes nothing; it is counted as one, as TLC does.
 """
 
 from enum import IntEnum

@@ -1,7 +1,7 @@
 """Leases and clock skew: holder and server count the ticks since the grant, each on its own clock.
 
-The server's clock may be ahead of the holder's by `skew` ticks at most. So the server waits that much longer than the lease before
-it gives the lease to somebody else. A server that waits for `C.lease` alone is found out: try it.
+The server's clock may be ahead of the holder's by `skew` ticks at most. So the server waits that much longer than the
+lease before it gives the lease to somebody else. A server that waits for `C.lease` alone is found out: try it.
 """
 
 from typing import Annotated

@@ -1,4 +1,6 @@
-"""Symmetric clients: who is who makes no difference, so `normalize` puts them in order, and far fewer states are different."""
+"""Symmetric clients: who is who makes no difference,
+so `normalize` puts them in order, and far fewer states are different.
+"""
 
 from typing import Annotated
 
