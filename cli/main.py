@@ -81,7 +81,6 @@ class Commands(click.Group):
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
         """Run a command and end the process with its exit status."""
-        sys.excepthook = sys.__excepthook__  # from here on interrupts are explained below
         settle_streams()
         extra["standalone_mode"] = False
         status = Exit.AS_EXPECTED
