@@ -109,8 +109,10 @@ def discard(folder: Path) -> None:
     (folder / MANIFEST).unlink(missing_ok=True)
     for name in SLOTS:
         _remove(folder / name)
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()
+    if folder.is_dir():
+        files.remove_leftovers(folder)
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def load(search: Expansion) -> None:
