@@ -1,1 +1,1 @@
-"""What a real cluster's metadata log shows, judged by the guarantees."""
+"""Audit of a real cluster's metadata log, judged by the guarantees."""

@@ -47,7 +47,7 @@ ENDS = ("deleted", "unjudged")
 
 
 class ControllerState(NamedTuple):
-    """What the controller has of a partition and its brokers; brokers are numbered, and sets of them are bits."""
+    """The controller's state of a partition and its brokers; brokers are numbered, and sets of them are bits."""
 
     leader: int
     leader_epoch: int
@@ -70,7 +70,7 @@ class ControllerState(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What the controller has from a record on. Records of one batch have one time."""
+    """The controller's state from a record on. Records of one batch have one time."""
 
     offset: int
     time: int

@@ -322,7 +322,6 @@ class Follower:
         self._blamed = {*now, *(item for item in self._blamed if item[0] in OF_BROKERS)}
 
     def _lead(self, before: Core, made: JudgedChange, offset: int, time: int) -> None:
-        """Follow the leadership."""
         leader, election = made.core.leader, made.election
         if leader == NO_LEADER and len(before.isr) <= 1:
             text = f"broker {before.leader} was the last member of the ISR; now nobody leads"
@@ -380,7 +379,6 @@ class Follower:
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
 
     def _watch(self, core: Core, offset: int, time: int) -> None:
-        """Follow what lasts."""
         self._found += self._spells.watch(core, self._now.rules.min_isr, offset, time)
 
     def _close(self, offset: int, time: int, why: str) -> None:

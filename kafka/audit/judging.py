@@ -49,7 +49,7 @@ class Image:
 
 @dataclass
 class HeldState:
-    """What of a state of `replication` the controller has."""
+    """The controller's part of a state of `replication`."""
 
     image: list[Image]
     elr: int

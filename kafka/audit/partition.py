@@ -36,7 +36,7 @@ class Core(NamedTuple):
 
 
 class PartitionChange(NamedTuple):
-    """What a record changes; None for what stays. `leader` is SAME_LEADER if it stays."""
+    """Changes of a record; None for what stays. `leader` is SAME_LEADER if it stays."""
 
     replicas: Brokers | None
     isr: Brokers | None
@@ -119,7 +119,7 @@ class Condition(NamedTuple):
 
 
 class Conditions:
-    """What lasts of one partition. While nobody leads nothing is acknowledged: then only that is said."""
+    """Conditions of one partition. Without a leader nothing is acknowledged: then only that is reported."""
 
     def __init__(self) -> None:
         self._open: dict[str, Condition] = {}

@@ -169,7 +169,6 @@ def _rows(batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
-    """Return rows as batches of Arrow."""
     import pyarrow as pa
 
     numbers = pa.list_(pa.int32())

@@ -70,7 +70,7 @@ class Node(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What must happen for the next records: who is about to be what, and which brokers that is about."""
+    """Changes that lead to the next records, and the brokers that they are about."""
 
     last: int
     """The last place that one step may bring the controller to."""

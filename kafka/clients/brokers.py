@@ -264,7 +264,6 @@ def _metadata(
 
 
 def _data(world: World, broker: int, message: wire.Message, found: list[PartitionAnswer]) -> dict[str, Any]:
-    """Return the answer to a produce or fetch request."""
     rows = []
     for item in found:
         row: dict[str, Any] = {
@@ -329,7 +328,6 @@ def _coordinator(message: wire.Message) -> dict[str, Any]:
 
 
 def _offsets(world: World, broker: int, message: wire.Message) -> list[dict[str, Any]]:
-    """Answer ListOffsets and OffsetForLeaderEpoch."""
     topics = []
     for topic in message.body.topics:
         rows = []

@@ -1,4 +1,4 @@
-"""What happened while a client played a history: events, in order, that are judged and kept."""
+"""Events while a client played a history, in order, that are judged and kept."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class History:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What makes it another history than others: its moves without those that nobody sees."""
+        """Identity of a history: its moves without those that cannot be seen."""
         return (self.role, tuple((move.name, move.args) for move in self.moves if move.name not in SILENT))
 
 
@@ -284,7 +284,6 @@ def diagram(play: Play, last: Event) -> str:
 
 
 def _line(event: Event) -> str:
-    """Return an event as a line of a diagram, or nothing."""
     part = f"{event.partition}"
     known = "" if event.epoch == NOBODY else f", epoch {event.epoch}"
     if event.kind == "request":

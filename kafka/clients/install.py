@@ -100,7 +100,6 @@ def _python(name: str, version: str) -> Installed:
 
 
 def _java(version: str) -> Installed:
-    """Bring kafka-clients by Maven and compile the driver."""
     project = pom("kafka-clients-jars", Artifact("org.apache.kafka", "kafka-clients", version))
     jars = fetch_jars(project, cache_folder() / "clients" / f"java-{version}", f"kafka-clients {version}", LEAVE)
     classes = compile_driver(version, jars, (DRIVERS / "java",))

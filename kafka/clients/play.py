@@ -149,7 +149,6 @@ class Player:
         self.held[True] = await self._wanted(is_data=True)
 
     def _more(self, partition: int | None = None) -> None:
-        """Give the client something to write or to read."""
         for place in range(self.partitions) if partition is None else (partition,):
             self.done.clear()
             if self.play.role == "producer":
@@ -164,7 +163,6 @@ class Player:
                 self.note(Event("written", self.now(), partition=place, value=value))
 
     def _hear(self, told: dict[str, Any]) -> None:
-        """Take an event of the client."""
         if told["event"] in ("died", "broken"):
             self.play.broken = told["error"] if told["event"] == "died" else f"the client was not made: {told['error']}"
             self.done.set()
@@ -230,7 +228,6 @@ class Player:
             self.waiting = None
 
     async def _move(self, move: Move) -> None:
-        """Make one move of the history."""
         if move.name in CLUSTER_ACTIONS or move.name in BESIDES:
             await self._change(move)
         elif move.name == "client_has_more":
@@ -258,7 +255,6 @@ class Player:
             request.send()
 
     async def _change(self, move: Move) -> None:
-        """Make a change of the cluster."""
         try:
             lost = self.world.apply(move)
         except (

@@ -66,7 +66,7 @@ class Failure:
 
 @dataclass
 class ClientOutcome:
-    """What a run found."""
+    """Outcome of the histories that one client played."""
 
     client: Installed
     histories: int = 0
@@ -162,7 +162,6 @@ class Pool:
         return self
 
     async def _start(self) -> None:
-        """Start the process if there is none that lives."""
         async with self.starting:
             if self.client.command and (self.driver is None or self.driver.is_over):
                 self.deaths += self.driver is not None
@@ -224,7 +223,6 @@ async def _run(
 
 
 async def _again(pool: Pool, found: Failure) -> None:
-    """Play the history of a failure again."""
     for _ in range(AGAIN):
         play = await pool.play(found.history)
         found.plays += 1
@@ -318,7 +316,7 @@ def _named(name: str) -> list[History]:
 
 @dataclass
 class ClientReport:
-    """What a client did, or why it could not be run."""
+    """Report on a client, or why it could not be run."""
 
     asked: str
     outcome: ClientOutcome | None = None

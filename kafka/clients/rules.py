@@ -119,7 +119,7 @@ REFUSED = (str(NOT_LEADER), str(FENCED_EPOCH))
 
 @dataclass(frozen=True)
 class Rule:
-    """What a client has to do, in the words of its source."""
+    """A duty of clients, in the words of its source."""
 
     name: str
     source: str
@@ -287,7 +287,6 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
 
 
 def _epochs(judge: Judge, partition: int) -> None:
-    """Look at the leader epochs in requests."""
     known = judge.beliefs[partition]
     used: list[Event] = []
     for request in judge.sent:

@@ -46,7 +46,7 @@ MUTANTS = {
 
 @dataclass
 class Known:
-    """What the client knows of a partition, and how far it has read."""
+    """Knowledge of a partition, and how far it was read."""
 
     leader: int = NOBODY
     epoch: int = NOBODY
@@ -101,7 +101,6 @@ class OwnClient:
                 await self._ask()
 
     async def _call(self, at: tuple[str, int], api: int, version: int, values: dict[str, Any]) -> Any:
-        """Send a request and return its answer."""
         if at not in self.links:
             reader, link = await asyncio.open_connection(*at)
             self.links[at] = (reader, link, asyncio.Lock())
@@ -118,7 +117,6 @@ class OwnClient:
             raise
 
     async def _ask(self) -> None:
-        """Ask some broker for metadata."""
         known = list(self.where.values()) if self.mutant != "never-asks" or not self.where else []
         seeds = [(host, int(port)) for host, _, port in (text.partition(":") for text in self.command["bootstrap"])]
         for at in [*self.chance.sample(known, len(known)), *(() if self.where else seeds)]:

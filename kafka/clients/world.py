@@ -52,7 +52,7 @@ class Record(NamedTuple):
 
 @dataclass
 class PartitionAnswer:
-    """What a broker answers for one partition of a produce or fetch request."""
+    """A broker's answer for one partition of a produce or fetch request."""
 
     partition: int
     topic: int

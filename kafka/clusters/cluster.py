@@ -62,7 +62,7 @@ class Shape:
 
 
 class Log:
-    """What a node has written since a moment."""
+    """Log of a node since a moment."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._since = path, path.stat().st_size if path.exists() else 0

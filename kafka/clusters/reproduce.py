@@ -58,7 +58,7 @@ class Asked:
 
 @dataclass
 class Report:
-    """What came of it. `why` says what was not reached, if the verdict is undetermined."""
+    """Result of a run. `why` says what was not reached, if the verdict is undetermined."""
 
     asked: Asked
     scenario: Scenario
@@ -87,7 +87,7 @@ class Report:
 
     @property
     def expected(self) -> Harm | Literal["kept"]:
-        """What was expected of this run."""
+        """The verdict that was expected of this run."""
         return self.scenario.expected(self.kit.number, control=self.asked.control, repairs=self.asked.repairs)
 
     def data(self) -> dict[str, Any]:

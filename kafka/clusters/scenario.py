@@ -1,4 +1,4 @@
-"""What a scenario is: a story, the cluster that it is played on, and what is expected of it."""
+"""A scenario: a story, the cluster that it is played on, and the verdict that is expected of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened, line by line, as it happens."""
+"""A story, line by line, as it happens."""
 
 from __future__ import annotations
 

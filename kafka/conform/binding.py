@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import fencepost.kafka.quorum.mapping as quorum
+import fencepost.kafka.replication.mapping as replication
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.driver.releases import BROKERS, HERE, KAFKA, Harness
-from fencepost.kafka.quorum import guards as quorum_guards
-from fencepost.kafka.quorum import mapping as quorum
+from fencepost.kafka.quorum.guards import ABLATION as QUORUM_ABLATION
 from fencepost.kafka.quorum.nodes import Nodes
-from fencepost.kafka.replication import guards, mapping
 from fencepost.kafka.replication.brokers import Brokers
+from fencepost.kafka.replication.guards import ABLATION
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,13 +74,13 @@ REPLICATION = Binding(
     protocol="replication",
     harness=BROKERS,
     follow=Brokers,
-    small=mapping.SMALL,
-    refuse=mapping.refuse,
-    rules=mapping.rules,
-    not_compared=mapping.NOT_COMPARED,
-    not_driven=mapping.NOT_DRIVEN,
-    limits=mapping.LIMITS,
-    ablation=guards.ABLATION,
+    small=replication.SMALL,
+    refuse=replication.refuse,
+    rules=replication.rules,
+    not_compared=replication.NOT_COMPARED,
+    not_driven=replication.NOT_DRIVEN,
+    limits=replication.LIMITS,
+    ablation=ABLATION,
 )
 QUORUM = Binding(
     protocol="quorum",
@@ -96,7 +97,7 @@ QUORUM = Binding(
     not_compared=quorum.NOT_COMPARED,
     not_driven=quorum.NOT_DRIVEN,
     limits=quorum.LIMITS,
-    ablation=quorum_guards.ABLATION,
+    ablation=QUORUM_ABLATION,
 )
 BINDINGS: dict[str, Binding] = {item.protocol: item for item in (REPLICATION, QUORUM)}
 

@@ -58,7 +58,7 @@ PRINTED = 8
 
 
 class ChangeKind(IntEnum):
-    """What is asked for, by the driver's number."""
+    """Kinds of changes, by the driver's number."""
 
     ISR = 0
     PREFERRED = 1
@@ -111,7 +111,7 @@ class ChangeDifference:
 
 @dataclass
 class ImagesCompared:
-    """What was compared under some constants."""
+    """Changes that were compared under some constants."""
 
     constants: Constants
     states: int

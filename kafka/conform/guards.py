@@ -44,7 +44,7 @@ MOST_TRIES = 4
 
 
 class Sight(StrEnum):
-    """What became of a variant."""
+    """Verdict on a variant."""
 
     DEPARTS = "departs"
     """Kafka did what neither the model nor the variant does, or gave another error than this check gives."""
@@ -196,7 +196,7 @@ def _judge_trial(ablation: Ablation, variant: Variant, found: Trial) -> Sight:
 
 @dataclass
 class Refusals:
-    """What was tried: by action what Kafka answered, and how often; and where it did what the model does not allow."""
+    """Tries: by action Kafka's answers, and how often; and where it did what the model does not allow."""
 
     tries: int = 0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -70,7 +70,6 @@ def conform_histories(
 
 
 def _executed(run: Run, request: HistoriesPlan, tell: Callable[[str], None]) -> HistoriesReport:
-    """Execute walks, or a path cover of the state graph."""
     plain = Interpreter(run.machine, request.constants)
     if request.walks:
         tell(f"{request.walks:,} walks of up to {request.depth} steps")
@@ -154,7 +153,7 @@ MOST_KINDS = 20
 
 @dataclass
 class HistoriesOutcome:
-    """What a run found: `taken` are the pairs of state and step that were executed and compared, as hashes of 64 bits.
+    """Outcome of a run. `taken`: executed and compared pairs of state and step, as hashes of 64 bits.
 
     Of a million pairs two have the same hash with a probability below one in ten million. Only numbers are hashed, so
     that the hashes of several runs can be counted together.
@@ -299,7 +298,7 @@ def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list
 
 @dataclass
 class HistoriesReport:
-    """What came of it. `transitions` counts those of the state graph, 0 where it was not made."""
+    """Result of a run. `transitions` counts those of the state graph, 0 if it was not made."""
 
     bound: Binding
     release: Release

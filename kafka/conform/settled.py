@@ -26,7 +26,7 @@ ELECTS = "controller_elects_preferred"
 
 
 class TraceVerdict(StrEnum):
-    """What a release says to a history."""
+    """Verdict of a release on a history."""
 
     CONFIRMED = "confirmed"
     """Every step happened on Kafka's classes with the state that the model has, and the property is violated in the

@@ -200,7 +200,6 @@ class _Calls:
 
 
 def _image(state: Any, broker: int) -> Any:
-    """Return the metadata that a broker has applied."""
     return state.image[state.replica[broker].applied]
 
 

@@ -1,4 +1,4 @@
-"""What a protocol says of its guards and its rules, so that each can be taken out of the model and tried on Kafka."""
+"""Guards and rules of a protocol, classified so that each can be removed from the model and tried on Kafka."""
 
 from __future__ import annotations
 

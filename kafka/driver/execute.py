@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Act:
-    """What one action of a model does to Kafka's classes: `does` in words, `line` for the driver.
+    """Effect of one action of a model on Kafka's classes: `does` in words, `line` for the driver.
 
     Actions with the same line are one event of which Kafka decides the outcome.
     """
@@ -51,13 +51,13 @@ class Difference:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What differs after which action, whichever broker it is: differences of one kind are told once."""
+        """The action and the field that differs, whichever broker it is: differences of one kind are reported once."""
         return self.action, re.sub(r"[0-9]+", "", self.rows[0][0])
 
 
 @dataclass
 class Tally:
-    """What was executed."""
+    """Counts of what was executed."""
 
     histories: int = 0
     steps: int = 0

@@ -1,4 +1,4 @@
-"""The process that holds Kafka's classes: started, asked line by line, and ended; and the lines that it has executed."""
+"""The process that holds Kafka's classes: started, asked line by line, and ended; and the lines that it executes."""
 
 from __future__ import annotations
 
@@ -107,7 +107,6 @@ class Driver:
         return dict(answer["told"])
 
     def _read(self, asked: str = "its start") -> dict[str, Any]:
-        """Return the next line as JSON."""
         assert self._process.stdout is not None
         left = self.patience
         while b"\n" not in self._rest:

@@ -205,7 +205,6 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
 
 
 def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dict[str, set[str]]) -> list[Path]:
-    """Write the driver's text for one release."""
     written = []
     for name, source in sources.items():
         path = folder / name

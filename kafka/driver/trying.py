@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """What Kafka did: `did` is done, refused or untried, `why` the error, `answer` both in words.
+    """Kafka's reaction to a step: `did` is done, refused or untried, `why` the error, `answer` both in words.
 
     `like_model`: its state is one that the model allows there; `like_variant`: it is that of the variant.
     """

@@ -30,7 +30,7 @@ STATUS = {SENT: Status.SENT, STRAY: Status.STRAY, "NONE": Status.APPLIED, "INELI
 
 
 class Frame(NamedTuple):
-    """What the model counts from: the number of the image that is its first, and its partition epoch."""
+    """Origin of the model's counts: the number of its first image, and its partition epoch."""
 
     image: int = 0
     epoch: int = 0

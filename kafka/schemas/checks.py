@@ -14,7 +14,7 @@ ClaimCheck = Callable[["Classes"], "Observation"]
 
 
 class ClaimVerdict(StrEnum):
-    """What a release says to a claim."""
+    """Verdict of a release on a claim."""
 
     HOLDS = "holds"
     DIFFERS = "differs"

@@ -33,7 +33,7 @@ def expansion_by_fetch(kafka: Classes) -> Observation:
 
 
 def last_epoch_kept(kafka: Classes) -> Observation:
-    """What a leader's replica keeps after fetches with broker epochs 5 and 9."""
+    """Read what a leader's replica keeps after fetches with broker epochs 5 and 9."""
     kept = kafka.tell("kept")["kept"]
     what = f"after fetches with broker epochs 5 and 9 a leader's Replica has {' and '.join(kept)}"
     return holds_if(kept == ["5", "9"], what, what)
@@ -49,7 +49,7 @@ def epochs_instead_of_ids(kafka: Classes) -> Observation:
 
 
 def unsupported_is_minus_one(kafka: Classes) -> Observation:
-    """What is read where no epoch was set, and what the controller does then."""
+    """Read an unset epoch, and what the controller does then."""
     unset = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS, topics=[_topic(epoch=None)])
     refers = kafka.code("org.apache.kafka.controller.ReplicationControlManager", "ineligibleReplicasForIsr")
     compares = in_order(
@@ -87,7 +87,7 @@ def consumers_fetch_is_smaller(kafka: Classes) -> Observation:
 
 
 def empty_with_zookeeper(kafka: Classes) -> Observation:
-    """What a broker fills in without KRaft: the ISR's members, and its own fetches."""
+    """Look at what a broker fills in without KRaft: the ISR's members, and its own fetches."""
     if not kafka.has(ZOOKEEPER):
         return not_built("the release has no ZooKeeper mode")
     members = in_order(kafka.code(PARTITION, "addBrokerEpochToIsr"), "KRaftMetadataCache", "long -1l")
@@ -114,7 +114,7 @@ def ignored_with_zookeeper(kafka: Classes) -> Observation:
 
 
 def each_version_is_written(kafka: Classes) -> Observation:
-    """What the builder makes in each version, which is the newest that both sides have."""
+    """Build a request in each version, the newest that both sides have."""
     usable = kafka.callers("org.apache.kafka.clients.NodeApiVersions", "latestUsableVersion")
     older, newer = (kafka.built("alter-partition", version) for version in (FIRST_EPOCHS - 1, FIRST_EPOCHS))
     works = "newIsr=[2], newIsrWithEpochs=[]" in older.read and _epoch(newer.read) == "9"
@@ -140,7 +140,7 @@ def gated_by_metadata_version(kafka: Classes) -> Observation:
 
 
 def versions_alone(kafka: Classes) -> Observation:
-    """What happens to the new fields in the version before, by the messages' own classes."""
+    """Write the new fields in the version before, by the messages' own classes."""
     epochs = kafka.trip("AlterPartitionRequestData", FIRST_EPOCHS - 1, topics=[_topic(epoch=9)])
     state = kafka.trip("FetchRequestData", FIRST_STATE - 1, replicaState={"replicaId": 1, "replicaEpoch": 5})
     kept = not epochs.refused and state.value("replicaId") == "1"
@@ -237,7 +237,7 @@ def rack_as_in_metadata(kafka: Classes) -> Observation:
 
 
 def reset_after_check(kafka: Classes) -> Observation:
-    """What a consumer does when its offset is out of range."""
+    """Look at what a consumer does when its offset is out of range."""
     refers = kafka.code(COLLECTOR, "handleInitializeErrors")
     checks = [
         name
@@ -287,7 +287,7 @@ def selector_on_changes(kafka: Classes) -> Observation:
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
-    """What a consumer reads and a broker is told in the version before follower fetching, which both then speak."""
+    """Read what a consumer and a broker get in the version before follower fetching, which both then speak."""
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")

@@ -54,7 +54,7 @@ def reads_uncommitted(kafka: Classes) -> Observation:
 
 
 def appending_completes(kafka: Classes) -> Observation:
-    """What waits at the end of the log is completed when the end moves."""
+    """Complete what waits at the end of the log when the end moves."""
     parked = kafka.tell("parked")
     refers = kafka.code(RAFT, "updateLeaderEndOffsetAndTimestamp")
     what = (
@@ -75,7 +75,7 @@ def parked_for(kafka: Classes) -> Observation:
 
 @if_built
 def carried_value(kafka: Classes) -> Observation:
-    """What is sent, what is sent where it is not known, and what is read where it was not set."""
+    """Look at what is sent, also if it is not known, and at what is read if it was not set."""
     refers = kafka.code(RAFT, "buildFetchRequest")
     sends = in_order(
         refers, "QuorumState.highWatermark", "long -1l", "FetchRequestData$FetchPartition.setHighWatermark"
