@@ -84,6 +84,8 @@ class Follower:
         self._cleared: dict[int, int] = {}
         """Who is in the controller's index of the ELR though a change of min ISR cleared it there, with the offset
         of that (HYP-13)."""
+        self._emptied: tuple[int, Brokers] | None = None
+        """Where the assignment of a directory emptied the ELR, and who was in it (HYP-17)."""
         self._turned_off = -1
         self._lost: dict[int, tuple[int, int]] = {}
         self._raised: tuple[int, int, int] | None = None
@@ -279,6 +281,12 @@ class Follower:
             self._blamed.clear()
         if made.core.leader != before.leader:
             self._lead(before, made, offset, time)
+        if made.core.elr or made.core.leader != NO_LEADER:
+            self._emptied = None
+        if before.elr and not made.core.elr and made.core.isr == before.isr and text and change_of(text).assigns:
+            self._emptied = (offset, before.elr)
+            said = f"a directory was assigned, and the ELR {shown(before.elr)} is empty; ISR {shown(before.isr)}, {_led_by(before)}"
+            self._say("elr-emptied", offset, time, before.elr, said)
         if self._cleared:
             for broker in set(before.elr) - set(made.core.elr):
                 self._cleared.pop(broker, None)
@@ -329,8 +337,11 @@ class Follower:
         if election in ("unclean", "last-known"):
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
             text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
-            allowed = f"; {self._allowed()}" if election == "unclean" else ""
-            self._say(sort, offset, time, (leader,), f"{text}{allowed}")
+            more = f"; {self._allowed()}" if election == "unclean" else ""
+            if election == "last-known" and self._emptied:
+                sort, (emptied, were) = "emptied-elr-elected", self._emptied
+                more = f"; the ELR was {shown(were)} until a directory was assigned at offset {emptied}"
+            self._say(sort, offset, time, (leader,), f"{text}{more}")
         elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
             text = (
                 f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
@@ -416,6 +427,10 @@ def _in_itself(text: str) -> str:
     )
     named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
     return ", ".join([*leader, *(f"{name} {shown(who)}" for name, who in named.items() if who is not None)])
+
+
+def _led_by(core: Core) -> str:
+    return "nobody leads" if core.leader == NO_LEADER else f"leader {core.leader}"
 
 
 def _last(core: Core) -> str:

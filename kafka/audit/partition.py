@@ -46,6 +46,8 @@ class PartitionChange(NamedTuple):
     recovering: int | None
     elr: Brokers | None
     last_known: Brokers | None
+    assigns: bool = False
+    """Whether it names directories: a broker has assigned its replica to one."""
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
@@ -72,6 +74,7 @@ def change_of(text: str) -> PartitionChange:
         None if recovering == -1 else recovering,
         brokers(found.get("eligibleLeaderReplicas")),
         brokers(found.get("lastKnownElr")),
+        found.get("directories") is not None,
     )
 
 

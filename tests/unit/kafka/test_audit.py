@@ -235,6 +235,28 @@ def test_hyp_14_is_an_elr_that_stays_when_it_is_turned_off() -> None:
         assert bad == {"last-replica-down", "elr-left-behind", *(["stale-elr-elected"] if registers else [])}
 
 
+def test_hyp_17_is_a_last_known_leader_after_an_assignment_has_emptied_the_elr() -> None:
+    for assigns in (False, True):
+        log = Log(replicas=(1, 2))
+        log.change(isr=[2], leader=2, eligibleLeaderReplicas=[1])
+        log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[2])
+        log.change(eligibleLeaderReplicas=[1])
+        emptied = log.change(eligibleLeaderReplicas=[], **({"directories": ["A", "B"]} if assigns else {}))
+        elected = log.change(isr=[2], leader=2, leaderRecoveryState=1, lastKnownElr=[])
+        bad = {item.sort: item.offset for item in findings(log.rows())}
+        assert ("elr-emptied" in bad) is assigns
+        assert bad["emptied-elr-elected" if assigns else "last-known-leader-elected"] == elected
+        assert bad.get("elr-emptied", emptied) == emptied
+        assert "elr-not-by-rule" in bad
+
+
+def test_an_assignment_that_leaves_the_elr_as_it_is_is_nothing() -> None:
+    log = Log(replicas=(1, 2))
+    log.change(isr=[2], leader=2, eligibleLeaderReplicas=[1])
+    log.change(directories=["A", "B"])
+    assert not {"elr-emptied", "elr-not-by-rule"} & log.found()
+
+
 def test_leadership_that_comes_back_without_a_restart_is_hyp_1() -> None:
     for restarts in (False, True):
         log = Log()
