@@ -101,7 +101,8 @@ def headline(data: AdviceData) -> list[str]:
     disks = [item["id"] for item in data["findings"] if item["harm"] == "lost"]
     if disks:
         lines.append(
-            f"Not counted above, since no model has it: {_all(disks)}, which lost records on clusters when a disk was replaced or taken out."
+            f"Not counted above, since no model has it: {_all(disks)}, which lost records on clusters "
+            "when a disk was replaced or taken out."
         )
     return lines
 

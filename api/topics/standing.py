@@ -113,7 +113,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding that no model has was seen, its repair, and what avoids it, as sentences; empty for any other entry."""
+    """Return where a finding that no model has was seen, its repair, and what avoids it; empty for any other entry."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""

@@ -40,8 +40,8 @@ def version_notes(question: Question) -> Iterator[str]:
         yield f"It contains {found}. `--version {name}{REPAIRED}` asks the same of it without these, and `fencepost guarantees ID` shows each."
     if machine.name == "replication" and (outside := outside_models(name)):
         yield (
-            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters have shown: "
-            "`fencepost guarantees ID` says what they do, and how to avoid them."
+            f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters "
+            "have shown: `fencepost guarantees ID` says what they do, and how to avoid them."
         )
 
 

@@ -49,14 +49,15 @@ COLOURS = {
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what was lost.
 
-    One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy delays
-    messages where the story needs it; the operator's commands are Kafka's own. In the end what was acknowledged is compared
-    with what can be read, and brokers that cannot come back are named. Without NAME the findings are listed.
+    One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
+    delays messages where the story needs it; the operator's commands are Kafka's own. In the end what was acknowledged
+    is compared with what can be read, and brokers that cannot come back are named. Without NAME the findings are
+    listed.
 
     \b
-    Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a leader;
-    with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad input (or
-    no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.
+    Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
+    leader; with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad
+    input (or no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.
     """
     from fencepost.api.calls.conform import list_findings
     from fencepost.api.calls.conform import reproduce as play

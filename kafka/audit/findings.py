@@ -199,10 +199,12 @@ SORTS: dict[str, Sort] = {
             "critical",
             "HYP-17",
             "docs/findings/report-hyp-17.md",
-            "The last known leader was elected after the assignment of a directory had emptied the ELR: it alone could be elected, others may have had more.",
-            "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it since. A replica that is "
-            "still down has its records: keep it down, and copy the partition's folder from its disk. If it is back, 'Truncating partition' in "
-            "its log says from which offset they are gone; producers must send those again, or you from the copy. Kafka 4.3 has the repair.",
+            "The last known leader was elected after the assignment of a directory had emptied the ELR: "
+            "it alone could be elected, and others may have had more.",
+            "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
+            "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
+            "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
+            "must send those again, or you from the copy. Kafka 4.3 has the repair.",
         ),
         Sort(
             "elr-emptied",
@@ -210,9 +212,11 @@ SORTS: dict[str, Sort] = {
             "high",
             "HYP-17",
             "docs/findings/report-hyp-17.md",
-            "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead without loss.",
-            "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that broker if its disk is new, and "
-            "elect one that has everything: an unclean election. Start brokers with new disks only while every partition has a leader. Kafka 4.3 has the repair.",
+            "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
+            "without loss.",
+            "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that broker "
+            "if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
+            "only while every partition has a leader. Kafka 4.3 has the repair.",
         ),
         Sort(
             "late-min-isr-elected",

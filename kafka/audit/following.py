@@ -285,7 +285,8 @@ class Follower:
             self._emptied = None
         if before.elr and not made.core.elr and made.core.isr == before.isr and text and change_of(text).assigns:
             self._emptied = (offset, before.elr)
-            said = f"a directory was assigned, and the ELR {shown(before.elr)} is empty; ISR {shown(before.isr)}, {_led_by(before)}"
+            stands = f"ISR {shown(before.isr)}, {_led_by(before)}"
+            said = f"a directory was assigned, and the ELR {shown(before.elr)} is empty; {stands}"
             self._say("elr-emptied", offset, time, before.elr, said)
         if self._cleared:
             for broker in set(before.elr) - set(made.core.elr):
