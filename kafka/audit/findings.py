@@ -203,8 +203,8 @@ SORTS: dict[str, Sort] = {
             "it alone could be elected, and others may have had more.",
             "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
             "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
-            "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
-            "must send those again, or you from the copy. Kafka 4.3 has the repair.",
+            "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; "
+            "producers must send those again, or you from the copy. Kafka 4.3 has the repair.",
         ),
         Sort(
             "elr-emptied",
@@ -214,8 +214,8 @@ SORTS: dict[str, Sort] = {
             "docs/findings/report-hyp-17.md",
             "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
             "without loss.",
-            "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that broker "
-            "if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
+            "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that "
+            "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
             "only while every partition has a leader. Kafka 4.3 has the repair.",
         ),
         Sort(

@@ -2,7 +2,7 @@
 
 Before 4.3 the assignment of another directory empties the ELR (ReplicationControlManager.handleAssignReplicasToDirs),
 and broker 1, which led last, is the only one that can be elected: in this order that keeps the records, and in that of
-HYP-17 it loses them.
+HYP-17 it loses them, and the repair of this finding does not help.
 """
 
 from __future__ import annotations
