@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DOCS = ROOT / "docs"
 WRITTEN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
 BY_HAND = [file.relative_to(DOCS).as_posix() for file in sorted(DOCS.rglob("*.md")) if MARK in file.read_text()]
-ALL_WORDS, LINES_OF_A_PAGE, BYTES_OF_FIGURES = 165_000, 700, 2_000_000
+ALL_WORDS, LINES_OF_A_PAGE, BYTES_OF_FIGURES = 167_000, 700, 2_000_000
 
 
 def names(paths: list[Path]) -> list[str]:
