@@ -93,7 +93,6 @@ def _outcome(report: Report, item: Mapping[str, Any], end: End, message: str) ->
 
 
 def _said(report: Report, item: Mapping[str, Any]) -> str:
-    """Return what was found of one property."""
     name, verdict = item["name"], item["verdict"]
     if verdict == "violated":
         culprit = f" for {item['culprit']}" if item.get("culprit") else ""

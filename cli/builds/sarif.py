@@ -90,12 +90,10 @@ def _result(item: Outcome, rule: int) -> dict[str, Any]:
 
 
 def _subject(item: Outcome) -> Callable[..., Any]:
-    """Return the function that a finding is about: the property, or where the machine starts."""
     return item.prop.function if item.prop else item.report.found.machine.initial.function
 
 
 def _flow(found: Protocol, steps: Iterable[str]) -> Iterable[dict[str, Any]]:
-    """Yield the steps of a trace at the lines of their actions."""
     first = found.machine.initial
     yield {"location": _location(first.function, f"initial: {first.sentence}"), "executionOrder": 1}
     for number, step in enumerate(steps, 1):

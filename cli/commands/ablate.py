@@ -27,7 +27,7 @@ from fencepost.cli.commands.options import (
 )
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, render_page, results, styled
 from fencepost.cli.views.display import Display
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
@@ -107,7 +107,6 @@ def ablate(**given: Any) -> Exit:
 
 
 def _also(question: Question, texts: Sequence[str]) -> dict[str, list[int]]:
-    """Return the values of the constants that rows are added for."""
     more: dict[str, list[int]] = {}
     for text in texts:
         name, value = parse_setting(question.protocol.machine, "--also", text)
@@ -238,7 +237,6 @@ def _print_row(console: Console, row: RowData, width: int) -> None:
 
 
 def _found(row: RowData) -> list[Any]:
-    """Return what was found of a row, in pieces."""
     if row["purpose"] == "needed":
         broken = ", ".join(f"{name} {row['cells'][name]['length']}" for name in row["broken"])
         unknown = [name for name, cell in row["cells"].items() if cell["verdict"] == "undetermined"]
@@ -269,10 +267,8 @@ def _beyond(row: RowData) -> list[Any]:
 
 def page(data: MatrixData) -> str:
     """Return the page."""
-    from jinja2 import Environment, PackageLoader
-
-    environment = Environment(loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True)
     sentences = {item["name"]: item["sentence"] for item in data["properties"]}
-    return environment.get_template("matrix.html").render(
-        data=data, meaning=meaning_for(data), not_run=not_run(data), sentences=sentences, suspicions=SUSPICIONS
+    meaning, left = meaning_for(data), not_run(data)
+    return render_page(
+        "matrix.html", data=data, meaning=meaning, not_run=left, sentences=sentences, suspicions=SUSPICIONS
     )

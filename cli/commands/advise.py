@@ -103,7 +103,6 @@ def _read(given: dict[str, Any]) -> dict[str, str] | None:
 
 
 def _write(file: Path, data: Any) -> None:
-    """Write the shortest history of the table's cell as a trace."""
     from fencepost.api.topics.matrices import history_of_faults
 
     crashes = data["crashes"]

@@ -250,7 +250,6 @@ def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> Non
 
 
 def _command_for(given: Mapping[str, Any], question: Question, prop: str) -> str:
-    """Return the command that asks the same of one property alone."""
     target = _target(given, question.file or question.name)
     words = ["check", *target.words, *(["--engine", given["engine"]] if given["engine"] != "native" else [])]
     words += ["--compact"] * given["compact"] + ["--no-normalize"] * (not given["normalize"])

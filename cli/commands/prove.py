@@ -24,6 +24,7 @@ from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
     heading,
     print_bare,
+    print_facts,
     print_json,
     print_lines,
     print_rows,
@@ -122,14 +123,12 @@ def prove(**given: Any) -> Exit:
 
 
 def _command_for(target: Target, given: dict[str, Any], option: str) -> str:
-    """Return the command that asks the same with one option more."""
     words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
     words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
     return command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
 
 
 def _prove_catalogue(given: dict[str, Any]) -> Exit:
-    """Make every proof of the catalogue, and print what came of it."""
     from fencepost.api.calls.theorems import prove_catalogue
 
     with Display(quiet=given["quiet"]) as display:
@@ -223,7 +222,7 @@ def print_report(
             console, f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", style="yellow"
         )
     console.print()
-    print_rows(console, [(styled(name, "dim"), text) for name, text in reach(report)])
+    print_facts(console, reach(report))
     if report.lemmas:
         console.print()
         proves = any(item.verdict is Verdict.PROVED for item in proof.findings)

@@ -25,9 +25,9 @@ from fencepost.cli.commands.options import (
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import (
     heading,
+    print_facts,
     print_json,
     print_lines,
-    print_rows,
     print_trace,
     results,
     styled,
@@ -119,7 +119,6 @@ def simulate(**given: Any) -> Exit:
 
 
 def _command_for(target: Target, given: dict[str, Any], prop: str) -> str:
-    """Return the command that takes the same walks and shows what they found of one property."""
     words = ["simulate", *target.words]
     words += [word for value in given["weights"] for word in ("--weight", value)]
     for name, usual in (("walks", WALKS), ("depth", DEPTH), ("seed", 0)):
@@ -131,7 +130,6 @@ def _command_for(target: Target, given: dict[str, Any], prop: str) -> str:
 
 
 def _written(result: SimulateResult, file: Path, target: Target) -> str:
-    """Write the trace; return the note that says where it is, and how to replay it."""
     if result.trace is None:
         return f"nothing is violated: {file} was not written"
     result.trace.save(file)
@@ -161,7 +159,7 @@ def print_sample(console: Console, sample: SimulateResult, *, coverage: bool, co
     console.print()
     _properties(console, sample)
     console.print()
-    print_rows(console, [(styled(name, "dim"), text) for name, text in _reach(sample)])
+    print_facts(console, _reach(sample))
     if coverage:
         rows = [(styled("fired", "bold"), styled("action", "bold"))]
         rows += [(Text(f"{fired:,}"), styled(name, "" if fired else "yellow")) for name, fired in sample.fired.items()]
@@ -190,7 +188,6 @@ def _properties(console: Console, sample: SimulateResult) -> None:
 
 
 def _reach(sample: SimulateResult) -> Iterator[tuple[str, Text | str]]:
-    """Yield the lines that say how far the walks went: (label, text)."""
     plan = sample.plan
     if sample.question.version:
         yield "version", sample.question.version

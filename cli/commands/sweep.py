@@ -25,7 +25,7 @@ from fencepost.cli.commands.options import (
 from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_bare, print_json, print_lines, results, styled
+from fencepost.cli.views.console import print_bare, print_json, print_lines, render_page, results, styled
 from fencepost.cli.views.display import Display
 
 if TYPE_CHECKING:
@@ -234,12 +234,7 @@ class HeatMap(NamedTuple):
 
 def page(data: SweepData) -> str:
     """Return the page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    return environment.get_template("sweep.html").render(data=data, maps=list(maps_of(data)), about=about)
+    return render_page("sweep.html", data=data, maps=maps_of(data), about=about)
 
 
 def maps_of(data: SweepData) -> list[HeatMap]:

@@ -6,7 +6,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
-from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, styled
+from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, render_page, styled
 from fencepost.kafka.audit.findings import SEVERITIES
 from fencepost.kafka.formatting import clock, moment, when
 from fencepost.model.language.errors import UsageError
@@ -55,10 +55,7 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
         console.print()
         _overview(console, data)
     for sort in data["sorts"]:
-        of_it = [
-            item for item in data["findings"] if (item["sort"], item["severity"]) == (sort["sort"], sort["severity"])
-        ]
-        if of_it:
+        if of_it := _found(data, sort):
             console.print()
             _sort(console, data, of_it)
     for history in data["histories"]:
@@ -297,7 +294,6 @@ def listed(brokers: list[int]) -> str:
 
 
 def _trace(console: Console, trace: dict[str, Any]) -> None:
-    """Say what became of a history in the model."""
     console.print(heading(f"{trace['partition']} in the model"))
     print_lines(
         console,
@@ -369,13 +365,10 @@ def look_for_plotly() -> None:
 
 def page(data: dict[str, Any]) -> str:
     """Return the page."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("fencepost.cli.views"), autoescape=True, trim_blocks=True, undefined=StrictUndefined
-    )
-    environment.filters.update(when=when, partition=named)
-    return environment.get_template("audit.html").render(
+    return render_page(
+        "audit.html",
+        when=when,
+        partition=named,
         data=data,
         headline=headline(data),
         looked_at=looked_at(data),
@@ -387,7 +380,7 @@ def page(data: dict[str, Any]) -> str:
             {**item, "found": _found(data, item)[:EACH], "more": item["count"] - min(EACH, len(_found(data, item)))}
             for item in data["sorts"]
         ],
-        histories=_histories(data),
+        histories=[{**history, "lines": _marked_lines(data, history)} for history in data["histories"]],
         ranked=ranked(data) if len(data["findings"]) > 1 else [],
     )
 
@@ -440,7 +433,6 @@ def timeline(data: dict[str, Any]) -> str:
 
 
 def _lasting(found: list[dict[str, Any]], severity: str) -> Any:
-    """Return lines for what lasted."""
     import plotly.graph_objects as go
 
     along: list[datetime | None] = []
@@ -455,12 +447,7 @@ def _lasting(found: list[dict[str, Any]], severity: str) -> Any:
     )
 
 
-def _histories(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what led to the worst, with what each change did in words."""
-    return [{**history, "lines": _lines(data, history)} for history in data["histories"]]
-
-
-def _lines(data: dict[str, Any], history: dict[str, Any]) -> list[dict[str, Any]]:
+def _marked_lines(data: dict[str, Any], history: dict[str, Any]) -> list[dict[str, Any]]:
     place = (history["topic"], history["partition"])
     marks = {item["offset"]: item for item in reversed(data["findings"]) if (item["topic"], item["partition"]) == place}
     made = []

@@ -6,14 +6,14 @@ import json
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.api.answers.traces import WIDTH, bare
 from fencepost.cli.wording import reword_data, reword_text
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path
@@ -92,6 +92,20 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
         for item, width in zip(first, widths, strict=False):
             head += item + Text(" " * (width - item.cell_len + GAP))
         print_hanging(console, head, last)
+
+
+def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]]) -> None:
+    """Print labels, dim, with what they are of."""
+    print_rows(console, [(styled(name, "dim"), text) for name, text in facts])
+
+
+def render_page(template: str, **values: Any) -> str:
+    """Return a page of HTML that needs nothing else; its `data` are in the words of the command line."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("fencepost.cli.views")
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, undefined=StrictUndefined)
+    return environment.get_template(template).render(**{**values, "data": reword_data(values["data"])})
 
 
 def print_hanging(console: Console, head: Text, body: Text) -> None:

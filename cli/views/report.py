@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fencepost.api.asking.quantities import counted, show_rate, show_seconds, show_size
 from fencepost.cli.views.console import (
     heading,
+    print_facts,
     print_hanging,
     print_lines,
     print_rows,
@@ -64,9 +65,7 @@ def print_page(
     print_verdict(console, result, expected)
     print_properties(console, result, legend=not quiet)
     console.print()
-    print_rows(
-        console, [(styled(name, "dim"), text) for name, text in (*reach(result), *_compiling(result, verbose=verbose))]
-    )
+    print_facts(console, (*reach(result), *_compiling(result, verbose=verbose)))
     if result.growth is not None:
         print_growth(console, result.growth, result.bounds_unshared)
     if coverage:
@@ -209,7 +208,6 @@ def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterato
 
 
 def _cost(item: PropertyResult) -> str:
-    """Return what an at-most property found, as a clause."""
     cost = item.cost
     if cost is None:
         return ""
@@ -264,7 +262,6 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
 
 
 def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
-    """Yield a line for each compilation whose code the search used."""
     for number, item in enumerate(result.compiled if verbose else ()):
         took = f"{show_seconds(item.seconds)}, {show_size(item.memory)} at most in the process that compiled"
         when = " while the search went on" if number else ""
@@ -272,7 +269,6 @@ def _compiling(result: Result, *, verbose: bool) -> Iterator[tuple[str, str]]:
 
 
 def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
-    """Yield the lines that say which bounds cut a search short: (label, text)."""
     reached = [item for item in result.bounds if item.reached and item.value]
     off = [item for item in result.bounds if item.reached and not item.value]
     beyond = {item.constant: f"{item.constant}={item.value}" for item in result.bounds if not item.reached}
@@ -356,11 +352,10 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
         print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
     if not growth.steps:
         print_lines(console, "none", indent=2)
-    print_rows(console, [(styled(name, "dim"), text) for name, text in _lines(growth, unshared)])
+    print_facts(console, _lines(growth, unshared))
 
 
 def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text | str]]:
-    """Yield what was learnt: (label, text)."""
     same = [item.name for item in growth.properties if item.changes is None]
     if same and growth.bounds:
         told = "every verdict" if len(same) == len(growth.properties) else ", ".join(same)
