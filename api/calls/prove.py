@@ -196,6 +196,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     if seconds <= 0:
         return report
     constants = report.found.machine.set_constants(pair.constants)
+    violated: dict[str, str] | None
     with watch.busy(f"searching {report.found.name} for the state that breaks the induction"):
         try:
             with interruptible():

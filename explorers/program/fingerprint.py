@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.program.subset.scope import Scope
 from fencepost.model.language.domains import Member
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
-from fencepost.model.language.trees import module_name, source_lines
+from fencepost.model.language.trees import USER_MODULE, module_name, source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -149,7 +150,7 @@ def _domains(record: type[Record]) -> Iterator[Domain]:
 
 def _schema(record: type[Record]) -> Iterator[str]:
     for name, field in fields(record):
-        yield f"{record.__name__}.{name}: {field}"
+        yield re.sub(rf"{USER_MODULE}\d+_", "", f"{record.__name__}.{name}: {field}")
         if isinstance(field, Nested | BagOf):
             yield from _schema(field.record)
         elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):
