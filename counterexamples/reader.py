@@ -148,8 +148,7 @@ class _Reader:
                 self.refuse(
                     header[name].number,
                     f"{name} is given as {quoted(header[name].text)}, but {own}. This line is for readers only: leave "
-                    "it out, and "
-                    "see whether the trace still shows something.",
+                    "it out, and see whether the trace still shows something.",
                 )
 
     def args(self, plain: Interpreter, prop: Property | None, header: Mapping[str, Line]) -> tuple[int, ...]:
@@ -161,8 +160,7 @@ class _Reader:
                 self.refuse(
                     header["property"].number,
                     f"property {prop.name!r} is about each {', '.join(name for name, _ in params)}, and the header "
-                    "does not say which one "
-                    f"is meant. Write a line such as `for: {example}`.",
+                    f"does not say which one is meant. Write a line such as `for: {example}`.",
                 )
             return ()
         line = header["for"]
@@ -173,8 +171,7 @@ class _Reader:
             self.refuse(
                 line.number,
                 f"{quoted(line.text)} is none of the property's values.{nearest(line.text, list(known))} Write one "
-                "such as "
-                f"`for: {next(iter(known))}`.",
+                f"such as `for: {next(iter(known))}`.",
             )
         return known[line.text]
 
@@ -187,9 +184,8 @@ class _Reader:
                 self.refuse(
                     header["verdict"].number,
                     f"property {prop.name!r} is violated only by an infinite behaviour, and this trace has no loop. "
-                    "Write a line "
-                    f"`{LOOP}` before the actions that are repeated, or after the last action if nothing happens any "
-                    "more.",
+                    f"Write a line `{LOOP}` before the actions that are repeated, or after the last action if nothing "
+                    "happens any more.",
                 )
             return None
         if len(places) > 1:
@@ -245,11 +241,10 @@ class _Reader:
             self.refuse(
                 verdict.number,
                 f"the verdict is {quoted(verdict.text)}, which no trace can "
-                f"show.{nearest(verdict.text, list(VERDICTS))} "
-                "Write `violated` for a property, `reached` for a witness, `worst` for the most expensive path that "
-                "an at-most property allows, "
-                "`deadlock` where no action is enabled in the end, `differs` where Kafka departs from the model, "
-                "`recorded` for what a cluster went through.",
+                f"show.{nearest(verdict.text, list(VERDICTS))} Write `violated` for a property, `reached` for a "
+                "witness, `worst` for the most expensive path that an at-most property allows, `deadlock` where no "
+                "action is enabled in the end, `differs` where Kafka departs from the model, `recorded` for what a "
+                "cluster went through.",
             )
         of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}
         if verdict.text in of_none:
@@ -306,8 +301,7 @@ class _Reader:
             self.refuse(
                 line.number,
                 f"guard {guard.name!r} asks for `{guard.condition}` now, and for {quoted(condition)} when the trace "
-                "was written. "
-                f"Write `removed: {guard.name}: {guard.condition}` if that is the guard that is meant.",
+                f"was written. Write `removed: {guard.name}: {guard.condition}` if that is the guard that is meant.",
             )
         return guard
 
@@ -322,8 +316,7 @@ class _Reader:
                 self.refuse(
                     header["protocol"].number,
                     f"protocol {plain.machine.name!r} has several initial states under these constants, and the "
-                    "header does not say "
-                    f"where this trace starts. Write a line such as `initial: {example}`.",
+                    f"header does not say where this trace starts. Write a line such as `initial: {example}`.",
                 )
             return None
         line = header["initial"]

@@ -303,8 +303,7 @@ class _Replaying:
         since = changes_since(self.file, states_text(self.trace, path), whole=True)
         raise UsageError(
             f"{place}all steps can happen, but this does not show that {self.trace.finding}: {fault}. Find another "
-            "trace with "
-            f"`{self.command()}`, or remove the file.{since}"
+            f"trace with `{self.command()}`, or remove the file.{since}"
         )
 
     def shows_after(self, length: int) -> bool:

@@ -96,8 +96,7 @@ def shrink(trace: Trace, limits: Limits | None = None, tell: Callable[[str], Non
     if trace.kafka:
         raise UsageError(
             f"the trace shows where Kafka {trace.kafka} departs from the model, which only a run on Kafka's classes "
-            "can show: "
-            "`fencepost conform` writes such traces as short as it can make them."
+            "can show: `fencepost conform` writes such traces as short as it can make them."
         )
     if trace.recorded:
         raise UsageError(

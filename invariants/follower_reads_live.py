@@ -178,8 +178,7 @@ consumers_get_data = leads_to(
 consumers_get_data_soon = leads_to(
     "consumers-get-data-soon",
     "K392-L2: a consumer on a replica that is out of sync, and stays so, gets the next record without waiting for its "
-    "preference "
-    "to expire.",
+    "preference to expire.",
     when=lacks_data,
     then=has_data_or_all_are_in_sync,
     fair=(*CONSUMER, weak(metadata_expires)),
@@ -228,8 +227,7 @@ waits_until_known = at_most(
 waits_until_heard = at_most(
     "waits-until-heard",
     "K392-Q3: a member of the ISR hears without a maximum wait that records of its log are committed, so an election "
-    "soon after finds no "
-    "high watermark behind.",
+    "soon after finds no high watermark behind.",
     when=has_not_heard,
     then=has_heard,
     costs={follower_waits_in_vain: 1},

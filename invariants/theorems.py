@@ -228,8 +228,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         "kip1166-parking",
         "A fetch is parked exactly as before where the field is missing; -1, a stale, the current and a later high "
-        "watermark are "
-        "told apart; both statements of the rule agree.",
+        "watermark are told apart; both statements of the rule agree.",
         "quorum",
         tuple(item.name for item in quorum_lemmas.LEMMAS),
         {"max_records": _LONGEST},

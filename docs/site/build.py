@@ -155,29 +155,11 @@ def join(output: Path) -> None:
 
 # -- MkDocs with Material: pages of Markdown in, a static site out, with nothing that asks for another address
 
-COLOURS = (
-    {
-        "media": "(prefers-color-scheme: light)",
-        "scheme": "default",
-        "icon": "material/weather-sunny",
-        "name": "Switch to dark mode",
-    },
-    {
-        "media": "(prefers-color-scheme: dark)",
-        "scheme": "slate",
-        "icon": "material/weather-night",
-        "name": "Switch to light mode",
-    },
-)
+COLOURS = (("light", "default", "sunny", "dark"), ("dark", "slate", "night", "light"))
+"""The two looks: what a reader prefers, Material's name of the scheme, its weather, and what the button switches to."""
 FEATURES = [
-    "navigation.tabs",
-    "navigation.indexes",
-    "navigation.prune",
-    "navigation.top",
-    "search.suggest",
-    "search.highlight",
-    "content.code.copy",
-    "toc.follow",
+    *(f"navigation.{name}" for name in ("tabs", "indexes", "prune", "top")),
+    *("search.suggest", "search.highlight", "content.code.copy", "toc.follow"),
 ]
 
 
@@ -222,13 +204,13 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 def _theme() -> dict[str, Any]:
     palette = [
         {
-            "media": colour["media"],
-            "scheme": colour["scheme"],
+            "media": f"(prefers-color-scheme: {prefers})",
+            "scheme": scheme,
             "primary": "indigo",
             "accent": "indigo",
-            "toggle": {"icon": colour["icon"], "name": colour["name"]},
+            "toggle": {"icon": f"material/weather-{weather}", "name": f"Switch to {other} mode"},
         }
-        for colour in COLOURS
+        for prefers, scheme, weather, other in COLOURS
     ]
     return {"name": "material", "font": False, "language": "en", "palette": palette, "features": FEATURES}
 

@@ -30,15 +30,12 @@ COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 """The purposes whose guards are counted for each base."""
 INTRODUCTION = (
     "Every guard of a protocol was removed in turn, and every switch turned, and the protocol searched again. A guard "
-    "is *needed* if "
-    "a property that holds with it is violated without it. What a page says of the other guards reaches as far as the "
-    "constants at "
-    "which they were removed, and is the most that was found at any of them."
+    "is *needed* if a property that holds with it is violated without it. What a page says of the other guards "
+    "reaches as far as the constants at which they were removed, and is the most that was found at any of them."
 )
 COMMANDS = (
     "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full: what was found at each set of constants, and the "
-    "shortest "
-    "history without the guard, as a trace. `fencepost ablate PROTOCOL` makes such a matrix at any constants."
+    "shortest history without the guard, as a trace. `fencepost ablate PROTOCOL` makes such a matrix at any constants."
 )
 
 
@@ -76,8 +73,7 @@ def _falsifiable() -> Iterator[str]:
     yield from ("## Guarantees that were seen to fail", "")
     yield (
         f"{len(known) - len(without)} of {len(known)} guarantees that hold were seen to fail in a variant of their "
-        "protocol, by a run "
-        "of the catalogue or without a guard, so none of these holds by its wording alone."
+        "protocol, by a run of the catalogue or without a guard, so none of these holds by its wording alone."
     )
     if without:
         yield from ("", "Not seen to fail:", "")
@@ -203,85 +199,69 @@ SHORTEST = 3
 Best = dict[str, dict[str, tuple[dict[str, Any], dict[str, Any]]]]
 """By protocol and row: the row where most was found, and the base at whose constants that was."""
 
-ADDED: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "KIP-320": (
-        ("kip320", "follower-fetch 1", ""),
-        (
-            "kip320",
-            "become-follower-and-truncate 1",
-            "only a replica that leads in the epoch passes the check after it",
-        ),
-        ("kip320", "become-follower-and-truncate 3", ""),
-        ("kip320", "leader-expand-isr 3", ""),
-        ("kip320", "leader-expand-isr 4", ""),
-        ("kip320", "leader-expand-isr 5", ""),
-        ("kip320", "leader-increase-high-watermark 2a", ""),
-        (
-            "kip320",
-            "leader-shrink-isr 4",
-            "it spares members that are caught up; a smaller ISR than need be breaks no promise",
-        ),
-        ("replication", "fetch_leader_epoch_check=off", ""),
-        ("replication", "leader-handles-fetch 1", ""),
-        ("replication", "leader-reports-divergence 1", ""),
-        ("replication", "leader-tells-epoch-end 1", ""),
-        (
-            "replication",
-            "leader-handles-late-fetch 2",
-            (
-                "`normalize` has forgotten fetches of older epochs already, so it meets only those of a newer one than "
-                "the leader knows"
+ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
+    "KIP-320": {
+        "kip320": {
+            "follower-fetch 1": "",
+            "become-follower-and-truncate 1": "only a replica that leads in the epoch passes the check after it",
+            "become-follower-and-truncate 3": "",
+            "leader-expand-isr 3": "",
+            "leader-expand-isr 4": "",
+            "leader-expand-isr 5": "",
+            "leader-increase-high-watermark 2a": "",
+            "leader-shrink-isr 4": "it spares members that are caught up; a smaller ISR than need be breaks no promise",
+        },
+        "replication": {
+            "fetch_leader_epoch_check=off": "",
+            "leader-handles-fetch 1": "",
+            "leader-reports-divergence 1": "",
+            "leader-tells-epoch-end 1": "",
+            "leader-handles-late-fetch 2": (
+                "`normalize` has forgotten fetches of older epochs already, so it meets only those of a newer one "
+                "than the leader knows"
             ),
-        ),
-    ),
-    "KIP-841": (
-        ("replication", "alter_partition_version=1", ""),
-        ("replication", "controller-applies-alter-partition 7", ""),
-        (
-            "replication",
-            "leader_eligibility_check=off",
-            "the controller refuses what the leader then asks for; the leader's own look only saves the request",
-        ),
-        (
-            "replication",
-            "controller-begins-shutdown 4",
-            "who is fenced or is leaving already is in no ISR and leads nothing, so there is nothing to take from it",
-        ),
-        (
-            "replication",
-            "controller-unfences-broker 4",
-            "who is leaving stays ineligible by that mark, unfenced or not",
-        ),
-        (
-            "replication",
-            "broker-stops 5",
-            "it spares clients errors while they learn of the new leader, and no record depends on it",
-        ),
-    ),
-    "KIP-903": (
-        ("replication", "alter_partition_version=2", ""),
-        ("replication", "controller-applies-alter-partition 7", ""),
-        ("replication", "fetch_carries_broker_epoch=off", ""),
-        ("replication", "leader_broker_epoch_check=off", ""),
-        (
-            "replication",
-            "controller-finds-replica-ineligible 3",
-            (
+        },
+    },
+    "KIP-841": {
+        "replication": {
+            "alter_partition_version=1": "",
+            "controller-applies-alter-partition 7": "",
+            "leader_eligibility_check=off": (
+                "the controller refuses what the leader then asks for; the leader's own look only saves the request"
+            ),
+            "controller-begins-shutdown 4": (
+                "who is fenced or is leaving already is in no ISR and leads nothing, so there is nothing to take "
+                "from it"
+            ),
+            "controller-unfences-broker 4": "who is leaving stays ineligible by that mark, unfenced or not",
+            "broker-stops 5": (
+                "it spares clients errors while they learn of the new leader, and no record depends on it"
+            ),
+        },
+    },
+    "KIP-903": {
+        "replication": {
+            "alter_partition_version=2": "",
+            "controller-applies-alter-partition 7": "",
+            "fetch_carries_broker_epoch=off": "",
+            "leader_broker_epoch_check=off": "",
+            "controller-finds-replica-ineligible 3": (
                 "without it requests may be refused that could be granted: a delay, and the leader is told that "
-                "nothing "
-                "was applied"
+                "nothing was applied"
             ),
-        ),
-    ),
-    "KIP-966": (
-        ("replication", "elr=off", ""),
-        ("replication", "high_watermark_needs_min_isr=off", ""),
-        ("replication", "unclean_shutdown=never", ""),
-        ("replication", "last_known_leader=off", ""),
-        ("replication", "last_known_leader_check=off", ""),
-    ),
+        },
+    },
+    "KIP-966": {
+        "replication": {
+            "elr=off": "",
+            "high_watermark_needs_min_isr=off": "",
+            "unclean_shutdown=never": "",
+            "last_known_leader=off": "",
+            "last_known_leader_check=off": "",
+        },
+    },
 }
-"""The guards and switches of each KIP, by protocol, and the reason where the matrices show no need: by hand, as one
+"""The guards and switches of each KIP, by protocol, each with the reason where the matrices show no need: by hand, as one
 reads it off the model."""
 
 
@@ -290,16 +270,16 @@ def kips_page(best: Best) -> Iterator[str]:
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "", NOTICE, "")
     yield (
         "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue "
-        "that differs from "
-        "a run that holds in this switch alone. For every other check the table has what the matrices found, and the "
-        "reason why "
-        "nothing broke, read off the model."
+        "that differs from a run that holds in this switch alone. For every other check the table has what the "
+        "matrices found, and the reason why nothing broke, read off the model."
     )
     yield ""
     for kip, items in ADDED.items():
         yield from (f"## {kip}", "")
         rows = (
-            [name, f"`{row}`", _asks(name, row), *necessity(best, name, row, reason)] for name, row, reason in items
+            [name, f"`{row}`", _asks(name, row), *necessity(best, name, row, reason)]
+            for name, reasons in items.items()
+            for row, reason in reasons.items()
         )
         yield from table(("protocol", "without, or with", "it asks for", "found", "how"), rows)
         yield ""
@@ -369,7 +349,8 @@ def unexplained(best: Best) -> list[str]:
     return [
         f"{name} {row}"
         for items in ADDED.values()
-        for name, row, reason in items
+        for name, reasons in items.items()
+        for row, reason in reasons.items()
         if (necessity(best, name, row, "")[0] == "**needed**") == bool(reason)
     ]
 
@@ -383,10 +364,8 @@ def crashes_page() -> Iterator[str]:
     yield from ("# How many crashes an acknowledged record survives", "", NOTICE, "")
     yield (
         "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean "
-        "shutdowns. So "
-        f"`{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other faults may "
-        "happen as often "
-        "as the constants allow. *Tolerates* counts crashes that break nothing."
+        f"shutdowns. So `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other "
+        "faults may happen as often as the constants allow. *Tolerates* counts crashes that break nothing."
     )
     yield ""
     for replicas in SIZES:

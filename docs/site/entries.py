@@ -66,13 +66,10 @@ PAGES = {
 """The pages: title, and words by which a heading of the entries is known to belong there."""
 INTRODUCTION = (
     "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails "
-    "if a verdict, a "
-    "count of states, a depth or the length of a shortest trace differs from what is pinned. A verdict reaches as far "
-    "as the "
-    "constants of its runs. Some are bounds, such as a number of crashes; where one cut off steps that were possible "
-    "otherwise, the verdict is "
-    "marked: it holds below this bound, and nothing is said of what lies beyond. `fencepost guarantees ID` shows an "
-    "entry with every run and all its constants."
+    "if a verdict, a count of states, a depth or the length of a shortest trace differs from what is pinned. A "
+    "verdict reaches as far as the constants of its runs. Some are bounds, such as a number of crashes; where one cut "
+    "off steps that were possible otherwise, the verdict is marked: it holds below this bound, and nothing is said of "
+    "what lies beyond. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 
 
@@ -136,8 +133,7 @@ def page(name: str) -> Iterator[str]:
     )
     yield (
         f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md). A length counts the states of the "
-        "shortest trace; "
-        "`fencepost guarantees ID` shows every run with all its constants."
+        "shortest trace; `fencepost guarantees ID` shows every run with all its constants."
     )
     yield ""
     for title, ids in sections().items():
@@ -269,10 +265,9 @@ def coverage() -> Iterator[str]:
     yield from ("# Coverage", "", NOTICE, "")
     yield (
         "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. "
-        "What is open has "
-        "no verdict yet, and what is not built is in no release. Each id leads to its sentence, its source and what "
-        "decides it: runs, or "
-        "the classes in Kafka's jars ([conformance](conformance.md#claims-that-no-state-machine-can-decide))."
+        "What is open has no verdict yet, and what is not built is in no release. Each id leads to its sentence, its "
+        "source and what decides it: runs, or the classes in Kafka's jars "
+        "([conformance](conformance.md#claims-that-no-state-machine-can-decide))."
     )
     yield ""
     yield from table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts(), numbers=range(1, 6))

@@ -226,8 +226,7 @@ def stale() -> Iterator[str]:
         was, now = crashes_measured()[replicas]["mark"], crashes_mark(replicas)
         yield (
             f"stale: invariants/figures/faults.json: {replicas} replicas were measured with model {was}, which is "
-            f"{now} "
-            f"now; `python -m benchmarks.figures.matrices --faults {replicas}` measures them again."
+            f"{now} now; `python -m benchmarks.figures.matrices --faults {replicas}` measures them again."
         )
 
 
