@@ -42,10 +42,12 @@ RUNS = {
     "add_object_file",
 }
 KNOWN = {
+    "cli/root/__init__.py": "the library, by its own name",
+    "explorers/model_files.py": "a model file that the user names, or that is sent along",
+    "kafka/clients/wire.py": "modules of kio, by their names",
     "api/__init__.py": "a module of ours, by one of a few names",
     "model/language/acting.py": "what stands behind a parameter of the user's model",
     "cli/main.py": "a module of ours, by one of a few names",
-    "api/asking/targets.py": "a model file that the user names",
     "counterexamples/violating_binding.py": "the text of a property, which is a model's",
     "counterexamples/render/__init__.py": "a module of ours, by one of a few names",
     "counterexamples/browser/page.py": "a package of ours, by one of a few names",
@@ -54,13 +56,11 @@ KNOWN = {
     "explorers/native/llvm/aside.py": "what our own process sends",
     "explorers/native/llvm/libraries.py": "an object of the cache",
     "explorers/spark/explore.py": "what our own tasks send",
-    "explorers/spark/machines.py": "a model file, sent along",
     "explorers/spark/work.py": "what our own tasks send",
     "explorers/symbolic/cache.py": "a proof of the cache",
     "explorers/symbolic/templates.py": "text that was just written",
     "model/language/records.py": "text that was just written, of names that are identifiers",
     "explorers/program/removal.py": "the text of an action, which is a model's",
-    "model/language/trees.py": "a tree of a text that a model has",
 }
 """Every module that runs, unpickles or imports what it read, and what that is."""
 
