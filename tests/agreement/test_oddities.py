@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.helpers import odd_schema as schema
+from tests.helpers.blocks import blocks
 from tests.helpers.marks import few
-from tests.helpers.places import ROOT
+from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
-from tests.oddities import schema
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from fencepost.model.language import Machine, Property
 
-FILE = ROOT / "tests" / "oddities" / "cases.txt"
-CASES = dict(block.split("\n", 1) for block in re.split(r"^== ", FILE.read_text(), flags=re.MULTILINE)[1:])
+CASES = {block.title: f"{block.body}\n" for block in blocks(MODELS / "symbolic.txt")}
 STATES, SOLVED = 24, 8
 """States of each model that are compared, and of how many of them z3 is asked."""
 
@@ -31,7 +30,7 @@ STATES, SOLVED = 24, 8
 def model_of(text: str, folder: Path) -> tuple[Machine, tuple[Property, ...]]:
     """Return the machine whose only action is `go`, with its properties: `judge` of states, `judge_step` of steps."""
     file = folder / "model.py"
-    file.write_text(f"from tests.oddities.schema import *\n\n\n{text}")
+    file.write_text(f"from tests.helpers.odd_schema import *\n\n\n{text}")
     spec = importlib.util.spec_from_file_location("odd_model", file)
     assert spec is not None
     assert spec.loader is not None

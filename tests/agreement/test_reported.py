@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import fencepost.api as f
 import pytest
 
-from tests.reported import CASES, HEADER, found, written
+from tests.helpers.reported import CASES, HEADER, found, written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,4 +7,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 MACHINES = ROOT / "tests" / "machines"
 ARCHIVE = ROOT / "counterexamples" / "archive"
+MODELS = ROOT / "tests" / "agreement" / "models"
+"""Small models, in the format of `blocks`, that engines are compared on."""
 DOCS = ROOT / "docs"

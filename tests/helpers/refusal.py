@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
-import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.explorers.program.subset.program import Program, check
 from fencepost.model.language.errors import ModelError
 
+from tests.helpers.blocks import Block, blocks
 from tests.helpers.places import ROOT
 from tests.refusals import schema
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fencepost.model.language import Property
 
 FOLDER = ROOT / "tests" / "refusals"
+ACTION = "def act(s, c):\n"
 HEAD = "from tests.refusals.schema import *\n\n\n"
 
 
@@ -39,13 +40,11 @@ class Refusal(NamedTuple):
 
 
 def read(path: Path) -> list[Refusal]:
-    """Return the blocks of a file."""
-    found = []
-    for block in re.split(r"^== ", path.read_text(), flags=re.MULTILINE)[1:]:
-        title, rest = block.split("\n", 1)
-        model, _, message = rest.partition("\n---\n")
-        found.append(Refusal(title, model.strip("\n"), message.strip("\n")))
-    return found
+    """Return the blocks of a file; a body without a definition is that of an action."""
+    return [
+        Refusal(title, f"{ACTION}{body}" if body.startswith(" ") else body, answer)
+        for title, body, answer in blocks(path)
+    ]
 
 
 def all_refusals() -> list[Refusal]:
@@ -100,8 +99,8 @@ def _places(error: BaseException) -> Iterator[tuple[str, int]]:
 def main() -> None:
     """Write all messages again."""
     for path in sorted(FOLDER.glob("*.txt")):
-        blocks = [f"== {item.title}\n\n{item.model}\n---\n{message_for(item.model)[0]}\n" for item in read(path)]
-        path.write_text("\n".join(blocks))
+        found = [Block(item.title, item.model.removeprefix(ACTION), message_for(item.model)[0]) for item in read(path)]
+        path.write_text("".join(block.text for block in found))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
-from tests.helpers.places import ROOT
+from tests.helpers.blocks import machines
+from tests.helpers.places import MODELS
 
 HEAD = '''"""A machine."""
 
@@ -26,6 +25,5 @@ class C(Constants):
 
 
 def texts(name: str) -> dict[str, str]:
-    """Return the machines of a file of oddities, without their head, by name."""
-    file = ROOT / "tests" / "oddities" / name
-    return dict(block.split("\n", 1) for block in re.split(r"^== ", file.read_text(), flags=re.MULTILINE)[1:])
+    """Return the machines of a file, without their head, by name."""
+    return machines(MODELS / name)

@@ -18,6 +18,8 @@ from fencepost.explorers.program.subset.program import check
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Interpreter
 
+from tests.helpers.blocks import Block, blocks
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,19 +40,17 @@ class Mistake(NamedTuple):
     answer: str
 
     @property
-    def text(self) -> str:
+    def block(self) -> Block:
         """The block."""
         edit = [*(f"-{line}" for line in self.old.split("\n")), *(f"+{line}" for line in self.new.split("\n"))]
-        return "\n".join([f"== {self.title}", *edit, "---", self.answer, ""])
+        return Block(self.title, "\n".join(edit), self.answer)
 
 
 def read(path: Path) -> Iterator[Mistake]:
     """Yield the blocks of a file."""
-    for block in path.read_text().removeprefix("== ").split("\n== "):
-        title, rest = block.split("\n", 1)
-        edit, _, answer = rest.partition("\n---\n")
+    for title, edit, answer in blocks(path):
         old, new = ("\n".join(line[1:] for line in edit.split("\n") if line.startswith(sign)) for sign in "-+")
-        yield Mistake(title, old, new, answer.strip("\n"))
+        yield Mistake(title, old, new, answer)
 
 
 def every() -> list[Mistake]:
@@ -89,4 +89,4 @@ def _take_some_steps(found: Protocol) -> None:
 def main() -> None:
     """Write all answers again."""
     for path in sorted(FOLDER.glob("*.txt")):
-        path.write_text("\n".join(item._replace(answer=answer(item)).text for item in read(path)))
+        path.write_text("".join(item._replace(answer=answer(item)).block.text for item in read(path)))

@@ -26,9 +26,9 @@ from fencepost.invariants.protocols import LINEAGE, protocol
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.helpers.commands import start
+from tests.helpers.reported import CASES, outcome_of, written
+from tests.helpers.reported import found as reported
 from tests.machines import comforts
-from tests.reported import CASES, outcome_of, written
-from tests.reported import found as reported
 from tests.spark.sparks import marks
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language import Machine, action, require
 from fencepost.model.language.errors import UsageError
 
+from tests.helpers.blocks import blocks
 from tests.helpers.commands import fencepost
 from tests.helpers.traces import KIP101, LAMPS, lamps_trace, lookup, mailbox_trace, message, outcome
 from tests.machines import lamps
@@ -47,11 +48,9 @@ def refused() -> list[Any]:
     """Return (machine, what to take out, what to put in, message) of every block."""
     found = []
     for name in GOOD:
-        for block in re.split(r"^== ", (FOLDER / f"{name}.txt").read_text(), flags=re.MULTILINE)[1:]:
-            title, rest = block.split("\n", 1)
-            edit, _, expected = rest.partition("\n---\n")
+        for title, edit, expected in blocks(FOLDER / f"{name}.txt"):
             old, new = ([line[2:] for line in edit.split("\n") if line.startswith(sign)] for sign in "-+")
-            found.append(pytest.param(name, "\n".join(old), "\n".join(new), expected.strip("\n"), id=title))
+            found.append(pytest.param(name, "\n".join(old), "\n".join(new), expected, id=title))
     return found
 
 

@@ -1,25 +1,26 @@
 """Small models on which an engine once differed from the definition, and the outcome of each.
 
-A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `header.txt` stands before each.
+A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` stands before each.
 """
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fencepost.api as f
 
+from tests.helpers.blocks import blocks
+from tests.helpers.places import MODELS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from fencepost.explorers.verdict import Result
 
-FOLDER = Path(__file__).parent
-HEADER = (FOLDER / "header.txt").read_text()
-BLOCKS = re.split(r"^== ", (FOLDER / "cases.txt").read_text(), flags=re.MULTILINE)[1:]
-CASES = [(*block.split("\n", 1)[0].split(" | "), block.split("\n", 1)[1]) for block in BLOCKS]
+HEADER = (MODELS / "reported_head.txt").read_text()
+CASES = [(*block.title.split(" | "), f"{block.body}\n") for block in blocks(MODELS / "reported.txt")]
 """Claim, outcome and actions of each."""
 
 

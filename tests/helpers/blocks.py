@@ -1,0 +1,59 @@
+"""Files of blocks, in which small models, edits and what is said of them are written: the one format of all of them.
+
+A block is a line `== title`, a body, and where something is said of it, a line `---` and the answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+INITIAL = '@action()\ndef initial(s, c):\n    """All 0."""\n\n'
+"""The initial action of a machine that has none of its own."""
+
+
+class Block(NamedTuple):
+    """A title, what is asked about, and what is said of it."""
+
+    title: str
+    body: str
+    answer: str = ""
+
+    @property
+    def text(self) -> str:
+        """The block as it stands in a file."""
+        return f"== {self.title}\n{self.body}\n" + (f"---\n{self.answer}\n" if self.answer else "")
+
+
+def blocks(path: Path) -> list[Block]:
+    """Return the blocks of a file."""
+    found = []
+    for block in re.split(r"^== ", path.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        title, _, rest = block.partition("\n")
+        body, _, answer = rest.partition("\n---\n") if not rest.startswith("---\n") else ("", "", rest[4:])
+        found.append(Block(title, body.strip("\n"), answer.strip("\n")))
+    return found
+
+
+def machines(path: Path) -> dict[str, str]:
+    """Return the machines of a file by title, each with what it shares with others: the initial action and the ends."""
+    return {block.title: whole(block.body) for block in blocks(path)}
+
+
+def whole(text: str) -> str:
+    """Return the text of a machine with its initial action, its machine and its properties, where it has none."""
+    actions = [name for name in re.findall(r"^@action.*\ndef (\w+)", text, re.MULTILINE) if name != "initial"]
+    properties = re.findall(r"^@(?:always|step|sometimes).*\ndef (\w+)", text, re.MULTILINE)
+    if not re.search(r"^def initial\b", text, re.MULTILINE):
+        first = text.index("@action") if "@action" in text else len(text)
+        text = f"{text[:first]}{INITIAL}{text[first:]}"
+    if not re.search(r"^MACHINE\b", text, re.MULTILINE):
+        text += (
+            f'\n\nMACHINE = Machine("machine", "A machine.", State, C, initial, ({"".join(f"{a}, " for a in actions)}))'
+        )
+    if not re.search(r"^PROPERTIES\b", text, re.MULTILINE):
+        text += f"\nPROPERTIES = ({''.join(f'{name}, ' for name in properties)})"
+    return f"{text}\n"
