@@ -41,6 +41,8 @@ PORT = 19200
 SECONDS = 170.0
 """How long a run may take; none needs half of it on an idle machine."""
 TOPIC = "t"
+FIRST_ELR = (4, 0)
+"""The release that has eligible leader replicas, off by default."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,9 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
         if asked.repairs:
             kit = kit.repaired(asked.repairs, folder / "repaired")
         report = Report(asked, scenario, kit, story)
-        shape = Shape(scenario.brokers, dict(scenario.settings), scenario.delays, _elr(scenario, asked), scenario.disks)
+        shape = Shape(
+            scenario.brokers, dict(scenario.settings), scenario.delays, _elr(scenario, asked, kit), scenario.disks
+        )
         story.tell(f"Kafka {kit.version}: {scenario.title}.")
         if asked.control:
             story.tell(f"A control: {scenario.control}.")
@@ -191,11 +195,11 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
     return report
 
 
-def _elr(scenario: Scenario, asked: Asked) -> bool | None:
+def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
     """Return whether eligible leader replicas are on; None if that is as in new clusters of the release."""
     if asked.control and not scenario.elr_in_control:
         return False
-    return True if scenario.elr else None
+    return True if scenario.elr and kit.number >= FIRST_ELR else None
 
 
 def _ending(report: Report) -> str:

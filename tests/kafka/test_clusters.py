@@ -37,6 +37,28 @@ def test_a_finding_loses_an_acknowledged_record_and_its_control_and_repair_do_no
 
 @pytest.mark.long
 @on_kafka
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        (["hyp-17", "--kafka", "4.0.2"], "lost"),
+        (["hyp-17", "--kafka", "4.1.2", "--control"], "kept"),
+        (["hyp-17-cold-start", "--kafka", "4.2.1", "--repaired"], "kept"),
+        (["hyp-17-two-disks", "--kafka", "4.1.2", "--repair", "hyp-16"], "lost"),
+        (["hyp-17-two-disks", "--kafka", "4.1.2", "--repair", "hyp-17"], "lost"),
+        (["hyp-17-two-disks", "--kafka", "4.1.2", "--repaired"], "kept"),
+        (["hyp-18", "--kafka", "4.4.0"], "leaderless"),
+        (["hyp-18", "--kafka", "4.4.0", "--repaired"], "kept"),
+    ],
+)
+def test_disks_that_fail_do_harm_until_all_repairs_are_there(words: list[str], verdict: str) -> None:
+    made = fencepost("reproduce", *words, "--port", str(first_of_free_ports()), "--json", "--quiet")
+    found = data_of(made)
+    assert (found["verdict"], made.exit_code) == (verdict, 0), found
+    assert found["lost"] == (100 if verdict == "lost" else 0)
+
+
+@pytest.mark.long
+@on_kafka
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_cluster_ends_with_the_command(number: signal.Signals) -> None:
     with start("reproduce", "hyp-1", "--kafka", "4.1.2", "--port", str(first_of_free_ports())) as run:

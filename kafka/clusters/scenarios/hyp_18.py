@@ -79,7 +79,8 @@ SCENARIOS = (
         control="the request is not late: the replica is in the ISR when its disk fails",
         disks=(2,),
         elr=True,
-        causes=(Cause("hyp-18"),),
+        causes=(Cause("hyp-18", since=(3, 9)),),
+        since=(3, 9),
         harm="leaderless",
     ),
 )

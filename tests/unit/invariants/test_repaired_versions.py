@@ -146,6 +146,20 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert (found.word in ("finding", "conjecture")) == any(not item.is_past for item in found.findings)
 
 
+def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> None:
+    words = {entry.id: standing_of(entry).text for entry in of_kind("guarantee")}
+    assert "HYP-16 (in kafka-4.3 and kafka-4.4; seen on clusters of 4.4.0; repair: " in words["G-S2"].replace(
+        "4.3.1 and 4.4.0", "4.4.0"
+    )
+    assert "; broken before by HYP-17 (in kafka-4.0 to kafka-4.2; seen on clusters of 4." in words["G-S2"]
+    assert "HYP-18 (in kafka-" in words["G-L6"]
+    for name in ("hyp-13", "HYP-16", "HYP-17", "HYP-18"):
+        text = " ".join(fencepost("guarantees", name).stdout.split())
+        assert "; seen on clusters of " in text
+        assert "). To avoid it: " in text
+    assert "To avoid it" not in fencepost("guarantees", "HYP-5").stdout
+
+
 def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     text = " ".join(fencepost("guarantees", "K951-S3").stdout.split())
     assert "broken by a conjecture that was not seen on real Kafka: HYP-7 (not seen on real Kafka)." in text

@@ -212,6 +212,7 @@ def test_shared_texts_stand_where_they_are_named(runs: Runs) -> None:
         (": drops", "", r"run 'replication 2 brokers in the end' judges nothing of G-S7"),
         ('kind = "bug"', 'kind = "bugs"', r"claims: entry B09: there is no kind 'bugs'"),
         ('verdict="broken"', 'verdict="wrong"', r"there is no verdict 'wrong'"),
+        ('verdict="broken"', 'verdict="broken", harm="loses"', r"there is no harm 'loses'"),
         ('as="G-S7"', 'as="G-S8"', r"entry SEED-1: there is no entry 'G-S8'"),
         ('as="G-S7"', 'same_as=["G-S8"]', r"entry SEED-1: there is no entry 'G-S8'"),
         ('gap = "{rule}"', 'classes = "hold: 4.1.2"', r"entry SEED-2: there is no verdict of Kafka's classes 'hold'"),

@@ -358,8 +358,9 @@ def test_repairs_are_named_in_the_story_and_applied_together() -> None:
 
 def test_eligible_leader_replicas_are_turned_on_only_where_a_story_needs_them() -> None:
     plain, needs = scenario(keeps), scenario(keeps, elr=True)
-    assert [_elr(plain, Asked()), _elr(needs, Asked())] == [None, True]
-    assert _elr(scenario(keeps, elr_in_control=False), Asked(control=True)) is False
+    assert [_elr(plain, Asked(), fake()), _elr(needs, Asked(), fake())] == [None, True]
+    assert _elr(needs, Asked(), Kit("3.9.2", Path(), Path(), Path(), Path())) is None
+    assert _elr(scenario(keeps, elr_in_control=False), Asked(control=True), fake()) is False
 
 
 def test_releases_whose_jars_bring_no_logging_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
