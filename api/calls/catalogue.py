@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CatalogueResult:
-    """What the chosen runs of the catalogue found, as JSON objects, and which of them were not begun."""
+    """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not begun."""
 
     profile: Profile
     runs: tuple[dict[str, Any], ...]

@@ -1,1 +1,1 @@
-"""What builds read: JUnit XML, SARIF, and the annotations of a GitHub workflow."""
+"""Files and annotations for builds: JUnit XML, SARIF, and the annotations of a GitHub workflow."""

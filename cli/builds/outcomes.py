@@ -32,7 +32,7 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckedRun:
     """One run as JSON data, with its protocol; `diagram(property)` draws a violation, or returns an empty text."""
 
     found: Protocol
@@ -49,7 +49,7 @@ class Report:
 class Outcome:
     """One test case: a property of a run, or the run as a whole (`prop` is None)."""
 
-    report: Report
+    report: CheckedRun
     name: str
     end: End
     verdict: str
@@ -71,7 +71,7 @@ class Outcome:
         return "\n".join(lines)
 
 
-def outcomes(report: Report) -> Iterator[Outcome]:
+def outcomes(report: CheckedRun) -> Iterator[Outcome]:
     """Yield the test cases of one run."""
     data = report.data
     if "differences" in data:
@@ -80,19 +80,19 @@ def outcomes(report: Report) -> Iterator[Outcome]:
         yield _of_expectation(report)
     else:
         for item in data["properties"]:
-            yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _said(report, item))
+            yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _describe(report, item))
 
 
 _END = {**dict.fromkeys(CHECKED, End.PASSED), **dict.fromkeys(FAILING, End.FAILED)}
 
 
-def _outcome(report: Report, item: Mapping[str, Any], end: End, message: str) -> Outcome:
+def _outcome(report: CheckedRun, item: Mapping[str, Any], end: End, message: str) -> Outcome:
     prop = report.found.select((item["name"],))[0]
     steps = tuple(item.get("steps", ()))
     return Outcome(report, prop.name, end, item["verdict"], message, prop, steps, item.get("length", 0))
 
 
-def _said(report: Report, item: Mapping[str, Any]) -> str:
+def _describe(report: CheckedRun, item: Mapping[str, Any]) -> str:
     name, verdict = item["name"], item["verdict"]
     if verdict == "violated":
         culprit = f" for {item['culprit']}" if item.get("culprit") else ""
@@ -113,11 +113,11 @@ def _said(report: Report, item: Mapping[str, Any]) -> str:
     )
 
 
-def _of_expectation(report: Report) -> Outcome:
+def _of_expectation(report: CheckedRun) -> Outcome:
     """Return the one test case of a check that expects a verdict: whether that is the verdict."""
     data = report.data
     wanted, got = data["expected"]["verdict"], data["verdict"]
-    shown = "; ".join(_said(report, item) for item in data["properties"] if item["verdict"] == got)
+    shown = "; ".join(_describe(report, item) for item in data["properties"] if item["verdict"] == got)
     end = End.PASSED if data["as_expected"] else End.ERROR if got == "undetermined" else End.FAILED
     message = f"{got}, as expected: {shown}" if data["as_expected"] else f"{got} where {wanted} is expected: {shown}"
     worst: Mapping[str, Any] = next((item for item in data["properties"] if item["verdict"] == got), {})
@@ -125,7 +125,7 @@ def _of_expectation(report: Report) -> Outcome:
     return Outcome(report, "verdict", end, got, message, prop, tuple(worst.get("steps", ())), worst.get("length", 0))
 
 
-def _of_catalogue(report: Report) -> Iterator[Outcome]:
+def _of_catalogue(report: CheckedRun) -> Iterator[Outcome]:
     """Yield the test cases of a run of the catalogue: each property against its expectation, then the figures."""
     data = report.data
     wrong = End.FAILED if data["complete"] else End.ERROR
@@ -135,7 +135,9 @@ def _of_catalogue(report: Report) -> Iterator[Outcome]:
         reasons = [text for text in rest if text.startswith(f"{item['name']}: ")]
         rest = [text for text in rest if text not in reasons]
         as_it_must = item["verdict"] == expected and not reasons
-        message = _said(report, item) if as_it_must else "; ".join(reasons) or f"{item['name']}: {data['why_stopped']}"
+        message = (
+            _describe(report, item) if as_it_must else "; ".join(reasons) or f"{item['name']}: {data['why_stopped']}"
+        )
         yield _outcome(report, item, End.PASSED if as_it_must else wrong, message)
     message = "; ".join(rest) or f"{data['distinct']:,} distinct states, depth {data['depth']}, as pinned"
     yield Outcome(report, "figures", wrong if rest else End.PASSED, data["verdict"], message)

@@ -21,13 +21,13 @@ from fencepost.model.language.trees import module_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from fencepost.cli.builds.outcomes import Outcome, Report
+    from fencepost.cli.builds.outcomes import CheckedRun, Outcome
     from fencepost.invariants.protocols import Protocol
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+def sarif(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
     """Return the log as JSON text."""
     found = [item for report in reports for item in outcomes(report)]
     rules = list({_rule_id(item): _rule(item) for item in found}.values())

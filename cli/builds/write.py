@@ -20,12 +20,12 @@ from fencepost.counterexamples.sources import near, place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from fencepost.cli.builds.outcomes import Outcome, Report
+    from fencepost.cli.builds.outcomes import CheckedRun, Outcome
 
 
 @dataclass(frozen=True)
 class Builds:
-    """What was asked for. Annotations go where results go, or to stderr where those are `json`."""
+    """Files and annotations that options ask for. Annotations go where results go, or to stderr if those are JSON."""
 
     junit: Path | None = None
     sarif: Path | None = None
@@ -33,13 +33,13 @@ class Builds:
     json: bool = False
 
     @classmethod
-    def asked(cls, given: Mapping[str, Any]) -> Builds | None:
+    def from_options(cls, given: Mapping[str, Any]) -> Builds | None:
         """Return what the options of a command ask for, if anything."""
         if not (given["junit"] or given["sarif"] or given["github"]):
             return None
         return cls(given["junit"], given["sarif"], github=given["github"], json=given["json"])
 
-    def write(self, reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> None:
+    def write(self, reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
         """Write it, in the words of the command line."""
         reports, why = [replace(item, data=reword_data(item.data)) for item in reports], reword(why)
         if self.junit:
@@ -58,10 +58,10 @@ class Builds:
 
 
 CONTROL = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML cannot hold."""
+"""Characters that XML cannot hold."""
 
 
-def junit(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+def junit(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
     """Return the XML text. Runs that were not begun are test suites with one error each."""
     root = ET.Element("testsuites", name="fencepost")
     total = dict.fromkeys(("tests", "failures", "errors"), 0)
@@ -78,8 +78,8 @@ def junit(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "")
     for name in not_run:
         suite = _suite(root, name, [End.ERROR], 0.0, total)
         case = ET.SubElement(suite, "testcase", classname=f"fencepost.{_dotless(name)}", name="verdict", time="0")
-        said = f"{name} was not run: {why or 'the catalogue ended before'}"
-        ET.SubElement(case, "error", type="undetermined", message=_clean(said)).text = _clean(said)
+        text = f"{name} was not run: {why or 'the catalogue ended before'}"
+        ET.SubElement(case, "error", type="undetermined", message=_clean(text)).text = _clean(text)
     root.attrib.update({name: str(count) for name, count in total.items()})
     ET.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
@@ -119,7 +119,7 @@ ROOM = 900_000
 """Bytes that we write into a summary: GitHub refuses more than 1 MiB in a step."""
 
 
-def workflow_commands(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+def workflow_commands(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
     """Return the workflow commands that annotate what is not as it should be, a line each."""
     lines = []
     for item in (item for report in reports for item in outcomes(report)):
@@ -131,7 +131,7 @@ def workflow_commands(reports: Sequence[Report], not_run: Sequence[str] = (), wh
     return "".join(f"{line}\n" for line in lines)
 
 
-def append_summary(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> None:
+def append_summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> None:
     """Append the summary to the step's file, if a workflow runs us; raise UsageError if it cannot be written."""
     file = os.environ.get(SUMMARY)
     if not file:
@@ -143,7 +143,7 @@ def append_summary(reports: Sequence[Report], not_run: Sequence[str] = (), why: 
         raise unwritable(Path(file), error) from error
 
 
-def summary(reports: Sequence[Report], not_run: Sequence[str] = (), why: str = "") -> str:
+def summary(reports: Sequence[CheckedRun], not_run: Sequence[str] = (), why: str = "") -> str:
     """Return the summary in Markdown: a table of all verdicts, then each finding with its steps and a diagram."""
     found = [item for report in reports for item in outcomes(report)]
     bad = [item for item in found if item.end is not End.PASSED]

@@ -76,7 +76,7 @@ def ablate(**given: Any) -> Exit:
     """
     from fencepost.api.calls.ablate import ablate as ablated
 
-    question = Target.taken(given).question(given["properties"])
+    question = Target.from_options(given).question(given["properties"])
     cluster = _cluster(given["master"], given["conf"], given["workers"])
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))

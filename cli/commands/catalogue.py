@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted, show_seconds
-from fencepost.cli.builds.outcomes import Report
+from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import build_options, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
@@ -54,7 +54,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
             "--pin was given with --no-normalize, with which there are other states: leave one of them out."
         )
     chosen = choose_runs(profile_named(profile), protocols)
-    limits, builds = limits_of(given), Builds.asked(given)
+    limits, builds = limits_of(given), Builds.from_options(given)
     with Display(quiet=given["quiet"]) as display:
         table = None if given["json"] else RunTable(results(must_be_read=True), chosen, display)
 
@@ -70,7 +70,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
         found = run_catalogue(*protocols, profile=profile, progress=display, each=show, **limits)
     problems = [item.error for item in found.problems]
     if builds:
-        reports = [Report(protocol(item["protocol"]), item) for item in found.runs]
+        reports = [CheckedRun(protocol(item["protocol"]), item) for item in found.runs]
         try:
             builds.write(reports, found.not_run, found.why_stopped)
         except UsageError as error:

@@ -10,7 +10,7 @@ from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
 from fencepost.api.calls.dump import STAGES, dump
-from fencepost.cli.builds.outcomes import Report
+from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.catalogue import PROFILES, catalogue
 from fencepost.cli.commands.options import (
@@ -172,11 +172,11 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 def run_checks(given: Mapping[str, Any]) -> Exit:
     """Check the named protocols, one after the other; an error ends it, after what was found before is told."""
     expected, questions = given["expect"], questions_of(given)
-    cluster, limits, builds = cluster_for(given), limits_of(given), Builds.asked(given)
+    cluster, limits, builds = cluster_for(given), limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []
     refused: list[str] = []
     data: list[dict[str, Any]] = []
-    reports: list[Report] = []
+    reports: list[CheckedRun] = []
     why = ""
     wrong: FencepostError | None = None
     limits |= {name: given[name] for name in ("engine", "grow", "deadlock")}
@@ -195,7 +195,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
             if given["json"] or builds:
                 data.append(result.to_dict(files, expected))
             if builds:
-                reports.append(Report(question.protocol, data[-1], partial(_diagram, result)))
+                reports.append(CheckedRun(question.protocol, data[-1], partial(_diagram, result)))
             if not given["json"]:
                 _print(given, result, first=not ends)
             elif expected is not None and result.verdict is not expected:

@@ -62,7 +62,7 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
         )
     from fencepost.api.calls.diff import diff as compared
 
-    question = Target.taken(given).question()
+    question = Target.from_options(given).question()
     with Display(quiet=given["quiet"]) as display:
         made = compared(
             question,

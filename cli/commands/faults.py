@@ -66,7 +66,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     """
     from fencepost.api.calls.faults import faults as counted
 
-    question = Target.taken(given).question()
+    question = Target.from_options(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")
     with Display(quiet=given["quiet"]) as display:
         made = counted(
@@ -113,8 +113,8 @@ def print_faults(console: Console, data: FaultsData) -> None:
     for point in data["grid"]:
         where = f"{name_of(point['setting'])}, " if point["setting"] else ""
         for item in point["unknown"]:
-            told = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
-            print_lines(console, told, style="yellow")
+            words = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
+            print_lines(console, words, style="yellow")
     for left in data["refused"]:
         print_lines(console, f"{name_of(left['constants'])}: left out, {left['why']}", style="dim")
     if data["not_run"]:

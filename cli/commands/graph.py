@@ -45,7 +45,7 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
         raise UsageError(
             f"there is no format {form!r}.{nearest(form, list(FORMATS))} Formats are: {', '.join(FORMATS)}."
         )
-    question = Target.taken(given).question((prop,) if prop else ())
+    question = Target.from_options(given).question((prop,) if prop else ())
     made = graph_of(question, prop=prop or "", max_states=max_states, normalize=given["normalize"])
     text = made.to_dot() if form == "dot" else made.to_graphml()
     if output:

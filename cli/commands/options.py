@@ -217,7 +217,7 @@ class Target:
     without: tuple[str, ...] = ()
 
     @classmethod
-    def taken(cls, given: dict[str, Any]) -> Target:
+    def from_options(cls, given: dict[str, Any]) -> Target:
         """Take the target out of what was typed."""
         return cls(**{name: given.pop(name) for name in ("protocol", "settings", "version", "with_", "without")})
 
@@ -237,7 +237,7 @@ class Target:
 
     @property
     def model(self) -> str:
-        """What `replay` must be told of a protocol in a file, as words of a command."""
+        """Words that a `replay` command needs for a protocol in a file."""
         return f" --model {self.protocol}" if self.protocol.endswith(".py") else ""
 
 

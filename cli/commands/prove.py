@@ -97,7 +97,7 @@ def prove(**given: Any) -> Exit:
         refuse_beyond(own, given, "the catalogue, whose proofs have settings of their own")
         return _prove_catalogue(given)
     expected = given["expect"]
-    target = Target.taken(given)
+    target = Target.from_options(given)
     question, file = target.question(), given["trace"]
     names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:

@@ -96,7 +96,7 @@ def simulate(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """
-    target, expected = Target.taken(given), given["expect"]
+    target, expected = Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
     names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:

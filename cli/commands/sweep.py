@@ -70,7 +70,7 @@ def sweep(**given: Any) -> Exit:
     from fencepost.api.calls.sweep import sweep as swept
 
     weights = dict(map(weight_of, given["weights"]))
-    question = Target.taken(given).question(given["properties"], walks=True)
+    question = Target.from_options(given).question(given["properties"], walks=True)
     grid = axes_of(question.protocol.machine, given["grid"])
     cluster, expected = cluster_of(given["master"], given["conf"]), given["expect"]
     if given["trace"]:
@@ -150,12 +150,12 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
     )
     if not data["complete"]:
         rest = f"; the same command with {'' if output else '--output DIR, then '}--resume walks the rest"
-        told = (
+        words = (
             data["why_stopped"]
             if data["why_stopped"].startswith(WRONG)
             else f"ended early: {data['why_stopped']}{rest}"
         )
-        print_lines(console, told, style="yellow")
+        print_lines(console, words, style="yellow")
     print_lines(console, "What no walk violated is not-found: walks never show that something holds.", style="dim")
 
 
@@ -215,7 +215,7 @@ class Square(NamedTuple):
     shade: float
 
 
-class Line(NamedTuple):
+class MapRow(NamedTuple):
     """A row of a heat map."""
 
     value: Value
@@ -229,7 +229,7 @@ class HeatMap(NamedTuple):
     across: str
     down: str
     columns: list[Value]
-    rows: list[Line]
+    rows: list[MapRow]
 
 
 def page(data: SweepData) -> str:
@@ -252,7 +252,7 @@ def maps_of(data: SweepData) -> list[HeatMap]:
         lines = []
         for row in rows:
             keys = [(*([column] if across else []), *([row] if down else []), *others) for column in columns]
-            lines.append(Line(row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
+            lines.append(MapRow(row, [_square(known.get(key), refused.get(key, "")) for key in keys]))
         title = " ".join(f"{name}={value}" for (name, _), value in zip(axes[2:], others, strict=True))
         found.append(HeatMap(title, across, down, columns, lines))
     return found

@@ -1,4 +1,4 @@
-"""What an audit found, for a reader who operates Kafka and has never heard of the model."""
+"""Report of an audit, for a reader who operates Kafka and has never heard of the model."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     console.print(styled(f"audit: {headline(data)}", _style(data)))
     print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
     print_lines(
-        console, f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]}). {looked_at(data)} {data['seconds']:.0f} s."
+        console,
+        f"Verdict: {data['verdict']} ({VERDICTS[data['verdict']]}). {describe_coverage(data)} {data['seconds']:.0f} s.",
     )
     if not data["findings"]:
         print_lines(console, LIMITS)
@@ -93,7 +94,7 @@ def headline(data: dict[str, Any]) -> str:
     return f"{places}: {sentence[0].lower()}{sentence[1:]} ({severity}, {moment}); no loss is seen"
 
 
-def looked_at(data: dict[str, Any]) -> str:
+def describe_coverage(data: dict[str, Any]) -> str:
     """Say what was read and followed."""
     names = [item["path"] for item in data["inputs"]]
     files = ", ".join(names[:FILES]) + (
@@ -206,36 +207,36 @@ def lines_of(history: dict[str, Any]) -> list[dict[str, Any]]:
     gaps = [tuple(gap) for gap in history["gaps"]]
     before: dict[str, Any] | None = None
     for number, step in enumerate(history["steps"]):
-        told = told_of(before, step)
+        words = describe_step(before, step)
         if number == 0 and history["earlier"]:
-            told = f"({counted(history['earlier'], 'earlier change')} not shown) {told}"
+            words = f"({counted(history['earlier'], 'earlier change')} not shown) {words}"
         if number == len(history["steps"]) - 1 and history["left_out"]:
-            told = f"({counted(history['left_out'], 'change')} before this one not shown) {told}"
+            words = f"({counted(history['left_out'], 'change')} before this one not shown) {words}"
         while gaps and gaps[0][0] < step["offset"]:
             made.append(_gap(step, *gaps.pop(0)))
         made.append(
-            {"time": step["time"], "offset": step["offset"], "state": _state(step), "told": told, "marked": True}
+            {"time": step["time"], "offset": step["offset"], "state": _state(step), "told": words, "marked": True}
         )
         before = step
     assert before is not None
     made += [_gap({**before, "time": history["end"]["time"]}, *gap) for gap in gaps]
     end = history["end"]
     known = not gaps and before["election"] not in ("unjudged", "deleted")
-    told = (
+    words = (
         "as the log ends"
         if known
         else "as the log ends: not known"
         if gaps or before["election"] == "unjudged"
         else "the topic is deleted"
     )
-    made.append({**end, "state": _state(before) if known else ("",) * 6, "told": told, "marked": False})
+    made.append({**end, "state": _state(before) if known else ("",) * 6, "told": words, "marked": False})
     return made
 
 
 def _gap(step: dict[str, Any], first: int, last: int) -> dict[str, Any]:
     which = f"offset {first:,} is" if first == last else f"offsets {first:,} to {last:,} are"
-    told = f"{which} damaged or missing: what was changed there is not known"
-    return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": told, "marked": False}
+    words = f"{which} damaged or missing: what was changed there is not known"
+    return {"time": step["time"], "offset": first, "state": ("?",) * 6, "told": words, "marked": False}
 
 
 def _state(step: dict[str, Any]) -> tuple[str, ...]:
@@ -252,32 +253,32 @@ def _state(step: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def told_of(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
+def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
     """Say in words what a change did."""
     if step["election"] in ("unjudged", "deleted"):
         has = f"; the record itself has {step['why']}" if step["why"] else ""
         return f"not judged: the state before is not known{has}" if step["election"] == "unjudged" else "deleted"
-    told = []
+    words = []
     if before is None:
-        told.append({"created": "created", "snapshot": "as a snapshot has it"}.get(step["election"], ""))
+        words.append({"created": "created", "snapshot": "as a snapshot has it"}.get(step["election"], ""))
     else:
         if step["replicas"] != before["replicas"] or step["adding"] != before["adding"]:
             under_way = step["adding"] or step["removing"]
             cancelled = not under_way and not set(before["adding"]) & set(step["replicas"])
             doing = f"adding {listed(step['adding'])}, removing {listed(step['removing'])}" if under_way else ""
-            told.append(
+            words.append(
                 f"reassignment: {doing}" if doing else f"the reassignment {'is cancelled' if cancelled else 'ends'}"
             )
         left = [broker for broker in before["isr"] if broker not in step["isr"]]
         joined = [broker for broker in step["isr"] if broker not in before["isr"]]
-        told += [f"{listed(left)} left the ISR{_reason(left, step['why'])}"] if left else []
-        told += [f"{listed(joined)} joined the ISR"] if joined else []
+        words += [f"{listed(left)} left the ISR{_reason(left, step['why'])}"] if left else []
+        words += [f"{listed(joined)} joined the ISR"] if joined else []
         if step["leader"] != before["leader"]:
             how = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}.get(
                 step["election"], ""
             )
-            told.append("nobody leads" if step["leader"] < 0 else f"{step['leader']} elected{how}")
-    return "; ".join(item for item in told if item)
+            words.append("nobody leads" if step["leader"] < 0 else f"{step['leader']} elected{how}")
+    return "; ".join(item for item in words if item)
 
 
 def _reason(left: list[int], why: str | None) -> str:
@@ -325,8 +326,8 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
             indent=2,
         )
     for item in trace["broken"]:
-        told = f"{item['sentence']} ({item['property']})"
-        print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(told, ""))
+        words = f"{item['sentence']} ({item['property']})"
+        print_hanging(console, styled(f"  not so from step {item['step']} on: ", "bold"), styled(words, ""))
     print_lines(console, f"See it with: fencepost show {trace['file']}", indent=2)
 
 
@@ -371,7 +372,7 @@ def page(data: dict[str, Any]) -> str:
         partition=named,
         data=data,
         headline=headline(data),
-        looked_at=looked_at(data),
+        looked_at=describe_coverage(data),
         verdict=VERDICTS[data["verdict"]],
         words=(KINDS, LEGEND, LIMITS),
         timeline=timeline(data),

@@ -72,8 +72,8 @@ def print_entry(console: Console, entry: Entry) -> None:
         print_lines(console, reach, style="dim", indent=4)
         if case.expect == "holds" and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
-            told = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
-            print_lines(console, told, style="yellow" if bounds else "dim", indent=4)
+            words = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
+            print_lines(console, words, style="yellow" if bounds else "dim", indent=4)
         if trace_of_case(case):
             print_lines(console, trace_of_case(case), indent=4)
     console.print()

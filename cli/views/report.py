@@ -280,12 +280,12 @@ def _bounds(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
             ", ".join(f"{item.constant}=0" for item in off) + ": steps of this kind were possible, and none was taken",
         )
     if beyond:
-        told = (
+        words = (
             beyond_bounds(beyond, result.bounds_unshared)
             if result.complete
             else f"{', '.join(beyond.values())}: so far"
         )
-        yield "not reached", told
+        yield "not reached", words
 
 
 def _bound(item: BoundCount) -> str:
@@ -358,8 +358,8 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
 def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text | str]]:
     same = [item.name for item in growth.properties if item.changes is None]
     if same and growth.bounds:
-        told = "every verdict" if len(same) == len(growth.properties) else ", ".join(same)
-        yield "stable", f"{told}, up to {_shown(growth.bounds)}"
+        words = "every verdict" if len(same) == len(growth.properties) else ", ".join(same)
+        yield "stable", f"{words}, up to {_shown(growth.bounds)}"
     for item in growth.properties:
         change = item.changes
         if change is not None:
@@ -385,11 +385,11 @@ def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
     """Return what is known of larger values of bounds that were not reached; `shown` is each by name."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
-    told = [f"{', '.join(free)}: larger values add no state"] if free else []
+    words = [f"{', '.join(free)}: larger values add no state"] if free else []
     if read:
         them = "it" if len(read) == 1 else "them"
-        told.append(f"{', '.join(read)}: the model reads {them} elsewhere too, so larger values may add states")
-    return "; ".join(told)
+        words.append(f"{', '.join(read)}: the model reads {them} elsewhere too, so larger values may add states")
+    return "; ".join(words)
 
 
 def _shown(bounds: Mapping[str, int]) -> str:

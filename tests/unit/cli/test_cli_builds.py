@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET  # what is read here was written here
 
 import pytest
 from fencepost.api.asking.model_files import load_protocol
-from fencepost.cli.builds.outcomes import End, Report, outcomes
+from fencepost.cli.builds.outcomes import CheckedRun, End, outcomes
 from fencepost.invariants import lineage
 from fencepost.invariants.catalogue import Profile, runs
 from junitparser import Error, Failure, JUnitXml
@@ -263,10 +263,10 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_search(monkeypatch:
     assert fencepost("check", str(MAILBOX), *SMALL, "--github").exit_code == 2
 
 
-def report(**changed: Any) -> Report:
+def report(**changed: Any) -> CheckedRun:
     """Return a report that was made up from one that was found."""
     found = data_of(fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--json"))
-    return Report(load_protocol(MAILBOX), {**found, **changed})
+    return CheckedRun(load_protocol(MAILBOX), {**found, **changed})
 
 
 def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.cli.views import audit
-from fencepost.cli.views.audit import headline, lines_of, looked_at, print_audit, ranked
+from fencepost.cli.views.audit import describe_coverage, headline, lines_of, print_audit, ranked
 from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.logs import files_in
@@ -207,7 +207,7 @@ def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
 def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert looked_at(of(unjudged=0)) == (
+    assert describe_coverage(of(unjudged=0)) == (
         "Read: /var/00.log: 10 records, offsets 0 to 9, 1970-01-01 00:00:00 to 1970-01-01 00:00:02 UTC. "
         "Judged: 2 changes of 1 partition of 1 topic, 1 election."
     )
@@ -232,7 +232,7 @@ def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> No
     for part in (
         headline(of()),
         DATA["warnings"][0],
-        looked_at(of()),
+        describe_coverage(of()),
         "broker 2 was elected",
         "Keep it down.",
         "as the log ends",
