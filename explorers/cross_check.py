@@ -73,8 +73,8 @@ class CrossCheck:
         if self.whole:
             return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
         return (
-            f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in {int(1 / self.excludes):,} were "
-            f"wrong, this would have shown it with probability {SURE}"
+            f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in "
+            f"{int(1 / self.excludes):,} were wrong, this would have shown it with probability {SURE}"
         )
 
 
@@ -166,7 +166,8 @@ class _Checker:
             self._require(
                 ours == theirs,
                 state,
-                f"the plain semantics takes {len(found)} steps and the compiled code {theirs.total()}, or they lead elsewhere",
+                f"the plain semantics takes {len(found)} steps and the compiled code {theirs.total()}, "
+                "or they lead elsewhere",
             )
             missing = [item for item, known in zip(found, stored[at : at + len(found)], strict=True) if not known]
             self._require(not missing, state, "a successor was never stored", missing)
@@ -280,7 +281,13 @@ class _Checker:
     def _applies(item: Property, step: Transition) -> bool:
         return item.on is None or item.on.name == step.step.action.name
 
-    def _require(self, agreed: bool, state: int, what: str, missing: list[Transition] | None = None) -> None:  # noqa: FBT001
+    def _require(
+        self,
+        agreed: bool,  # noqa: FBT001
+        state: int,
+        what: str,
+        missing: list[Transition] | None = None,
+    ) -> None:
         if agreed:
             return
         if missing:

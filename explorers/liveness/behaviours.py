@@ -63,7 +63,7 @@ class FairAnswer(NamedTuple):
     then round `loop` for ever.
 
     `worst` and `best` are MOST_COST where what they tell is that or more. `stuck`: there is no loop, everything stops
-    at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in `Finding`.
+    at the end of the stem. `begin` is -1 where there is no way to show. `near` is as in `BehaviourFinding`.
     """
 
     reach: Reach

@@ -12,7 +12,7 @@ from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, FairAnswer, Terms, analyse
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.kernels import MOST_COST
-from fencepost.explorers.liveness.reference import Finding, beside_error, summary, with_behaviours
+from fencepost.explorers.liveness.reference import BehaviourFinding, beside_error, summary, with_behaviours
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
 from fencepost.explorers.running.interrupts import Signals
@@ -22,7 +22,7 @@ from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from fencepost.explorers.liveness.transition_ids import Told
+    from fencepost.explorers.liveness.transition_ids import StepMeaning
     from fencepost.explorers.native.expansion import Expansion
     from fencepost.model.language.actions import Property
 
@@ -96,7 +96,7 @@ class Engine:
         self.c = self.compiled.predicates.constants(search.constants)
         self.transitions = [self.decoded(int(code)) for code in self.graph.codes]
 
-    def decoded(self, code: int) -> Told:
+    def decoded(self, code: int) -> StepMeaning:
         assert self.compiled is not None
         return self.compiled.codes.decoded(code)
 
@@ -105,7 +105,7 @@ class Engine:
         findings = [self.finding(number, prop, terms, args) for args in self.search.plain.arguments(prop)]
         return summary(prop, self.search.constants, findings)
 
-    def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> Finding:
+    def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> BehaviourFinding:
         """Return what is so for one combination of a property's parameters."""
         self.pause()
         marks = self.marks(number, prop, args)
@@ -118,7 +118,7 @@ class Engine:
                 "bits. Keep costs small, or ask with `engine='plain'`."
             )
         path = self.path(prop, args, answer) if answer.begin >= 0 else None
-        return Finding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
+        return BehaviourFinding(args, answer.reach, answer.worst, answer.best, path, not whens.any(), answer.near)
 
     def marks(self, number: int, prop: Property, args: tuple[int, ...]) -> Array:
         """Return for each state whether `when` and `then` hold, as bits."""

@@ -111,7 +111,7 @@ class Reference:
         promises = frozenset(instances(self.plain, self.prop, [item], key))
         return Edge(item.step, item.after, item.after in self.happens, promises, cost)
 
-    def run(self) -> Finding:
+    def run(self) -> BehaviourFinding:
         vacuous = not self.whens
         best = self.extreme(min)
         costs = [best[key] for key in self.region.begins if key in best]
@@ -119,13 +119,15 @@ class Reference:
         never = min(self.lassos(), key=len, default=None)
         if never is not None:
             near = min(len(self.stems[key]) for part in self.fair_parts() for key in part)
-            return Finding(self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous, near)
+            return BehaviourFinding(
+                self.args, Reach.NEVER, None, least, self.path(never, Reach.NEVER, None), vacuous, near
+            )
         if self.prop.kind is Kind.LEADS_TO:
-            return Finding(self.args, Reach.BOUNDED, 0, 0, None, vacuous)
+            return BehaviourFinding(self.args, Reach.BOUNDED, 0, 0, None, vacuous)
         spin = min(self.spins(), key=len, default=None)
         if spin is not None:
             near = min(len(way.stem) for way in self.spins())
-            return Finding(
+            return BehaviourFinding(
                 self.args, Reach.UNBOUNDED, None, least, self.path(spin, Reach.UNBOUNDED, None), vacuous, near
             )
         worst = self.extreme(max)
@@ -133,7 +135,7 @@ class Reference:
         path = self.path(self.dearest(worst, most), Reach.BOUNDED, most) if self.region.begins else None
         prefixes = self.prefixes
         near = min((len(prefixes[key]) for key in self.region.begins if worst[key] == most), default=0)
-        return Finding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
+        return BehaviourFinding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
         """Return the way as a path that the plain semantics confirms."""
@@ -283,7 +285,7 @@ def judge(plain: Interpreter, graph: Graph, starts: list[Key], prop: Property) -
     )
 
 
-class Finding(NamedTuple):
+class BehaviourFinding(NamedTuple):
     """Result for one combination of values of a property's parameters."""
 
     args: tuple[int, ...]
@@ -303,7 +305,7 @@ class Finding(NamedTuple):
 _WORSE = (Reach.NEVER, Reach.UNBOUNDED, Reach.BOUNDED)
 
 
-def summary(prop: Property, constants: Constants, findings: list[Finding]) -> PropertyResult:
+def summary(prop: Property, constants: Constants, findings: list[BehaviourFinding]) -> PropertyResult:
     """Return the verdict: that of the worst combination; of equals the nearest, and of these
     the first in declared order.
 
@@ -313,7 +315,7 @@ def summary(prop: Property, constants: Constants, findings: list[Finding]) -> Pr
     chosen = min(
         findings,
         key=lambda item: (_WORSE.index(item.reach), -(item.worst or 0), item.near),
-        default=Finding((), Reach.BOUNDED, 0, 0, None, vacuous=True),
+        default=BehaviourFinding((), Reach.BOUNDED, 0, 0, None, vacuous=True),
     )
     vacuous = all(item.vacuous for item in findings)
     note = "no reachable state satisfies `when`, so this says nothing" if vacuous else ""

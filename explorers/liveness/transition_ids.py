@@ -42,7 +42,7 @@ class Part(NamedTuple):
     radix: int
 
 
-class Told(NamedTuple):
+class StepMeaning(NamedTuple):
     """The meaning of a number: an action, and by parameter or message field its value."""
 
     action: str
@@ -77,13 +77,13 @@ class TransitionIds:
             )
         return build.wrapped("+", number(self.first[action.name]), found)
 
-    def decoded(self, code: int) -> Told:
+    def decoded(self, code: int) -> StepMeaning:
         name = max((name for name, first in self.first.items() if first <= code), key=lambda name: self.first[name])
         rest, found = code - self.first[name], dict[str, int]()
         for part in reversed(self.parts[name]):
             rest, value = divmod(rest, part.radix)
             found[part.text] = value + part.low
-        return Told(name, dict(reversed(found.items())))
+        return StepMeaning(name, dict(reversed(found.items())))
 
     def of(self, step: Step) -> int:
         values = dict(zip((name for name, _ in step.action.params), step.args, strict=True))

@@ -14,7 +14,7 @@ from fencepost.explorers.symbolic.pool import apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
-from fencepost.explorers.symbolic.unroll import Failure, History, Reached, bounded, error_at_start, over_steps
+from fencepost.explorers.symbolic.unroll import History, PropertyFailure, Reached, bounded, error_at_start, over_steps
 from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
@@ -398,21 +398,21 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
     return replace(reached, queries=first.queries + reached.queries, seconds=first.seconds + reached.seconds)
 
 
-def _replayed(system: System, reached: Reached, known: tuple[Failure, ...]) -> Reached:
+def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
     """Return what was reached and what is known to fail, each run replayed.
 
     Raises DomainError where one ends with an error and none violates anything.
     """
     sure, errors = [], []
     for item in (*reached.failures, reached.error):
-        history = item.history if isinstance(item, Failure) else item
+        history = item.history if isinstance(item, PropertyFailure) else item
         try:
             if history is not None:
                 replay(system.machine, history, system.properties)
         except DomainError as error:
             errors.append(_with_constants(system, history, error))
         else:
-            sure += [item] if isinstance(item, Failure) else []
+            sure += [item] if isinstance(item, PropertyFailure) else []
     shown = {item.name: item for item in (*known, *sure) if item.history}
     if errors and not shown:
         raise errors[-1]

@@ -47,7 +47,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Failure:
+class PropertyFailure:
     """A property that can fail after `depth` steps. Without a history, only for constants beyond their ranges."""
 
     name: str
@@ -65,7 +65,7 @@ class Reached:
     """
 
     depth: int
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[PropertyFailure, ...] = ()
     broken: tuple[str, ...] = ()
     cuts: tuple[str, ...] = ()
     unknown: Mapping[str, int] = field(default_factory=dict)
@@ -190,15 +190,15 @@ class Chain:
             *(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties))
         )
 
-    def failure(self, name: str, flag: Flag, number: int) -> Failure | str:
+    def failure(self, name: str, flag: Flag, number: int) -> PropertyFailure | str:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
         said = self.ask_inside(flag)
         if said == z3.sat:
             found = self.history(self.asking.solver.model(), number + 1)
-            return Failure(name, number, replace(found, violates=name))
+            return PropertyFailure(name, number, replace(found, violates=name))
         if self.inside is not True and said == z3.unsat:
             said = self.asking.ask(flag)
-        return Failure(name, number, None) if said == z3.sat else str(said)
+        return PropertyFailure(name, number, None) if said == z3.sat else str(said)
 
     def history(self, model: Any, length: int, last: Happening | None = None) -> History:
         """Return the first `length` states of a model, and one step more if it is given."""
@@ -253,7 +253,7 @@ def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached]
     """Look at one step more after the other, and tell how far that came."""
     chain = Chain(system, Asking(timeout))
     found = Reached(-1, error=chain.begin(initially=True))
-    failures: dict[str, Failure] = {}
+    failures: dict[str, PropertyFailure] = {}
     for number in range(depth + 1):
         if found.error is not None:
             return found
@@ -278,7 +278,7 @@ def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached]
     return found
 
 
-def _judged(chain: Chain, number: int, failures: dict[str, Failure], unknown: dict[str, int]) -> dict[str, int]:
+def _judged(chain: Chain, number: int, failures: dict[str, PropertyFailure], unknown: dict[str, int]) -> dict[str, int]:
     """Ask of each property that is not decided whether it can fail in a state; return those that z3 gave up on."""
     fails = chain.fails(number)
     chain.know()
@@ -287,14 +287,14 @@ def _judged(chain: Chain, number: int, failures: dict[str, Failure], unknown: di
         return unknown
     for name, flag in left.items():
         said = chain.failure(name, flag, number)
-        if isinstance(said, Failure) and (said.history or name not in failures):
+        if isinstance(said, PropertyFailure) and (said.history or name not in failures):
             failures[name] = said
         if said == "unknown":
             unknown[name] = number
     return unknown
 
 
-def _is_decided(name: str, failures: Mapping[str, Failure], unknown: Mapping[str, int]) -> bool:
+def _is_decided(name: str, failures: Mapping[str, PropertyFailure], unknown: Mapping[str, int]) -> bool:
     return name in unknown or (name in failures and failures[name].history is not None)
 
 

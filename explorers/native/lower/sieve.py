@@ -70,7 +70,7 @@ class Sifted(Protocol):
         """Return the bag that messages are drawn from, in the state at hand."""
 
 
-class Kept(NamedTuple):
+class GroupSpace(NamedTuple):
     """Working space of a sieve for a group of states."""
 
     states: str
@@ -130,7 +130,7 @@ class Sieve:
             self.undo(before)
         return found
 
-    def room(self) -> Kept:
+    def room(self) -> GroupSpace:
         """Return room for what is kept; no bit is set."""
         build = self.build
         bits, choices = (
@@ -139,11 +139,11 @@ class Sieve:
         )
         for place in range(LANES * self.words):
             build.emit(f"store i64 0, ptr {build.offset(bits, 8 * place)}, align 8")
-        return Kept(build.slot(Sort.NUMBER), build.slot(Sort.NUMBER), bits, choices)
+        return GroupSpace(build.slot(Sort.NUMBER), build.slot(Sort.NUMBER), bits, choices)
 
     # -- in columns
 
-    def sift(self, place: Value, kept: Kept, done: str) -> bool:
+    def sift(self, place: Value, kept: GroupSpace, done: str) -> bool:
         """Keep what passes the guards in a group of states; return whether there were any that columns can evaluate."""
         build, columns, acting = self.build, self.columns, self.acting
         self.group = build.wrapped("*", place, number(LANES))
@@ -179,7 +179,7 @@ class Sieve:
         self.build.branch(self.build.compared("!=", active, number(0)), inside, otherwise)
         self.build.begin(inside)
 
-    def step(self, place: int, active: Value, kept: Kept, following: str) -> bool:
+    def step(self, place: int, active: Value, kept: GroupSpace, following: str) -> bool:
         """Write the nest from one of its steps inwards; say whether columns can evaluate a guard in it."""
         before = self.mark()
         self.columns.active = active
@@ -225,7 +225,7 @@ class Sieve:
             build.keep(self.acting.waiting, build.bitwise("|", waiting, build.shifted("<<", refused, self.group)))
         return holds
 
-    def over(self, place: int, parameter: Parameter, active: Value, kept: Kept, following: str) -> bool:
+    def over(self, place: int, parameter: Parameter, active: Value, kept: GroupSpace, following: str) -> bool:
         build, columns = self.build, self.columns
         if isinstance(parameter.domain, InFlight):
             bag = columns.field(columns.state(), parameter.domain.bag)
@@ -258,7 +258,7 @@ class Sieve:
         other = build.number(build.compared(">", at, number(0)))
         return build.bitwise("&", there, build.bitwise("^", build.wrapped("*", same, other), number(-1)))
 
-    def keep(self, active: Value, kept: Kept) -> None:
+    def keep(self, active: Value, kept: GroupSpace) -> None:
         """Keep the choice at hand for the states that are left."""
         build = self.build
         build.keep(kept.states, build.bitwise("|", build.kept(kept.states, Sort.NUMBER), active))
@@ -274,19 +274,19 @@ class Sieve:
             build.store(address, _CELL, build.bitwise("|", build.load(address, _CELL), bit))
         build.keep(kept.many, build.wrapped("+", count, number(1)))
 
-    def choice(self, kept: Kept, count: Value, parameter: int) -> str:
+    def choice(self, kept: GroupSpace, count: Value, parameter: int) -> str:
         """Return where the value of a parameter is kept."""
         build = self.build
         place = build.wrapped("+", build.wrapped("*", count, number(len(self.chosen))), number(parameter))
         return build.scaled(kept.choices, _CELL, place)
 
-    def word(self, kept: Kept, lane: Value, word: Value) -> str:
+    def word(self, kept: GroupSpace, lane: Value, word: Value) -> str:
         build = self.build
         return build.scaled(kept.bits, _CELL, build.wrapped("+", build.wrapped("*", lane, number(self.words)), word))
 
     # -- state by state
 
-    def take(self, kept: Kept, effect: str) -> None:
+    def take(self, kept: GroupSpace, effect: str) -> None:
         """Go on with each state and each choice that passed, in their order."""
         build = self.build
         parameters = [item for item, _ in self.chosen]
