@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FEW = 6
 """Fields that a line on what was folded tells before it counts the others."""
 UNDER_TITLE = " " * 6
-"""What the title of a step goes on with where it is folded: more blanks than what the step changed."""
+"""The indentation of a folded title, deeper than that of changes."""
 ROUND = "loop: what follows is repeated for ever"
 STOP = "loop: nothing happens any more"
 FOLDED = "(what nobody can read any more is passed over or dropped, the rest renumbered)"

@@ -134,7 +134,7 @@ class _Shrinking:
         self.last: tuple[Constants, Result] | None = None
         """The last search that came to a result, and the constants that it was under."""
         self.wrong = ""
-        """What the model said where it went wrong in a search."""
+        """The error that the model raised in a search."""
         self.interrupted = self.certain_before = False
 
     def run(self) -> Shrunk:

@@ -114,7 +114,7 @@ FOLDING = (
     "Folded is what `normalize` of the model changed after a step, "
     "so that states without an observable difference are one."
 )
-"""What a trace says once, below the first step that is folded."""
+"""A note below the first step that is folded."""
 
 
 def render(trace: Trace, path: Path) -> RenderableType:

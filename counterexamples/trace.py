@@ -82,14 +82,14 @@ class Trace:
 
     @property
     def verdict(self) -> str:
-        """What the header says: violated, reached, worst, deadlock, differs or recorded."""
+        """The verdict in the header: violated, reached, worst, deadlock, differs or recorded."""
         if not self.judged_by_its_end:
             return DIFFERS if self.kafka else RECORDED
         return WORST if self.worst else verdict_of(self.prop)
 
     @property
     def finding(self) -> str:
-        """What the trace shows, as a clause: `weak-isr is violated`."""
+        """The finding as a clause: `weak-isr is violated`."""
         if self.kafka:
             return f"Kafka {self.kafka} departs from the model"
         if self.recorded:

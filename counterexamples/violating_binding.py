@@ -100,9 +100,7 @@ def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
 
 
 class _Explained:
-    """What has been found out about one evaluation. With `alternatives` an `or` of which nothing is so is told as a
-    whole.
-    """
+    """Knowledge about one evaluation. With `alternatives` an `or` of false operands is shown as a whole."""
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
@@ -145,7 +143,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """What the last `if` asked, and of which names: it decides a function that returns a constant."""
+        """The condition of the last `if`, and its names: it decides a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:

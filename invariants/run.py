@@ -109,7 +109,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What settles an entry: cases, and for a question or a hypothesis the answer in words."""
+    """The evidence for an entry: cases, and for a question or a hypothesis the answer in words."""
 
     entry: str
     cases: tuple[Case, ...]

@@ -27,7 +27,7 @@ GROUP_KEYS = (*ROW_KEYS, "title", "version", "run")
 _LISTED = 24
 """Names that a message lists."""
 _ADDED = ("set", "never")
-"""What a row says on top of its group, not instead of it."""
+"""Keys of a row that add to its group, and do not replace it."""
 
 
 def pairs(text: str) -> Iterator[tuple[str, str]]:
@@ -122,7 +122,7 @@ class Row:
 
     @cached_property
     def said(self) -> Mapping[str, Any]:
-        """What the row says, or else its group."""
+        """The value of the row, or else of its group."""
         joined = {
             name: f"{self.group.get(name, '')}{mark}{self.row.get(name, '')}"
             for name, mark in zip(_ADDED, " ,", strict=True)

@@ -20,7 +20,7 @@ SCRIPTS = ("book.js", "past.js", "render.js", "embedded.js")
 MOST = 2_500_000
 """Characters of states; with what else there is, a page stays below 3 MB."""
 MODULE = re.compile(r"^import .*;\n|^export ", re.MULTILINE)
-"""What makes a script a module, which has no place inside a page."""
+"""The marks of a module, which has no place inside a page."""
 
 
 def section(trace: Trace, path: History) -> str:

@@ -43,7 +43,7 @@ FILES = {
     "python_stdlib.zip": "fa1957e5777068fc4f7437f96d860ae2fbe9c19732ba06c84e004ec16dd7dd7a",
     "pyodide-lock.json": "5dc2fc119108bc148c7457dc86e7675b5c87e1cafd420b9c34c1eaef7b36c010",
 }
-"""What a browser needs of the package, with its SHA-256."""
+"""The files of the package that a browser needs, with their SHA-256."""
 NAMED = "FENCEPOST_PYODIDE"
 WAIT = 300
 
@@ -130,7 +130,7 @@ MODULES = {
     "explorers": ("__init__", "running/__init__", "running/files"),
     "explorers.program": None,
 }
-"""What the browser loads, by package: all of it, or these modules."""
+"""The modules that the browser loads, by package; None means all of them."""
 BEGINNING = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the archive: the same sources give the same bytes."""
 

@@ -34,7 +34,7 @@ class Story:
 
     @property
     def title(self) -> str:
-        """What it is about, in a line."""
+        """The title, in a line."""
         return str(self.data["title"])
 
     @cached_property

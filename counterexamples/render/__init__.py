@@ -16,7 +16,7 @@ FORMATS = {
     "pytest": "a test to paste",
     "html": "one self-contained page to click through",
 }
-"""What can be rendered besides text for a terminal."""
+"""Formats besides text for a terminal."""
 _MODULES = {"pytest": "pasted"}
 """The modules that are not called like their format."""
 

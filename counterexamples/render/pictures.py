@@ -33,7 +33,7 @@ VITAL = (
     "broker_epoch",
 )
 KNOWN = ("leader", "leader_epoch")
-"""What a card tells of what a party knows."""
+"""The knowledge of a party, as its card shows it."""
 ELEMENT = re.compile(r"\{[^}]*\}|[^,]+")
 """An element of an array of numbers as it reads in a state; a set has commas of its own."""
 SAME, ADDED, DROPPED, STRAY = "same", "added", "dropped", "stray"
@@ -68,7 +68,7 @@ class Log:
 
 @dataclass
 class Card:
-    """What one party has; `lane` is None for ghosts, budgets and what is nobody's."""
+    """The state of one party; `lane` is None for ghosts, budgets and fields without an owner."""
 
     lane: Lane | None
     values: list[Value] = field(default_factory=list)

@@ -56,7 +56,7 @@ class Flight:
 
 
 class Signal(NamedTuple):
-    """What a step tells another party, or learns from it, without a message in a bag."""
+    """A signal: a step informs another party, or learns from it, without a message in a bag."""
 
     sender: Lane
     receiver: Lane

@@ -33,7 +33,7 @@ OPEN = (
     "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } "
     "[Choose settings](settings.md){ .md-button }"
 )
-"""What the first page begins with."""
+"""The buttons at the top of the first page."""
 READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that are shown as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)

@@ -14,7 +14,7 @@ Column = str | Callable[[Figures], str]
 """A format of a row's figures, or a function that makes a cell of them."""
 NOTICE = (
     "<!-- Built by `fencepost guarantees --write docs`. Do not edit: "
-    "edit `invariants/`, or measure `figures/` again. -->"
+    "edit `invariants/`, or measure `invariants/figures/` again. -->"
 )
 ROW = 300
 """Characters that a row of a table may have: wider ones cannot be read."""

@@ -37,7 +37,7 @@ HISTORIES = {
 """Pages that show a history step by step, and its archived trace: `fencepost show --format html`, without trying
 something else."""
 MARK = "<!-- cases "
-"""What stands before each table that is built."""
+"""The mark before each table that is built."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
 """A table with what it is of, up to its end."""
 _LARGEST = 8

@@ -47,7 +47,7 @@ CHOICES = (
         versions()[-1].removeprefix("kafka-"),
     ),
 )
-"""What may be chosen: by name, in Kafka's words, its values, and the one to begin with."""
+"""The choices: by name, in Kafka's words, its values, and the default."""
 INTRODUCTION = (
     "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
     "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I "
