@@ -1,32 +1,19 @@
-"""What every catalogue's tests ask of its runs: archived traces that are theirs, and runs that find what is pinned."""
+"""Parts of what tests ask of the runs of a protocol."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import evidence, values_of
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.catalogue import evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from fencepost.invariants.catalogue import Evidence, Run
-
-
-def lengths_of_archived(run: Run) -> Iterator[tuple[str, int]]:
-    """Replay the traces that a run archives, assert that they are of its properties and constants, and yield their
-    states."""
-    for name, file in run.trace.items():
-        found = replay(ARCHIVE / file)
-        assert found.trace.prop is not None
-        assert found.trace.prop.name == name
-        assert found.trace.constants == protocol(run.protocol).machine.set_constants(values_of(run))
-        yield name, found.path.length
 
 
 def archived(name: str) -> set[str]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import Profile, entries, runs_of
 from fencepost.invariants.protocols import protocol
 
-from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Run
+from tests.catalogue.archive import archived, evidence_on, fired_in
 
 NAMES = ("metadata-reads", "leader-discovery", "hints-and-tokens")
 RUNS = runs_of(*NAMES)
@@ -38,22 +33,6 @@ def test_every_witness_is_reached_by_some_run(name: str) -> None:
     witnesses = {item.name for item in protocol(name).properties if item.kind == "sometimes"}
     own = [run for run in RUNS if run.protocol == name and not run.properties]
     assert {prop for run in own for prop in witnesses - set(run.unreached)} == witnesses
-
-
-def test_every_figure_is_pinned() -> None:
-    assert all(run.distinct and run.depth and run.title for run in RUNS)
-
-
-@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, length in lengths_of_archived(run):
-        assert length == run.violated[name]
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
-    named = {file for run in RUNS if run.protocol == name for file in run.trace.values()}
-    assert archived(name) == named
 
 
 def test_what_is_broken_has_a_run_that_fails_and_one_that_holds() -> None:
@@ -101,6 +80,7 @@ RECEIVED = {"client-receives-response": "request", "client-applies-metadata": "r
 """By action: which of the two requests is sent, answered, received."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
     own = [run for run in RUNS if run.protocol == name and run.profile is not Profile.FULL]

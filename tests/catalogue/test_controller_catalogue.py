@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from fencepost.invariants.catalogue import Profile, entries, runs_of
 from fencepost.invariants.protocols import protocol
 
-from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Run
+from tests.catalogue.archive import evidence_on, fired_in
 
 NAME = "controller-failover"
 RUNS = runs_of(NAME)
@@ -41,21 +36,6 @@ def test_every_witness_is_reached_by_a_run_that_keeps_all_properties() -> None:
     assert judged >= WITNESSES
 
 
-def test_every_figure_is_pinned() -> None:
-    assert all(run.distinct and run.depth and run.title for run in RUNS)
-
-
-@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, length in lengths_of_archived(run):
-        assert length == run.violated.get(name, length)
-        assert name not in run.unreached
-
-
-def test_every_archived_trace_belongs_to_a_run() -> None:
-    assert archived(NAME) == {file for run in RUNS for file in run.trace.values()}
-
-
 def test_every_run_that_fails_has_a_twin_that_holds_but_for_its_switch() -> None:
     switches = {"answers_after_commit", "brokers_apply", "catches_up_before_deciding", "reverts_uncommitted"}
     switches |= {"commits_beyond_epoch_start", "fences_deposed_controllers", "refuses_unknown_epochs"}
@@ -74,6 +54,7 @@ def test_what_is_broken_has_a_run_that_fails() -> None:
         assert "violated" in found or entries()[item.entry].kind != "bug", item.entry
 
 
+@pytest.mark.long
 def test_small_runs_find_what_is_pinned_and_no_action_is_dead() -> None:
     fired = fired_in(run for run in RUNS if run.title in SMALL)
     assert {label for label, count in fired.items() if not count} == {"broker-loads-metadata-anew"}

@@ -3,8 +3,6 @@ run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from fencepost.api.asking.targets import Question
 from fencepost.api.calls.engines import source_of
@@ -13,10 +11,7 @@ from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
 from fencepost.site.designs import every_cell
 
-from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Run
+from tests.catalogue.archive import evidence_on, fired_in
 
 NAMES = ("follower-reads", "watermark-propagation")
 RUNS = runs_of(*NAMES)
@@ -61,23 +56,6 @@ def test_every_witness_is_reached_by_some_run(name: str) -> None:
         assert any(prop not in run.unreached for run in judged), prop
 
 
-def test_every_figure_is_pinned() -> None:
-    assert all(run.distinct and run.depth and run.title for run in RUNS)
-
-
-@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, length in lengths_of_archived(run):
-        assert length == run.violated.get(name, length)
-        assert name not in run.unreached
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_archived_trace_belongs_to_a_run(name: str) -> None:
-    named = {file for run in RUNS if run.protocol == name for file in run.trace.values()}
-    assert archived(name) == named
-
-
 def test_what_is_broken_has_a_run_that_fails() -> None:
     for item in evidence_on(*NAMES):
         found = {case.expect for case in item.cases}
@@ -93,6 +71,7 @@ def test_every_cell_says_what_may_happen_and_has_a_history_of_the_worst() -> Non
         assert list(cell.run.trace) == [f"case-{cell.outcomes[0]}"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None:
     own = [run for run in RUNS if run.protocol == name and (run.distinct or 0) <= SMALL]

@@ -14,7 +14,7 @@ from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.site.designs import SLOW, shares
 
-from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
+from tests.catalogue.archive import evidence_on, fired_in
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
 
@@ -53,12 +53,6 @@ def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
     assert all(run.title and run.name.startswith("quorum ") for run in RUNS)
 
 
-def test_every_figure_is_pinned() -> None:
-    assert all(run.distinct and run.depth for run in RUNS)
-    bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
-    assert all(set(run.worst) == bounds & set(run.properties) for run in RUNS)
-
-
 def test_every_property_is_violated_by_some_run() -> None:
     violated = {name for run in RUNS for name in run.violated}
     bounds = {item.name for item in quorum_liveness.PROPERTIES if item.kind == "at-most"}
@@ -95,16 +89,7 @@ def difference(one: Run, other: Run) -> set[str]:
     return {name for name in left if left[name] != right[name]}
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.name)
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, length in lengths_of_archived(run):
-        assert name in run.worst or length == run.violated[name]
-
-
-def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert archived("quorum") == {name for run in RUNS for name in run.trace.values()}
-
-
+@pytest.mark.long
 def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
     fired = fired_in(BY_NAME[f"quorum {title}"] for title in SMALL)
     assert {name for name, count in fired.items() if not count} == set()
@@ -113,7 +98,7 @@ def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
 @pytest.mark.parametrize(
     ("title", "records"),
     [
-        ("2 voters and an observer, comparison only", 1),
+        pytest.param("2 voters and an observer, comparison only", 1, marks=pytest.mark.long),
         pytest.param("2 voters and an observer, comparison only", 2, marks=pytest.mark.long),
         pytest.param("2 voters and a broker", 1, marks=pytest.mark.long),
         pytest.param("2 voters and a broker", 2, marks=pytest.mark.long),

@@ -9,7 +9,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.recovery.machine import MACHINE, C, Rule, Wait
 
-from tests.catalogue.archive import archived, fired_in, lengths_of_archived
+from tests.catalogue.archive import fired_in
 
 NAME = "unclean-recovery"
 RUNS = runs_of(NAME)
@@ -26,13 +26,6 @@ def test_every_rule_is_tried_with_every_wait() -> None:
     every: list[C] = [MACHINE.set_constants(values_of(run)) for run in RUNS]
     found = {(values.rule, values.wait) for values in every}
     assert len(found) == len(Rule) * len(Wait)
-
-
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says() -> None:
-    (run,) = (run for run in RUNS if run.trace)
-    assert archived(NAME) == set(run.trace.values())
-    for name, length in lengths_of_archived(run):
-        assert length == run.violated[name]
 
 
 def test_the_smallest_run_finds_what_is_pinned() -> None:

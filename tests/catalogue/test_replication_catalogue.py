@@ -12,7 +12,7 @@ from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.catalogue.archive import archived, evidence_on, fired_in, lengths_of_archived
+from tests.catalogue.archive import evidence_on, fired_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,10 +66,6 @@ def test_runs_have_different_names_and_titles_that_say_what_they_are() -> None:
     assert all(run.title and run.name.startswith("replication ") for run in RUNS)
 
 
-def test_every_figure_is_pinned() -> None:
-    assert all(run.distinct and run.depth for run in RUNS)
-
-
 def test_every_property_is_violated_by_some_run() -> None:
     violated = {name for run in RUNS for name in run.violated}
     assert violated == names("always")
@@ -109,16 +105,6 @@ def difference(one: Run, other: Run) -> set[str]:
     return {name for name in left if left[name] != right[name]}
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if run.trace], ids=lambda run: run.title)
-def test_archived_traces_are_of_their_run_and_as_long_as_it_says(run: Run) -> None:
-    for name, length in lengths_of_archived(run):
-        assert length == run.violated[name]
-
-
-def test_every_archived_trace_of_the_model_belongs_to_a_run() -> None:
-    assert archived("replication") == {name for run in runs_of("replication") for name in run.trace.values()}
-
-
 def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
     for item in EVIDENCE:
         found = [case for case in item.cases if case.expect == "violated"]
@@ -126,6 +112,7 @@ def test_hypotheses_and_bugs_that_are_found_have_a_trace() -> None:
             assert any(case.run.trace for case in found) or item.entry == "B26", item.entry
 
 
+@pytest.mark.long
 def test_no_action_is_dead_and_small_runs_find_what_is_pinned() -> None:
     """Refusals of old requests are carried out at once by normalizing, so only requests of another broker than the
     leader are left."""

@@ -13,6 +13,8 @@ from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.machine import MACHINE
 
+from tests.helpers.marks import few
+
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
     from fencepost.explorers.verdict import Result
@@ -67,14 +69,14 @@ def test_most_of_the_two_broker_runs_fit() -> None:
     assert len(configurations()) > len(two) / 2
 
 
-@pytest.mark.parametrize("name", each())
+@pytest.mark.parametrize("name", few(each(), 8))
 def test_verdicts_and_lengths_are_the_same_without_normalizing(name: str) -> None:
     folded, whole = explored(name, normalize=True), explored(name, normalize=False)
     assert folded.distinct <= whole.distinct
     assert judged(folded) == judged(whole)
 
 
-@pytest.mark.parametrize("name", each())
+@pytest.mark.parametrize("name", few(each(), 8))
 def test_known_gap_a_longer_window_of_images_finds_some_traces_that_are_one_state_shorter(name: str) -> None:
     pinned = configurations()[name].violated
     found = {

@@ -14,6 +14,7 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.catalogue.archive import evidence_on
+from tests.helpers.marks import few
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
@@ -25,7 +26,7 @@ RUNS = tuple(run for run in runs_of("replication") if run.properties)
 CASES = [case for item in evidence().values() for case in item.cases if case.run in RUNS]
 
 
-@pytest.mark.parametrize("run", [run for run in RUNS if (run.distinct or 0) < SMALL], ids=lambda run: run.name)
+@pytest.mark.parametrize("run", few([run for run in RUNS if (run.distinct or 0) < SMALL], 6), ids=lambda run: run.name)
 def test_a_run_finds_what_is_pinned_and_no_case_of_it_is_vacuous(run: object) -> None:
     (chosen,) = (item for item in RUNS if item is run)
     judgement = judge(chosen, Options(workers=1))

@@ -15,6 +15,8 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
 
+from tests.helpers.marks import few
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -145,7 +147,7 @@ def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
     assert violated(result)["leader-has-committed"] == 9
 
 
-@pytest.mark.parametrize("name", TWO_BROKERS)
+@pytest.mark.parametrize("name", few(TWO_BROKERS, 4))
 def test_normalizing_changes_no_verdict_and_no_length(name: str) -> None:
     """The window must be long enough for a run that drops nothing."""
     roomy = {"metadata_lag": 6, **TWO_BROKERS[name], "alter_partitions": 3, "late_fetches": 2}
