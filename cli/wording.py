@@ -40,7 +40,16 @@ OPTIONS = {
     "weights": "weight",
 }
 """Parameters whose option has another name."""
-COMMANDS = {"build_site": "site", "list_protocols": "list", "replay_text": "replay"}
+COMMANDS = {
+    "build_site": "site",
+    "conform_changes": "conform --changes",
+    "conform_clients": "conform leader-discovery --client",
+    "conform_guards": "conform",
+    "list_findings": "reproduce",
+    "list_protocols": "list",
+    "prove_catalogue": "prove",
+    "replay_text": "replay",
+}
 """Functions whose command has another name."""
 
 
@@ -99,7 +108,7 @@ def _words(found: re.Match[str], command: click.Command | None, group: click.Gro
         words = [] if tree.args else [_given(item, command, group) for item in tree.keywords]
         return " ".join(word for word in words if word) if words and None not in words else None
     name = COMMANDS.get(found["call"], found["call"].replace("_", "-"))
-    called = _command(name, group)
+    called = _command(name.partition(" ")[0], group)
     words = [_word(item) for item in tree.args] + [_given(item, called, group) for item in tree.keywords]
     return " ".join(["fencepost", name, *(word for word in words if word)]) if None not in words else None
 

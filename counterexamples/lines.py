@@ -37,9 +37,7 @@ HEADERS = (
     "why",
 )
 A_TRACE = f"A trace is a text file that starts with `format: {FORMAT}`."
-A_HISTORY = (
-    'Histories of real clients are played by `fencepost.conform("leader-discovery", clients=NAME, traces=FILE)`.'
-)
+A_HISTORY = "Histories of real clients are played by `fencepost.conform_clients(NAME, traces=FILE)`."
 LONGEST = 1 << 27
 """Bytes of a trace."""
 AN_EXAMPLE = "counterexamples/archive/kip101-weak-isr.trace"

@@ -27,13 +27,6 @@ def test_vacuity_is_quiet_about_what_is_not_suspicious() -> None:
     assert set(quiet.splitlines()) <= set(whole.splitlines())
 
 
-def test_vacuity_refuses_constants_and_says_which_command_takes_them() -> None:
-    found = fencepost("vacuity", "replication", "--with", "elr", "--set", "brokers=2")
-    assert found.exit_code == 2
-    assert "vacuity was given --set brokers=2 --with elr, and it searches nothing" in found.stderr
-    assert "`fencepost ablate replication --set brokers=2 --with elr` reports the same at others" in found.stderr
-
-
 def test_faults_say_why_a_property_of_whole_behaviours_is_not_asked_about() -> None:
     found = fencepost("faults", "quorum", "--property", "replicas-come-to-rest")
     assert found.exit_code == 2
