@@ -333,7 +333,7 @@ class _Matrix:
             return why
         if not waiting:
             return ""
-        from fencepost.api.remote_rows import explore_on, plan_of
+        from fencepost.api.calls.on_spark import explore_on, plan_of
 
         plan, known = plan_of(self.question, ablation, self.row_memory), len(finished)
         try:

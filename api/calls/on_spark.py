@@ -1,25 +1,36 @@
-"""A search on Spark, in a session that is started for it."""
+"""A search on Spark, and the rows of a matrix there: in a session that is started for it."""
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fencepost.api.asking.quantities import counted
+from fencepost.explorers.running.memory import default_memory
+from fencepost.explorers.spark.machines import Origin
+from fencepost.explorers.verdict import Options
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.api.answers.contract_evidence import RowData
     from fencepost.api.asking.targets import Question
     from fencepost.api.asking.watching import Watch
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.explorers.verdict import Options, Result
+    from fencepost.explorers.verdict import Result
+    from fencepost.invariants.protocols import Protocol
     from pyspark import SparkContext
 
 
 def search_on(question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore
-    from fencepost.explorers.spark.machines import Origin
     from fencepost.explorers.spark.session import look_for_java, spark
 
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
@@ -39,3 +50,74 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
 
     look_for_java()
     return search.run(start)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What all rows of a matrix have in common, in a form that can be sent: an executor makes the same rows of it.
+
+    `memory` is in bytes for each row; 0: a share of what the executor's machine has.
+    """
+
+    origin: Origin
+    budget: float | None
+    max_states: int
+    memory: int
+
+
+def plan_of(question: Question, ablation: Ablation, memory: int) -> Plan:
+    """Return the plan of a matrix whose whole machine was explored here."""
+    asked = tuple(item.name for item in question.properties)
+    values = tuple((key, int(value)) for key, value in ablation.constants.values.items())
+    options = ablation.options
+    assert options.max_states is not None
+    return Plan(
+        Origin(question.name, question.protocol.files, values, asked, options.normalize),
+        options.budget,
+        options.max_states,
+        memory,
+    )
+
+
+@cache
+def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
+    """Return a matrix whose whole machine is explored, once in a process: every row is compared with it.
+
+    Raises UsageError where an executor has too little memory for the whole machine.
+    """
+    from fencepost.api.answers.matrix import refuse_unfinished
+    from fencepost.explorers.evidence.ablation import Ablation
+    from fencepost.explorers.native.compile import compiled
+
+    found, constants = plan.origin.protocol(), plan.origin.constants()
+    asked = found.select(plan.origin.properties)
+    kernels = compiled(
+        found.machine, constants, found.compiled_with(asked), normalize=plan.origin.normalize, masked=True
+    )
+    memory = plan.memory or default_memory() // (os.cpu_count() or 1)
+    options = Options(workers=1, normalize=plan.origin.normalize, budget=plan.budget, memory=memory)
+    made = Ablation(found.machine, constants, asked, options, kernels)
+    refuse_unfinished(found, made.explore_whole())
+    made.options = replace(options, max_states=plan.max_states)
+    return found, made
+
+
+def row_there(plan: Plan, row: Row) -> RowData:
+    """Return one row as data, explored where this runs."""
+    from fencepost.api.answers.matrix import row_data
+
+    found, ablation = _ablation(plan)
+    return row_data(found, ablation, ablation.explore(row))
+
+
+def explore_on(
+    cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, RowData], None], display: Watch
+) -> str:
+    """Explore rows on Spark; return why that ended early, or an empty string."""
+    from fencepost.explorers.spark.session import run_tasks, spark
+
+    with ExitStack() as stack:
+        with display.busy(f"{plan.origin.name}: starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        with display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"):
+            return run_tasks(context, partial(row_there, plan), rows, done)

@@ -26,8 +26,7 @@ from fencepost.explorers.native.search import Search, bounds_reached
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.spark.exchange import Exchange
-from fencepost.explorers.spark.session import first_cause
+from fencepost.explorers.spark.session import Exchange, first_cause
 from fencepost.explorers.spark.store import (
     NO_ANCESTOR,
     SOURCE_SHIFT,

@@ -59,15 +59,15 @@ def test_a_matrix_that_one_process_has_begun_is_finished_on_spark(
     for file in list(tmp_path.glob("enter-*")):
         file.unlink()
     seen: list[str] = []
-    from fencepost.api import remote_rows
+    from fencepost.api.calls import on_spark
 
-    explore_on = remote_rows.explore_on
+    explore_on = on_spark.explore_on
 
     def watched(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         seen.extend(row.name for row in rows)
         return explore_on(cluster, plan, rows, done, display)
 
-    monkeypatch.setattr(remote_rows, "explore_on", watched)
+    monkeypatch.setattr(on_spark, "explore_on", watched)
     again = matrix(PLANTED, "--master", "local[2]", "--checkpoint", str(tmp_path), "--resume")
     assert again == whole
     assert seen
@@ -91,16 +91,16 @@ def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> Non
 def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fencepost.api import remote_rows
+    from fencepost.api.calls import on_spark
 
     def cut(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display
-        done(rows[0], remote_rows.row_there(plan, rows[0]))
+        done(rows[0], on_spark.row_there(plan, rows[0]))
         return BY_KEYBOARD
 
     asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]", "--checkpoint", str(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr(remote_rows, "explore_on", cut)
+        patch.setattr(on_spark, "explore_on", cut)
         found = fencepost(*asked)
     assert found.exit_code == 3
     data = data_of(found)
@@ -111,15 +111,15 @@ def test_a_matrix_that_was_interrupted_on_spark_says_so_and_goes_on(
 
 
 def test_a_job_that_fails_leaves_the_rows_that_are_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api import remote_rows
+    from fencepost.api.calls import on_spark
 
     def broken(cluster: Any, plan: Any, rows: Any, done: Any, display: Any) -> str:
         del cluster, display
         for row in rows[:ended]:
-            done(row, remote_rows.row_there(plan, row))
+            done(row, on_spark.row_there(plan, row))
         raise UsageError("a Spark job failed: an executor has no room.")
 
-    monkeypatch.setattr(remote_rows, "explore_on", broken)
+    monkeypatch.setattr(on_spark, "explore_on", broken)
     asked = ("ablate", PLANTED, "--json", "--quiet", "--master", "local[2]")
     ended = 2
     found = fencepost(*asked)

@@ -301,7 +301,7 @@ def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, sto
 
 
 def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers.spark.exchange import Exchange
+    from fencepost.explorers.spark.session import Exchange
 
     run = Exchange.run
 
