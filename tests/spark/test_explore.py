@@ -315,9 +315,9 @@ def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monk
     found = explored(context, "kip101", {"replicas": 2})
     assert (found.complete, found.depth, str(found.verdict)) == (False, 13, "violated")
     assert found.why_stopped.startswith("a Spark job failed at level 13: ")
-    assert found.why_stopped.endswith("With --checkpoint DIR what was searched before it would be kept")
+    assert found.why_stopped.endswith("With `checkpoint=DIR` what was searched before it would be kept")
     last = 10
-    with pytest.raises(UsageError, match=r"a Spark job failed at level 10: .*With --checkpoint DIR what was searched"):
+    with pytest.raises(UsageError, match=r"a Spark job failed at level 10: .*With `checkpoint=DIR` what was searched"):
         explored(context, "kip101", {"replicas": 2})
 
 

@@ -313,7 +313,7 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
 
 
 def test_a_folder_that_is_not_empty_is_refused(swept: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is not empty: write --resume"):
+    with pytest.raises(UsageError, match="is not empty: write `resume=True`"):
         sweeping.prepare(swept, plan(), resume=False)
     (tmp_path / "other.txt").write_text("kept")
     with pytest.raises(UsageError, match=r"no readable sweep\.json of a sweep in it"):
