@@ -21,21 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FILES = {
-    "passes": [f"explorers/program/ir/{name}.py" for name in ("nest", "ranges", "effects", "switches", "expressions",
-    "statements", "lifted", "views")],
-    "packing": [f"explorers/native/{name}.py" for name in ("layout", "spots", "memory_layout", "lower/rows")],
-    "order of bags": ["explorers/native/lower/bags.py"],
-    "code": [f"explorers/native/lower/{name}.py" for name in ("actions", "expressions", "code", "loops", "choosing",
-    "plain")],
-    "columns": [f"explorers/native/lower/{name}.py" for name in ("columns", "lanes", "sieve")],
-    "masks": ["explorers/native/masks.py", "explorers/native/masked.py"],
-    "search": [f"explorers/native/{name}.py" for name in ("search", "expansion", "store")],
-    "walks": [f"explorers/walk/{name}.py" for name in ("sample", "walker", "measures")],
-    "symbolic": [f"explorers/symbolic/{name}.py" for name in ("terms", "places", "expressions", "bags", "loops",
-    "walk", "folds")],
-    "liveness": [f"explorers/liveness/{name}.py" for name in ("behaviours", "engine", "graph", "transition_ids",
-    "generated")],
-}  # fmt: skip
+    name: [f"explorers/{folder}/{module}.py" for module in modules.split()]
+    for name, folder, modules in (
+        ("passes", "program/ir", "nest ranges translate expressions statements lifted views"),
+        ("packing", "native", "layout memory_layout lower/rows"),
+        ("order of bags", "native/lower", "bags"),
+        ("code", "native/lower", "actions expressions code loops choosing module"),
+        ("columns", "native/lower", "columns lanes sieve"),
+        ("masks", "native", "lower/masks masked"),
+        ("search", "native", "search expansion store"),
+        ("walks", "walk", "sample walker measures"),
+        ("symbolic", "symbolic", "terms places expressions bags loops walk"),
+        ("liveness", "liveness", "behaviours engine calls transition_ids generated"),
+    )
+}
 """By pass: its files."""
 ORDERS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,

@@ -101,22 +101,23 @@ def machines() -> list[str]:
     return [*(f"machine {seed}" for seed in MACHINES), *apart]
 
 
-def collected(files: list[str], work: Callable[[Session], None]) -> None:
-    """Collect tests, and work with them."""
+def collected(files: list[str], work: Callable[[Session], None], *, long: bool = False) -> None:
+    """Collect tests, and work with them; `long`: those that `./test` leaves out too."""
     for names in FILES.values():
         for name in names:
             importlib.import_module(f"fencepost.{name.removesuffix('.py').replace('/', '.')}")
     options = ["-n", "0", "-q", "-p", "no:cacheprovider", "--no-header", "--no-summary", f"--rootdir={ROOT}"]
+    options += ["-m", "long or not long"] if long else []
     pytest.main([*options, *files], plugins=[Session(work)])
 
 
-def measured(files: list[str], out: Path) -> None:
+def measured(files: list[str], out: Path, *, begun: Runs | None = None, long: bool = False) -> None:
     """Run every test with coverage, and write down which lines it runs and how long it takes: in a file that is there
     once all ran."""
     import coverage
 
-    begun = out.with_name(f"{out.name}.begun")
-    runs: Runs = json.loads(begun.read_text()) if begun.exists() else {}
+    beside = out.with_name(f"{out.name}.begun")
+    runs: Runs = json.loads(beside.read_text()) if beside.exists() else begun or {}
     sources = sorted({ROOT / name for names in FILES.values() for name in names})
     signal.signal(signal.SIGPROF, _too_long)
     watch = coverage.Coverage(data_file=None, include=[str(path) for path in sources], messages=False)
@@ -139,11 +140,11 @@ def measured(files: list[str], out: Path) -> None:
                 runs[name] = {"seconds": round(seconds, 2), "lines": {} if failed else dict(_lines(watch))}
                 watch.erase()
             if seconds > 1 or len(runs) % 20 == 0:
-                write_file(begun, json.dumps(runs).encode())
+                write_file(beside, json.dumps(runs).encode())
         write_file(out, json.dumps(runs).encode())
-        begun.unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
 
-    collected(files, work)
+    collected(files, work, long=long)
 
 
 def _too_long(*_: object) -> NoReturn:
