@@ -270,7 +270,7 @@ def not_kept(error: UsageError) -> Problem:
 
 @dataclass(frozen=True)
 class Result:
-    """What an exploration found."""
+    """Result of an exploration."""
 
     protocol: str
     constants: Mapping[str, Any]
@@ -291,7 +291,7 @@ class Result:
     deadlock: Path | None = None
     store_bytes: int = 0
     peak_memory_bytes: int = 0
-    """What the whole process used at most; 0 as long as nobody has asked."""
+    """Most memory of the whole process; 0 unless it was measured."""
     compiled: tuple[Compiled, ...] = ()
     """The code that the search used, in this order."""
     levels: tuple[int, ...] = ()

@@ -96,12 +96,12 @@ def audit(
     `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
     `replication` with what the brokers must have done in between.
     """
-    from fencepost.explorers.spark.session import Cluster, look_for_java, look_for_spark
+    from fencepost.explorers.spark.session import Cluster, require_java, require_spark
     from fencepost.kafka.audit.findings import SEVERITIES
     from fencepost.kafka.audit.pipeline import MetadataLog
 
-    look_for_spark()
-    look_for_java()
+    require_spark()
+    require_java()
     if not paths:
         raise UsageError(
             "no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints."

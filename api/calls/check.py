@@ -182,9 +182,9 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
             return plain.search(found.machine, constants, question.properties, options)
     if engine == "spark":
         from fencepost.api.calls.on_spark import search_on
-        from fencepost.explorers.spark.session import Cluster, look_for_spark
+        from fencepost.explorers.spark.session import Cluster, require_spark
 
-        look_for_spark()
+        require_spark()
         kernels = kernels_of(question, source_of(question, options), watch)
         return search_on(question, options, kernels, watch, cluster or Cluster())
     from fencepost.explorers.search import search

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def search_on(question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore
-    from fencepost.explorers.spark.session import look_for_java, spark
+    from fencepost.explorers.spark.session import require_java, spark
 
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
     names = tuple(item.name for item in question.properties)
@@ -48,7 +48,7 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
                 context = stack.enter_context(spark(cluster))
             yield context
 
-    look_for_java()
+    require_java()
     return search.run(start)
 
 

@@ -159,10 +159,10 @@ def sweep(
     The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps the walks,
     to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
     """
-    from fencepost.explorers.spark.session import Cluster, look_for_spark
+    from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of
 
-    look_for_spark()
+    require_spark()
     question = ask(what, properties, constants=constants, version=version, only=only, more=more, walks=True)
     cluster, machine = cluster or Cluster(), question.protocol.machine
     axes = axes_from(machine, grid)
@@ -196,10 +196,10 @@ def _swept(
 ) -> SweepResult:
     """Walk, sum up, and return what was found."""
     from fencepost.explorers.spark import sweep as sweeping
-    from fencepost.explorers.spark.session import look_for_java, spark
+    from fencepost.explorers.spark.session import require_java, spark
     from fencepost.explorers.spark.summary import summarise
 
-    look_for_java()
+    require_java()
     plan = _plan(request, watch)
     name = request.question.name
     sweeping.prepare(folder, plan, resume=resume)

@@ -124,9 +124,9 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
         raise UsageError(
             "--workers does not go with --master: Spark explores as many rows at a time as it has processors."
         )
-    from fencepost.explorers.spark.session import look_for_java
+    from fencepost.explorers.spark.session import require_java
 
-    look_for_java()
+    require_java()
     return cluster_of(master, conf)
 
 

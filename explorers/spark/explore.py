@@ -88,7 +88,7 @@ class Explore:
 
     def run(self, start: Callable[[], AbstractContextManager[SparkContext]]) -> Result:
         """Search until everything is reached, or until a limit. Spark is started when it is needed."""
-        _look_at_kinds(self.properties)
+        _require_kinds(self.properties)
         temporary = "" if self.options.checkpoint else tempfile.mkdtemp(prefix="fencepost-levels-")
         store = Store(self.options.checkpoint or temporary)
         try:
@@ -243,7 +243,7 @@ class Explore:
         return ""
 
 
-def _look_at_kinds(properties: tuple[Property, ...]) -> None:
+def _require_kinds(properties: tuple[Property, ...]) -> None:
     """Raise UsageError for properties that need the graph of all states, which is nowhere in one piece."""
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]

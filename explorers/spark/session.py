@@ -42,7 +42,7 @@ HANDOVER = 100_000
 ROOM = 1 << 16
 """Bytes that Spark's start must find in the temporary folder."""
 OLDEST_JAVA = 17
-"""What Spark 4 runs on."""
+"""The oldest Java that Spark 4 runs on."""
 LOGGING = Path(__file__).with_name("log4j2.properties")
 QUIET = {
     "spark.ui.enabled": "false",
@@ -74,7 +74,7 @@ class Cluster:
         return not self.master or self.master.startswith("local")
 
 
-def look_for_spark() -> None:
+def require_spark() -> None:
     """Raise UsageError where Spark, or what it sends rows with, is not installed."""
     if not all(importlib.util.find_spec(name) for name in ("pyspark", "pyarrow")):
         raise UsageError('Spark is not installed: run `pip install "fencepost[spark]"`.')
@@ -83,12 +83,12 @@ def look_for_spark() -> None:
 @contextmanager
 def spark(cluster: Cluster) -> Iterator[SparkContext]:
     """Start Spark and stop it again; raise UsageError where it cannot start, or its executors cannot run Fencepost."""
-    look_for_spark()
+    require_spark()
     from pyspark import SparkConf, SparkContext
 
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
-        look_for_java()
+        require_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     conf = SparkConf()
     for name, value in QUIET.items():
@@ -104,7 +104,7 @@ def spark(cluster: Cluster) -> Iterator[SparkContext]:
             conf.setIfMissing(f"spark.{side}.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
         context = _started(conf, cluster)
     try:
-        _look_at_executors(context)
+        _require_executors(context)
         yield context
     finally:
         context.stop()
@@ -147,7 +147,7 @@ def kept_aside() -> IO[str]:
     return made
 
 
-def look_for_java() -> None:
+def require_java() -> None:
     """Raise UsageError if there is no Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
@@ -179,7 +179,7 @@ def first_cause(text: str) -> str:
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
-def _look_at_executors(context: SparkContext) -> None:
+def _require_executors(context: SparkContext) -> None:
     """Run one task; raise UsageError if Fencepost is not where the executors run, or another version."""
 
     def look(numbers: Iterator[int]) -> Iterator[str]:

@@ -71,7 +71,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Head:
-    """What a block says of itself, and what the manifest has to say of it."""
+    """Head of a block, which the manifest must confirm."""
 
     level: int
     partition: int

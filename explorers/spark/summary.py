@@ -72,7 +72,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class Cell:
-    """What the walks of one cell say."""
+    """Summary of the walks of one cell."""
 
     cell: str
     walks: int
@@ -103,7 +103,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a sweep says."""
+    """Summary of a sweep."""
 
     cells: tuple[Cell, ...]
     violations: tuple[Violation, ...]

@@ -295,7 +295,7 @@ ERROR = "error"
 
 @dataclass(frozen=True)
 class Sweep:
-    """What every walk of a sweep has in common."""
+    """Parameters of all walks of a sweep."""
 
     origins: tuple[tuple[str, Origin], ...]
     """The machine of each cell."""

@@ -1,4 +1,4 @@
-"""What the tasks of a distributed search need to know, and what they do: expand a level, and take in what arrives.
+"""Tasks of a distributed search: expand a level, and take in what arrives.
 
 A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store
 keeps, and takes what arrives in the order of the senders, so it does the same again.
@@ -64,7 +64,7 @@ class Work:
 
 @dataclass
 class Expanded:
-    """What a partition counted while it expanded its share of a level."""
+    """Counts of a partition from expanding its share of a level."""
 
     fired: list[int]
     refused: list[int]
@@ -84,7 +84,7 @@ class Expanded:
 
 @dataclass
 class Received:
-    """What a partition says after it took in its share of the next level."""
+    """Answer of a partition that took in its share of the next level."""
 
     partition: int
     counts: list[int]

@@ -19,7 +19,7 @@ from fencepost.explorers.running import sealed
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
 from fencepost.explorers.spark.machines import Origin
-from fencepost.explorers.spark.session import Cluster, first_cause, look_for_java, spark
+from fencepost.explorers.spark.session import Cluster, first_cause, require_java, spark
 from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
 from fencepost.explorers.spark.sweep import Sweep, cell_of, walker_of
 from fencepost.explorers.walk.sample import Plan, sample
@@ -475,10 +475,10 @@ def test_java_that_is_missing_or_too_old_is_told(tmp_path: Path, monkeypatch: py
     with pytest.raises(
         UsageError, match=r"Spark needs Java 17 or newer, and JAVA_HOME is .* no bin/java in it: install"
     ):
-        look_for_java()
+        require_java()
     (tmp_path / "bin").mkdir()
     java = tmp_path / "bin" / "java"
     java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\" 2019-01-15' >&2\n")
     java.chmod(0o755)
     with pytest.raises(UsageError, match=r"is Java 11: install a newer one or set JAVA_HOME"):
-        look_for_java()
+        require_java()
