@@ -13,7 +13,7 @@ OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
 
 
 def as_json(value: Any) -> Any:
-    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, members of an enum as their words."""
+    """Return a value as JSON: dataclasses and mappings as objects, sequences as lists, enums as their words."""
     if is_dataclass(value):
         shown = [(item, getattr(value, item.name)) for item in fields(value) if "hidden" not in item.metadata]
         return {item.name: as_json(part) for item, part in shown if part is not None or "optional" not in item.metadata}
@@ -42,7 +42,7 @@ def judged(verdict: object, expected: object | None) -> dict[str, Any]:
 
 
 class Answer:
-    """An answer of a call, a frozen dataclass. Its JSON is what `--json` prints."""
+    """An answer of a call, a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""

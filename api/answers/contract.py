@@ -1,4 +1,4 @@
-"""The JSON of the contract as types: what `to_dict()` returns and `--json` prints. What each key means is in docs/json.md."""
+"""The JSON of the contract as types; docs/json.md says what each key means."""
 
 from __future__ import annotations
 

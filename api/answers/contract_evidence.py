@@ -64,7 +64,7 @@ class WholeProperty(TypedDict):
 
 
 class LivenessData(TypedDict):
-    """What must happen in the end, and which of it does and does not in the whole machine; of the rest that is not known."""
+    """Properties of the end: those that the whole machine keeps and violates; of the rest it is not known."""
 
     asked: list[str]
     holding: list[str]

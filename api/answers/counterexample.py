@@ -46,7 +46,7 @@ class State:
 
 @dataclass(frozen=True, repr=False)
 class Counterexample:
-    """A history and what it shows: that a property is violated, that a witness is reached, or how much something costs."""
+    """A history and its finding: a property that is violated, a witness that is reached, or what something costs."""
 
     trace: Trace
     path: Path

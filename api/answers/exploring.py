@@ -15,5 +15,5 @@ if TYPE_CHECKING:
 def opened(
     machine: Machine, constants: Mapping[str, object], steps: Iterable[str] = (), removed: Iterable[str] = ()
 ) -> str:
-    """Return the part of an address behind `explore/` that opens a machine at constants, given as they read in JSON, after these steps."""
+    """Return the part of an address behind `explore/` that opens a machine at constants (as in JSON), after steps."""
     return link(machine.name, constants=differing(machine, constants), removed=removed, steps=steps)

@@ -1,8 +1,8 @@
 """Growth: the bounds of a check raised one after the other, to see how far its verdicts reach.
 
-A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. That goes on,
-round after round, until no bound is reached that can be raised, or the time is over. A bound of 0 leaves a kind of step out on
-purpose, and is not raised.
+A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. That
+goes on, round after round, until no bound is reached that can be raised, or the time is over. A bound of 0 leaves a
+kind of step out on purpose, and is not raised.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Stable:
 class Growth:
     """All that raising the bounds of a check has shown.
 
-    `bounds` are the greatest that were searched to the end, all at once. `settled` are those that are not reached there any
-    more, `open` those that are, `switched_off` those that are 0 and stayed so. `why_stopped` is empty where nothing was left
-    to raise. After a check that did not end nothing is `settled`, and there are no `properties`.
+    `bounds` are the greatest that were searched to the end, all at once. `settled` are those that are not reached
+    there any more, `open` those that are, `switched_off` those that are 0 and stayed so. `why_stopped` is empty where
+    nothing was left to raise. After a check that did not end nothing is `settled`, and there are no `properties`.
     """
 
     complete: bool
@@ -178,7 +178,7 @@ class Growing:
         return ""
 
     def changed(self, name: str, value: int, found: Result) -> tuple[str, ...]:
-        """Note the verdicts that a raised bound changes, and return whose they are: what was not decided is no change."""
+        """Note and return the properties whose verdict a raised bound changes; an undecided one is no change."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)

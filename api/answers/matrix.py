@@ -25,8 +25,9 @@ MEANING = {
     "implied": "it refuses only where other guards of its action refuse too: the same steps happen without it",
     "not-exercised": "it never refuses at these constants",
     "never-fires": "its action never happens at these constants, with it or without it",
-    "nothing-broke": "other states are reached without it, and no property is violated there: it may be needed for liveness, "
-    "for what no property says, at larger constants, or with wider domains where steps left one",
+    "nothing-broke": "other states are reached without it, and no property is violated there: "
+    "it may be needed for liveness, for what no property says, at larger constants, "
+    "or with wider domains where steps left one",
     "refused": "the setting does not go with the other constants",
     "undetermined": "the search ended without a decision",
 }
@@ -34,7 +35,7 @@ MEANING = {
 
 
 def meaning_for(data: MatrixData) -> dict[str, str]:
-    """Return what the purposes say in this matrix: where the whole machine violates something, only other properties count."""
+    """Return what the purposes say in this matrix: a property that the whole machine violates does not count."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -91,7 +92,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
 
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> RowData:
-    """Return one row: what it is about, its purpose, a cell for each property that was asked; with `texts` its trace files."""
+    """Return one row: its subject, its purpose, a cell for each property; with `texts` its trace files."""
     row, result = outcome.row, outcome.result
     data: RowData = {
         "row": row.name,

@@ -54,7 +54,7 @@ class ProveResult:
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+        """The counterexample as a file: a trace, a step as two states, or nothing."""
         return report_text(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class ProveResult:
 
 
 def path_of_history(report: ProveResult) -> Path:
-    """Return the run that z3 found, replayed on the plain semantics. Raises MismatchError if it does not violate anything."""
+    """Return the run that z3 found, replayed on the plain semantics; raise MismatchError if it violates nothing."""
     from fencepost.explorers.symbolic.replays import replay
 
     assert report.proof.history is not None
@@ -186,7 +186,7 @@ def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
 
 
 def report_text(report: ProveResult) -> str:
-    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states; else nothing."""
+    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states."""
     from fencepost.counterexamples.history import states_text
     from fencepost.counterexamples.trace import RULE
 

@@ -40,7 +40,7 @@ class Answer(Generic[Data]):
     """What could not be kept."""
 
     def to_dict(self) -> Data:
-        """Return what `--json` prints."""
+        """Return it as JSON."""
         return deepcopy(self.data)
 
 
@@ -77,7 +77,7 @@ class CheckResult(Result):
 
     @cached_property
     def bounds_unshared(self) -> frozenset[str]:
-        """The bounds that nothing but their own guards depends on: larger values of one that was not reached add no state."""
+        """The bounds that only their own guards depend on: a larger value of an unreached one adds no state."""
         found = self.question.protocol
         return unshared_bounds(translate(found.machine, found.every_property)) if self.bounds else frozenset()
 
@@ -89,7 +89,7 @@ class CheckResult(Result):
 
     @cached_property
     def traces(self) -> Mapping[str, Counterexample]:
-        """The histories by property: of violations, of witnesses that were reached, and of the most that something costs."""
+        """The histories by property: violations, witnesses that were reached, and worst cases of costs."""
         return Histories({item.name: item for item in self.properties if item.path is not None}, self._trace)
 
     @property

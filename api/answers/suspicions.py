@@ -14,8 +14,8 @@ IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "sa
 def suspicions(data: MatrixData) -> dict[str, list[str]]:
     """Return what is suspicious about a protocol, by its matrix.
 
-    `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses. `dead`:
-    actions that never happen. `idle`: guards that no guarantee depends on.
+    `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses.
+    `dead`: actions that never happen. `idle`: guards that no guarantee depends on.
     """
     broken = {name for row in data["rows"] for name, cell in row["cells"].items() if cell["verdict"] == "violated"}
     verdicts = {item["name"]: item["verdict"] for item in data["properties"]}

@@ -58,7 +58,7 @@ def trace_of_path(
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
-    """Return the state in which a model left a domain, and the steps that lead there; empty if the error tells no state."""
+    """Return the state in which a model left a domain, with the steps to it; empty if the error has no state."""
     from fencepost.counterexamples.history import way_text
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.interpreter import Path

@@ -54,7 +54,8 @@ def _left_out(found: Protocol) -> Iterator[ModelWarning]:
         yield ModelWarning(
             f"{kind}-left-out",
             name,
-            f"the file defines {kind} {name!r} and leaves it out of {where}, so {never}: list it there, or take it out.",
+            f"the file defines {kind} {name!r} and leaves it out of {where}, so {never}: list it there, or take it "
+            "out.",
         )
 
 
@@ -81,7 +82,8 @@ def _of_answer(
             yield ModelWarning(
                 "premise-never-happened",
                 item.name,
-                f"{item.name} says nothing: no reachable state satisfies its `when`. Let the machine come there, or mend `when`.",
+                f"{item.name} says nothing: no reachable state satisfies its `when`. Let the machine come there, or "
+                "mend `when`.",
             )
         elif prop.kind is Kind.SOMETIMES:
             if item.verdict is Verdict.HOLDS and item.path is not None and item.path.length == 1:
@@ -91,7 +93,8 @@ def _of_answer(
                 yield ModelWarning(
                     "nothing-to-judge",
                     item.name,
-                    f"{item.name} could not fail: it is about the steps of action {prop.on.label!r}, which never happened.",
+                    f"{item.name} could not fail: it is about the steps of action {prop.on.label!r}, which never "
+                    "happened.",
                 )
             elif not (ours and all(result.fired.values())):
                 program = translated()

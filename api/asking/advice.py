@@ -23,7 +23,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return what Python says of a call of a class without `__init__` and the object that it counts with the arguments."""
+    """Return what Python says of a call of a class, without `__init__` and without counting the object."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
@@ -39,7 +39,10 @@ def instead_of(error: BaseException) -> str:
     if isinstance(error, NameError) and word in known:
         return f"Import it: from fencepost.model.language import {word}."
     if isinstance(error, NameError) and word == "c":
-        return "Where a model is declared, write C.name: the class declares the constants, and c has their values in a run."
+        return (
+            "Where a model is declared, write C.name: the class declares the constants, and c has their values in a "
+            "run."
+        )
     if isinstance(error, NameError):
         return INSTEAD.get(word, "Define it above, or import it.")
     if isinstance(error, ImportError) and error.name == language.__name__ and word:
@@ -90,7 +93,10 @@ CALLS = {
     "Machine": 'Machine("name", "What it is.", State, C, initial, (an_action, another))',
     "leads_to": 'leads_to("name", "What must come.", when=..., then=..., fair=(weak(an_action),))',
     "eventually": 'eventually("name", "What must come.", then=..., fair=(weak(an_action),))',
-    "at_most": 'at_most("name", "What it costs.", costs={an_action: 1}, bound=..., when=..., then=..., fair=(weak(an_action),))',
+    "at_most": (
+        'at_most("name", "What it costs.", costs={an_action: 1}, bound=..., when=..., then=..., '
+        "fair=(weak(an_action),))"
+    ),
     "switch": 'switch(default=False, meaning="...")',
     "choice": 'choice(Kind.FIRST, meaning="...")',
     **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its ends by name'),

@@ -1,4 +1,4 @@
-"""Arguments of the calls of the API: each of the type that its annotation says, and none that could be meant for a constant."""
+"""Arguments of the API's calls: each of its annotated type, and none that could be meant for a constant."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("
 
 
 def call(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function a call of the API: its arguments are looked at first, and errors in a user's model say where they are."""
+    """Make a function a call of the API: its arguments are checked, and errors in a user's model have their place."""
     known = signature(function)
     name = function.__name__
 
@@ -86,7 +86,7 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def refuse_taken(machine: Machine, constants: object) -> None:
-    """Raise UsageError for an argument of the call that is made whose name a constant has too, unless `constants` name that."""
+    """Raise UsageError for an argument of the current call that a constant is named like, unless `constants` has it."""
     name, given = _GIVEN.get()
     for item in machine.constants.declared():
         if (
@@ -95,8 +95,8 @@ def refuse_taken(machine: Machine, constants: object) -> None:
             and not (isinstance(constants, Mapping) and item in constants)
         ):
             raise UsageError(
-                f"{name}() was given {item}=, an argument of its own, and protocol {machine.name!r} has a constant {item!r}: "
-                f"write constants={{{item!r}: VALUE}} for the constant, beside {item}= if that is meant too."
+                f"{name}() was given {item}=, an argument of its own, and protocol {machine.name!r} has a constant "
+                f"{item!r}: write constants={{{item!r}: VALUE}} for the constant, beside {item}= if that is meant too."
             )
 
 

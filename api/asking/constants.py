@@ -1,4 +1,4 @@
-"""Constants of a question: given as values by a program, or as text at the door, also by the names of Kafka's settings."""
+"""Constants of a question: values by name, text at the door, and the names of Kafka's settings."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def require_own_record(machine: Machine, constants: Constants, beside: Iterable[
 
 
 def _find_name(machine: Machine, name: str) -> str:
-    """Return the constant that a name means: its own, or that of one of Kafka's settings; raise UsageError for others."""
+    """Return the constant that a name means, its own or a setting of Kafka's; raise UsageError for others."""
     try:
         return machine.constant(name).name
     except UsageError as error:
@@ -123,7 +123,7 @@ def meant(machine: Machine, name: str) -> str:
 
 
 def _by_meaning(machine: Machine, name: str, said: str) -> str:
-    """Return a sentence with the constants whose meaning has words of a name; empty if none has, or if that was said."""
+    """Return a sentence with the constants whose meaning has words of a name, or an empty string."""
     words = {word[:5] for word in re.split(r"[^a-z0-9]+", name.lower()) if len(word) > 3}
     scores = {
         found: sum(word in f"{found} {constant.meaning}".lower() for word in words)

@@ -34,7 +34,8 @@ def load_protocol(path: Path) -> Protocol:
         raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
     if not isinstance(machine, Machine):
         raise UsageError(
-            f"{path}: MACHINE is {described(machine)}, which is not a machine: write MACHINE = Machine(name=..., sentence=..., ...)."
+            f"{path}: MACHINE is {described(machine)}, which is not a machine: write MACHINE = Machine(name=..., "
+            "sentence=..., ...)."
         )
     for constant in machine.constants.declared().values():
         if not constant.low <= constant.default <= constant.high:
@@ -52,7 +53,7 @@ def load_protocol(path: Path) -> Protocol:
 
 
 def _left_out(module: ModuleType, machine: Machine, properties: tuple[Property, ...]) -> tuple[Action | Property, ...]:
-    """Return the actions and properties that a file defines and uses nowhere: not in MACHINE, in PROPERTIES, or in another value of its own."""
+    """Return the actions and properties that a file defines and uses in no machine and in no tuple."""
     used: list[object] = [machine.initial, *machine.actions, *properties]
     for value in vars(module).values():
         if isinstance(value, Machine):
@@ -82,7 +83,8 @@ def make_sure_file(path: Path) -> None:
         )
     if path.suffix != ".py":
         raise UsageError(
-            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as {path.stem}.py."
+            f"{path} does not end in .py: a protocol of your own is a Python file, so give it a name such as "
+            f"{path.stem}.py."
         )
 
 
@@ -102,7 +104,8 @@ def _properties(path: Path, given: object) -> tuple[Property, ...]:
         raise refused(f"{described(given)}, which is not a tuple: write {what}.")
     if not given:
         raise refused(
-            "empty, so there is nothing to say of the machine: write at least one function under @always, @step(...) or @sometimes."
+            "empty, so there is nothing to say of the machine: write at least one function under @always, @step(...) "
+            "or @sometimes."
         )
     for item in given:
         if not isinstance(item, Property):
@@ -127,7 +130,7 @@ def _run_file(path: Path) -> Loaded:
 
 
 def _refuse_second_definitions(path: Path) -> None:
-    """Raise ModelError for an action or a property that is defined again under its name: the first one would be forgotten."""
+    """Raise ModelError for an action or a property that is defined twice: the first one would be forgotten."""
     try:
         body = module_of(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):
@@ -138,7 +141,8 @@ def _refuse_second_definitions(path: Path) -> None:
             if item.name in seen:
                 line = path.read_text().splitlines()[item.lineno - 1]
                 raise ModelError(
-                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: only the last one "
+                    f"{near(path)}:{item.lineno}: {item.name} is defined again, first on line {seen[item.name]}: "
+                    "only the last one "
                     f"would count.\n  {line}\n  {'^' * len(line)}\nInstead, give one of them another name."
                 )
             seen[item.name] = item.lineno

@@ -50,7 +50,7 @@ def of_model(error: Exception) -> Exception:
 
 
 def placed(error: BaseException, instead: str = "") -> str:
-    """Return an error's message with the place in the model that it comes from: file, line and caret; `instead` ends the message."""
+    """Return an error's message with its place in the model, file, line and caret; `instead` ends the message."""
     said = str(error)
     if not isinstance(error, FencepostError):
         said = f"{type(error).__name__}: {said}." if said else f"{type(error).__name__}."
@@ -71,7 +71,7 @@ _POINTED = "\n  "
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:
-    """Return a message with the first line of a file that a pattern matches, or after the file's name where none does."""
+    """Return a message with the first line of a file that matches a pattern, or with the file's name alone."""
     return at_line(str(path.resolve()), [pattern], said) or f"{near(path)}: {said}"
 
 

@@ -1,4 +1,4 @@
-"""The question of a command: a protocol by name, as a machine or in a user's file, with its constants and properties."""
+"""The question of a call: a protocol by name, as a machine or in a user's file, its constants and properties."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Subject:
-    """A protocol as it was named, with all that its name says: the file of a user's own, or what a run of the catalogue asks."""
+    """A protocol with all that its name says: the user's own file, or what a run of the catalogue asks."""
 
     protocol: Protocol
     file: str = ""
@@ -55,8 +55,8 @@ def find_subject(
 ) -> Subject:
     """Return what a question is about; raise UsageError for what does not exist.
 
-    `what` is the name of a protocol or of a run of the catalogue, the path of a file that defines a protocol, or a machine
-    with its `properties`.
+    `what` is the name of a protocol or of a run of the catalogue, the path of a file that defines a protocol, or a
+    machine with its `properties`.
     """
     if isinstance(what, Subject):
         return what
@@ -80,8 +80,9 @@ def ask(
 ) -> Question:
     """Return what is asked; raise UsageError for what does not exist or cannot be meant. A question stays as it is.
 
-    `what` is as in `find_subject`. Constants are given by name in `constants`, or `more` of them: numbers, booleans or words.
-    `only` limits the properties by name. `walks` have an end, so whole behaviours are not asked about unless they are named.
+    `what` is as in `find_subject`. Constants are given by name in `constants`, or `more` of them: numbers, booleans or
+    words. `only` limits the properties by name. `walks` have an end, so whole behaviours are not asked about unless
+    they are named.
     """
     if isinstance(what, Question):
         return what
@@ -105,7 +106,7 @@ def ask(
 
 
 def run_called(name: str) -> Run | None:
-    """Return the run of the catalogue that pages and `fencepost guarantees ID` call so; names of protocols have no spaces."""
+    """Return the run of the catalogue with this name, if it is one; names of protocols have no spaces."""
     if " " not in name or is_file(name):
         return None
     from fencepost.invariants.catalogue import runs
@@ -115,7 +116,8 @@ def run_called(name: str) -> Run | None:
         return every[name]
     if name.partition(" ")[0] in PROTOCOLS:
         raise UsageError(
-            f"there is no run {name!r}.{nearest(name, list(every))} `fencepost guarantees ID` shows the runs of an entry."
+            f"there is no run {name!r}.{nearest(name, list(every))} `fencepost guarantees ID` shows the runs of an "
+            "entry."
         )
     return None
 
@@ -148,7 +150,8 @@ def find_protocol(name: str) -> Protocol:
     """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
     if "\n" in name:
         raise UsageError(
-            f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: write them to a file first."
+            f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: "
+            "write them to a file first."
         )
     if is_file(name):
         return load_protocol(Path(name))

@@ -1,4 +1,4 @@
-"""Which guarantee depends on which guard: a protocol without each of its guards, and with each switch turned, as a matrix."""
+"""Ablation: a protocol without each of its guards, and with each switch turned, as a matrix of what breaks."""
 
 from __future__ import annotations
 
@@ -163,9 +163,10 @@ def ablate(
 ) -> AblateResult:
     """Search a protocol without each of its guards in turn, and with each switch turned, and say what that breaks.
 
-    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are rows at a
-    time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what must happen in the end
-    is asked too without guards and with settings that nothing else depends on. With `cluster` rows are explored on Spark.
+    `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are
+    rows at a time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what
+    must happen in the end is asked too without guards and with settings that nothing else depends on. With `cluster`
+    rows are explored on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     if liveness:
@@ -204,12 +205,16 @@ def _look_at_properties(question: Question) -> None:
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
-        write = f"{write} With --liveness what must happen in the end is asked too."
+        write = f"{write} With `liveness=True` what must happen in the end is asked too."
     raise UsageError(
-        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such property is "
-        f"among them. Leave --property out, or {write}"
+        f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such "
+        "property is "
+        f"among them. Leave `only=` out, or {write}"
         if chosen != found.properties and known
-        else f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be needed: {write}"
+        else (
+            f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be "
+            f"needed: {write}"
+        )
     )
 
 
@@ -231,7 +236,8 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
     """Return where finished rows are kept; raise UsageError if there are none to continue from.
 
-    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles that.
+    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles
+    that.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -243,7 +249,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
 
 @dataclass(frozen=True)
 class _Matrix:
-    """The rows of a matrix that are explored, taken from a checkpoint, or left out: with the whole machine before them."""
+    """The rows of a matrix, explored or taken from a checkpoint, with the whole machine before them."""
 
     question: Question
     options: Options
@@ -299,7 +305,7 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Say whether the machine refuses a setting. Such a row is not kept: what it says is said at once, by the machine as it is."""
+        """Say whether the machine refuses a setting; such a row is not kept, since its answer is there at once."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False

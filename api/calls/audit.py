@@ -1,4 +1,4 @@
-"""What a real cluster's metadata log shows, judged by the guarantees: read by Kafka's own classes, followed on Spark."""
+"""Audit of a real cluster's metadata log by the guarantees: read by Kafka's classes, followed on Spark."""
 
 from __future__ import annotations
 
@@ -88,13 +88,14 @@ def audit(
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
 ) -> AuditResult:
-    """Read the metadata log of a cluster, follow every partition through it, and say what broke an invariant or came near a loss.
+    """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
 
-    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh prints.
-    `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds. `within` is how many seconds
-    after a change of min ISR or of the leader the next one is suspicious; `min_isr` is min.insync.replicas of server.properties.
-    `trace` is a file to which the history of a `partition`, such as "orders-3", is written up to the offset `until`, as a trace of
-    `replication` with what the brokers must have done in between.
+    `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh
+    prints. `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds.
+    `within` is how many seconds after a change of min ISR or of the leader the next one is suspicious; `min_isr` is
+    min.insync.replicas of server.properties. `trace` is a file to which the history of a `partition`, such as
+    "orders-3", is written up to the offset `until`, as a trace of `replication` with what the brokers must have done
+    in between.
     """
     from fencepost.explorers.spark.session import Cluster, require_java, require_spark
     from fencepost.kafka.audit.findings import SEVERITIES
@@ -143,7 +144,7 @@ def audit(
 
 
 def _folder(output: Path | None, *, resume: bool) -> Path:
-    """Return the folder to work in; raise UsageError where it holds something else, or an audit and `resume` was not asked for."""
+    """Return the folder to work in; raise UsageError if it is not empty and `resume` was not asked for."""
     if output is None:
         if resume:
             raise UsageError("`resume=True` was given without an audit to continue: name its folder as `output=` too.")
@@ -170,14 +171,15 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
     if not reading.parts:
         notes = "; ".join(note.text for note in reading.every_note) or "its files are empty"
         raise UsageError(
-            f"no record of the log could be read: {notes}. Audit it as a user who may read it, or audit a whole copy of it."
+            f"no record of the log could be read: {notes}. Audit it as a user who may read it, or audit a whole copy "
+            "of it."
         )
     return reading
 
 
 @contextmanager
 def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
-    """Start Spark; raise UsageError if it lacks room for what it keeps, or if a file of the audit is not what was written."""
+    """Start Spark; raise UsageError if it lacks room, or if a file of the audit is not what was written."""
     from fencepost.explorers.spark.session import first_cause, spark
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

@@ -69,10 +69,10 @@ def catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[Run, dict[str, Any]], bool | None] = lambda *_: None,
 ) -> CatalogueResult:
-    """Make the runs of a profile and of the smaller ones, of all or of the named protocols, and compare each with its expectations.
+    """Make the runs of a profile and the smaller ones, and compare each with its expectations.
 
-    Limits are those of a check; `budget` is for all runs together. `each` is called with every run as it ends, and no further one is
-    begun once it returns False. Raises a FencepostError if there is no result at all.
+    Limits are those of a check; `budget` is for all runs together. `each` is called with every run as it ends, and no
+    further one is begun once it returns False. Raises a FencepostError if there is no result at all.
     """
     chosen = choose_runs(profile_named(profile), protocols)
     every = Runs(

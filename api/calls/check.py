@@ -80,13 +80,15 @@ def check(
 ) -> CheckResult:
     """Explore every reachable state and return what was found.
 
-    `what` is the name of a protocol, a machine with its `properties`, or the path of a file that defines both. Constants are
-    given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the properties by name.
+    `what` is the name of a protocol, a machine with its `properties`, or the path of a file that defines both.
+    Constants are given by name, as `constants` or as further arguments: numbers, booleans or words; `only` limits the
+    properties by name.
 
-    `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all processors.
-    With `grow` the bounds that were reached are raised afterwards, one after the other, for as many seconds in all; the result's
-    `growth` says how far each verdict is stable. `progress` is called with events while the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and
-    its `why_stopped` says so. Raises a FencepostError for what does not exist or cannot be done.
+    `budget` is in seconds, `memory` in bytes (80 % of what is available if not given), `workers` 0 stands for all
+    processors. With `grow` the bounds that were reached are raised afterwards, one after the other, for as many
+    seconds in all; the result's `growth` says how far each verdict is stable. `progress` is called with events while
+    the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so.
+    Raises a FencepostError for what does not exist or cannot be done.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     choose_engine(engine)
@@ -219,7 +221,8 @@ def notes_on(question: Question, options: Options, result: Result) -> tuple[str,
     notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
     if result.kept and options.checkpoint:
         notes.append(
-            f"what was searched is kept in {options.checkpoint}: the same command with --resume continues from there, with more time or memory."
+            f"what was searched is kept in {options.checkpoint}: the same search with `resume=True` "
+            "continues from there, with more time or memory."
         )
     if options.resume:
         notes.append("the search went on from a checkpoint: states and time are those of all its parts together.")
@@ -250,6 +253,8 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 def with_memory_explained(result: Result) -> Result:
     """Return the result; if a memory limit that nobody set ended the search, it says where the limit came from."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
-        why = extended(result.why_stopped, f" ({DEFAULT_SHARE:.0%} of what was available; --memory sets another limit)")
+        why = extended(
+            result.why_stopped, (f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)")
+        )
         return replace(result, why_stopped=why)
     return result

@@ -1,4 +1,4 @@
-"""Kafka compared with the model: histories on its own classes, its checks, single changes, real clients, and whole clusters."""
+"""Kafka compared with the model: histories on its classes, its checks, single changes, clients, and clusters."""
 
 from __future__ import annotations
 
@@ -84,11 +84,12 @@ def conform(
 ) -> ConformResult:
     """Execute histories of a protocol on the classes of Apache Kafka, and compare the whole state after every step.
 
-    `kafka` is a release such as "4.1.2", whose jars Maven brings, `jars` a folder of jars. By default walks are executed that
-    together take every transition of a small state graph; constants that are given replace those of the small configuration.
-    With `walks`, so many random walks of up to `depth` steps are executed instead, with `traces` the histories of these files. `lines`
-    counts the lines of Kafka's classes that are executed. `budget` is in seconds; `workers` are processes that run Kafka's
-    classes. Each difference is written to the folder `output`, as a trace that replays.
+    `kafka` is a release such as "4.1.2", whose jars Maven brings, `jars` a folder of jars. By default walks are
+    executed that together take every transition of a small state graph; constants that are given replace those of the
+    small configuration. With `walks`, so many random walks of up to `depth` steps are executed instead, with `traces`
+    the histories of these files. `lines` counts the lines of Kafka's classes that are executed. `budget` is in
+    seconds; `workers` are processes that run Kafka's classes. Each difference is written to the folder `output`, as a
+    trace that replays.
     """
     from fencepost.kafka.conform.histories import (
         DEPTH,
@@ -155,7 +156,8 @@ def conform_changes(
 
     if what != PROTOCOL:
         raise UsageError(
-            f"changes of a partition are compared for `{PROTOCOL}` alone, and {what!r} was given: they are those of Kafka's "
+            f"changes of a partition are compared for `{PROTOCOL}` alone, and {what!r} was given: they are those of "
+            "Kafka's "
             "PartitionChangeBuilder."
         )
     watch = watched(progress)
@@ -177,10 +179,11 @@ def conform_clients(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ConformResult:
-    """Play histories of leader discovery to real clients, such as "librdkafka==2.6.1", and judge them by the rules of KIP-951 and KIP-320.
+    """Play histories of leader discovery to clients such as "librdkafka==2.6.1", judged by KIP-951 and KIP-320.
 
-    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default walks that take every
-    transition of a small state graph. `budget` is in seconds, for each client. One failure of each rule is written to the folder `output`.
+    Histories are those of `traces` and `stories`, or random `walks` of up to `depth` steps; by default walks that take
+    every transition of a small state graph. `budget` is in seconds, for each client. One failure of each rule is
+    written to the folder `output`.
     """
     from fencepost.kafka.clients.history import DEPTH
     from fencepost.kafka.clients.report import ClientPlan
@@ -228,10 +231,11 @@ def reproduce(
     output: str | Path | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
 ) -> ReproduceResult:
-    """Play a finding on a cluster of Apache Kafka on this machine, step by step, and compare what was acknowledged with what can be read.
+    """Play a finding on a cluster on this machine, and compare what was acknowledged with what can be read.
 
-    `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair` names some of them. `port` is the first port of the cluster, `budget`
-    the seconds after which the run ends. Logs and settings of all nodes are copied to the folder `output`.
+    `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair`
+    names some of them. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs
+    and settings of all nodes are copied to the folder `output`.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SECONDS, Asked, choose_repairs, scenario_named

@@ -147,10 +147,10 @@ def diff(
 ) -> DiffResult:
     """Compare two variants of a protocol: reachable states, and behaviours as they look from outside.
 
-    A variant is written as one text, as on the command line: settings NAME=VALUE, the name of a version, another protocol, or a
-    Python file, with blanks between them. `on` are fields of the state, such as `replica.log`; without any, the variants are
-    compared by all that the protocol keeps, and by what its clients can see. Only whole spaces are compared, so a cancellation
-    raises KeyboardInterrupt.
+    A variant is written as one text, as on the command line: settings NAME=VALUE, the name of a version, another
+    protocol, or a Python file, with blanks between them. `on` are fields of the state, such as `replica.log`; without
+    any, the variants are compared by all that the protocol keeps, and by what its clients can see. Only whole spaces
+    are compared, so a cancellation raises KeyboardInterrupt.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     options = Options(
@@ -183,7 +183,8 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Vari
                 near = nearest(word, [*versions, *PROTOCOLS])
                 listed = f"Versions are: {', '.join(versions)}" if versions else "It has no named versions"
                 raise UsageError(
-                    f"{option} was given {word!r}: protocol {found.name!r} has no version {word!r}, and no protocol has this "
+                    f"{option} was given {word!r}: protocol {found.name!r} has no version {word!r}, and no protocol "
+                    "has this "
                     f"name.{near} {listed}; protocols are: {', '.join(PROTOCOLS)}."
                 )
             values.update(found.machine.version(word).values)
@@ -228,7 +229,8 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
         raise Stopped(result.why_stopped)
     if not result.complete:
         raise UsageError(
-            f"the side {side.title!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are compared: "
+            f"the side {side.title!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are "
+            "compared: "
             "use smaller constants, or give more."
         )
     return search, result

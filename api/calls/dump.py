@@ -19,7 +19,7 @@ STAGES = {
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a stage of the machine that a question is about, with its properties; raise UsageError if there is no such stage."""
+    """Return a stage of the machine of a question, with its properties; raise UsageError if there is none."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.text import text
     from fencepost.explorers.program.ir.translate import translate

@@ -24,8 +24,8 @@ def explore(
 ) -> None:
     """Serve the explorer at a protocol, an archived trace or a trace file, until Ctrl-C.
 
-    `ready` is called with the address once it answers, and opens the browser if not given; `port` 0 is any that is free. Raises
-    UsageError for what does not exist, and for a port that is taken.
+    `ready` is called with the address once it answers, and opens the browser if not given; `port` 0 is any that is
+    free. Raises UsageError for what does not exist, and for a port that is taken.
     """
     from fencepost.counterexamples.browser.serving import HOST, address, prepared, server
 

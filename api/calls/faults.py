@@ -55,7 +55,7 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """What one setting tolerates: the cost of the cheapest faults that break the property, None if none of those tried does."""
+    """A setting and the cost of the cheapest faults that break the property, None if none of those tried does."""
 
     setting: Mapping[str, Any]
     least: int | None
@@ -144,9 +144,10 @@ def faults(
 ) -> FaultsResult:
     """Find the fewest faults, in total and by kind, that break the property `prop`, in every setting of a grid.
 
-    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none is named);
-    others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not given. `traces` is a
-    folder to which the trace of every minimal set is written. After a cancellation no further setting is asked.
+    Faults are the budgets of the protocol's state, such as crashes. `kinds` are counted (all that can happen if none
+    is named); others may happen as often as the constants allow. `costs` gives what a fault of a kind costs, 1 if not
+    given. `traces` is a folder to which the trace of every minimal set is written. After a cancellation no further
+    setting is asked.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
     options = Options(
@@ -204,12 +205,14 @@ class _Request:
         if not self.prop.kind.must_hold:
             known_ones = [item.name for item in found.properties if item.kind.must_hold]
             why = (
-                "the fewest faults are found level by level, in a search that ends with the first violation, and this is judged on the graph of all states"
+                "the fewest faults are found level by level, in a search that ends with the first violation, and "
+                "this is judged on the graph of all states"
                 if self.prop.kind.over_behaviours
                 else "faults break what must hold in every state or step, and this is a witness"
             )
             raise UsageError(
-                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: {', '.join(known_ones) or 'none'}; or raise the "
+                f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: "
+                f"{', '.join(known_ones) or 'none'}; or raise the "
                 "budgets one by one with `fencepost check`."
             )
         known = fault_kinds(found.machine)
@@ -220,12 +223,15 @@ class _Request:
         for name in self.costs:
             if name not in known:
                 raise UsageError(
-                    f"--cost was given {name!r}, which is not a fault of protocol {found.name!r}.{nearest(name, list(known))} "
+                    f"`costs=` was given {name!r}, which is not a fault of protocol "
+                    f"{found.name!r}.{nearest(name, list(known))} "
                     f"Faults are: {', '.join(known)}."
                 )
             if name not in counted_ones:
-                add = f"add --kind {name}" if self.kinds else f"allow some, such as --set {known[name]}=1"
-                raise UsageError(f"--cost was given for {name}, which are not counted: {add}, or leave this cost out.")
+                add = "add it to `kinds=`" if self.kinds else f"allow some, such as `{known[name]}=1`"
+                raise UsageError(
+                    f"`costs=` was given for {name}, which are not counted: {add}, or leave this cost out."
+                )
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[FaultsData, tuple[Problem, ...]]:
         """Return what every point tolerates.
@@ -334,7 +340,7 @@ class _Request:
     def breaking(
         self, shown: Values, result: Tolerance, item: Breaking, traces: dict[Path, Counterexample]
     ) -> BreakingData:
-        """Return a minimal set of faults with its history, as JSON; add its trace to the others if that is asked for."""
+        """Return a minimal set of faults with its history, as JSON; add its trace to the others if asked for."""
         from fencepost.explorers.evidence.faults import spent, with_faults
 
         found, prop = self.question.protocol, self.prop

@@ -36,7 +36,7 @@ from fencepost.model.language import (
 
 
 class C(Constants):
-    """What a run may set: --set clients=3."""
+    """Constants of a run: `clients=3`."""
 
     clients = shape(2, low=1, high=4, meaning="clients")
     in_flight = capacity(4, low=2, high=8, meaning="messages in flight")

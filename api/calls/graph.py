@@ -64,10 +64,11 @@ def graph(
     normalize: bool = True,
     **more: Any,
 ) -> StateGraph:
-    """Return every reachable state and every step between them; raise UsageError if there are more states than `max_states`.
+    """Return every reachable state and every step between them; raise UsageError for more than `max_states`.
 
-    States are numbered in breadth-first order. `label` of a state has the fields that are not the same in all of them, of a
-    step its action. With `prop` the states that violate it are marked, or where a property of behaviours begins and ends.
+    States are numbered in breadth-first order. `label` of a state has the fields that are not the same in all of them,
+    of a step its action. With `prop` the states that violate it are marked, or where a property of behaviours begins
+    and ends.
     """
     named = (prop,) if prop else ()
     if not isinstance(what, Question):
@@ -106,7 +107,8 @@ def _graph_of(question: Question, most: int, *, normalize: bool, marked: bool) -
 
 def _too_many(question: Question, most: int) -> UsageError:
     return UsageError(
-        f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set smaller "
+        f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set "
+        "smaller "
         "constants, or write a larger `max_states=`."
     )
 

@@ -33,7 +33,7 @@ class Setting:
 
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
-    """Return the values of each axis, written as `NAME=VALUE,VALUE`; raise UsageError for what is not, and as `axes_from`."""
+    """Return the values of each axis, written as `NAME=VALUE,VALUE`; raise UsageError as `axes_from` does."""
     axes: dict[str, list[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")
@@ -46,7 +46,7 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:
-    """Return the values of each axis; raise UsageError for an unknown constant, a bad value, or one that is given twice."""
+    """Return the values of each axis; raise UsageError for an unknown constant, or a bad or repeated value."""
     axes: dict[str, list[int]] = {}
     for name, values in grid.items():
         pairs = [read_value(machine, name, value) for value in values]

@@ -89,8 +89,8 @@ class InHand:
     def state(self, start: Held | None = None, /, **values: Any) -> Held:
         """Return the first initial state (or another one) with some fields changed, by name.
 
-        A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages. Words that
-        traces use stand for numbers: `holder="none"`, `phase="holding"`.
+        A record takes a dictionary, an array a list or a dictionary by index, a bag or a channel a list of messages.
+        Words that traces use stand for numbers: `holder="none"`, `phase="holding"`.
         """
         record = self.plain.schema.restore((start or self.initial()[0])._key)
         _fill(record, self.machine.state, values)
@@ -107,7 +107,8 @@ class InHand:
             return Held(self, self.plain.apply(state._key, step).after)
         except DisabledError as error:
             raise UsageError(
-                f"{self.plain.show(step)} cannot be taken here: {self._refusal(step, error)}: take another step, or begin in another state."
+                f"{self.plain.show(step)} cannot be taken here: {self._refusal(step, error)}: take another step, or "
+                "begin in another state."
             ) from error
 
     def why_not(self, state: Held, action: str, /, **values: Any) -> str:
@@ -125,7 +126,8 @@ class InHand:
         prop = found.get(name.replace("_", "-"))
         if prop is None:
             raise UsageError(
-                f"protocol {self.machine.name!r} has no property {name!r}.{nearest(name, list(found))} Properties are: {', '.join(found)}."
+                f"protocol {self.machine.name!r} has no property {name!r}.{nearest(name, list(found))} Properties "
+                f"are: {', '.join(found)}."
             )
         if prop.over_steps or prop.eventual is not None:
             raise UsageError(
@@ -147,7 +149,8 @@ class InHand:
         for given in values:
             if given not in known:
                 raise UsageError(
-                    f"action {item.label!r} has no parameter {given!r}.{nearest(given, known)} Parameters are: {', '.join(known)}."
+                    f"action {item.label!r} has no parameter {given!r}.{nearest(given, known)} Parameters are: "
+                    f"{', '.join(known)}."
                 )
         missing = [param for param in known if param not in values]
         if missing:
@@ -197,7 +200,7 @@ def in_hand(
     version: str = "",
     **more: Any,
 ) -> InHand:
-    """Return a protocol under given constants, to be tried by hand: its name, its file, or a machine with its properties."""
+    """Return a protocol to be tried by hand: by its name, its file, or as a machine with its properties."""
     question = ask(what, properties, constants=constants, version=version, more=more)
     machine = question.protocol.machine
     return InHand(machine, question.protocol.properties, Interpreter(machine, question.constants))
@@ -208,7 +211,8 @@ def _field(record: type[Record], name: str) -> FieldType:
     known = dict(fields(record))
     if name not in known:
         raise UsageError(
-            f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: {', '.join(known)}."
+            f"record {record.__name__} has no field {name!r}.{nearest(str(name), list(known))} Fields are: "
+            f"{', '.join(known)}."
         )
     return known[name]
 

@@ -38,7 +38,7 @@ class Protocols:
         return tuple(item.name for item in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `list --json` prints."""
+        """Return it as JSON."""
         return {"format": FORMAT, "protocols": [protocol_data(item) for item in self.protocols]}
 
     def to_frame(self) -> pd.DataFrame:

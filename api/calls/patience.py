@@ -1,4 +1,4 @@
-"""Guards and settings that only liveness depends on: judged on the machine without the guard, compiled for itself, or with the setting."""
+"""Guards and settings that only liveness depends on: judged on the machine without the guard, or with the setting."""
 
 from __future__ import annotations
 
@@ -34,13 +34,14 @@ def eventual_properties(question: Question) -> tuple[Property, ...]:
     )
     if not every:
         raise UsageError(
-            f"protocol {question.name!r} has no leads-to properties, so no guard can be seen to protect them: leave --liveness out."
+            f"protocol {question.name!r} has no leads-to properties, so no guard can be seen to protect them: leave "
+            "`liveness=True` out."
         )
     return named or every
 
 
 def with_safety(question: Question) -> Question:
-    """Return the question with all that must hold in every state or step, if only leads-to properties were named: rows are about both."""
+    """Return the question with all safety properties, if only leads-to properties were named: rows are about both."""
     if any(item.kind is not Kind.LEADS_TO for item in question.properties):
         return question
     safety = tuple(item for item in question.protocol.every_property if item.kind.must_hold)
@@ -55,15 +56,16 @@ def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
 
 
 def eventual_of(data: MatrixData) -> LivenessData:
-    """Return what must happen in the end in the whole machine of a matrix, and which of it does; nothing if that was not asked."""
+    """Return which leads-to properties were asked of the whole machine, and which of them hold."""
     nothing: LivenessData = {"asked": [], "holding": [], "violated": []}
     return data.get("liveness", nothing)
 
 
 def judge_liveness(question: Question, data: MatrixData, whole: Result, options: Options, watch: Watch) -> None:
-    """Give the purpose `liveness` to guards without which, and settings with which, something does not happen in the end.
+    """Give the purpose `liveness` to guards without which, and settings with which, a leads-to property fails.
 
-    `whole` is what the whole machine does. Where a step would leave a domain, nothing is asked: such steps are not a behaviour. After a signal no row is judged any more.
+    `whole` is what the whole machine does. Where a step would leave a domain, nothing is asked: such steps are not a
+    behaviour. After a signal no row is judged any more.
     """
     found, constants = question.protocol, question.constants
     if ended_by_signal(data["why_stopped"]):

@@ -1,6 +1,7 @@
 """Pinned figures, written into the files of runs: only the numbers change, whatever stands around them stays.
 
-Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is none: who expects another one edits the row.
+Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is none: who expects another one
+edits the row.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def with_figures(run: Run, found: Figures) -> Run:
 
 
 def pinned(name: str, text: str, figures: Mapping[str, Figures]) -> str:
-    """Return the text of a file of runs with other figures, by the names of runs; raise UsageError where they have no place."""
+    """Return the text of a file of runs with new figures by run; raise UsageError where they have no place."""
     before = Runs({name: text})
     rows = iter(before.all)
     if sum(1 for _ in _ROW.finditer(text)) != len(before.all):

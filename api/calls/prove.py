@@ -43,7 +43,8 @@ def look_for_z3() -> None:
     """Raise UsageError where z3 is not installed."""
     if importlib.util.find_spec("z3") is None:
         raise UsageError(
-            'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with `fencepost check`.'
+            'proofs need z3, which is not installed: write `pip install "fencepost[prove]"`, or explore with '
+            "`fencepost check`."
         )
 
 
@@ -72,9 +73,10 @@ def prove(
 ) -> ProveResult:
     """Prove properties by induction: they hold initially, and every step keeps them.
 
-    Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an induction
-    over so many steps, `depth` no induction but every run of so many steps, `every_state` no steps at all. `timeout` is in
-    seconds for each question to z3, `reach` for the search of a state that breaks the induction; `strengthen` looks for lemmas.
+    Constants that `unbounded` names have any value, those of `int64` any of 64 bits; all others keep theirs. `k` is an
+    induction over so many steps, `depth` no induction but every run of so many steps, `every_state` no steps at all.
+    `timeout` is in seconds for each question to z3, `reach` for the search of a state that breaks the induction;
+    `strengthen` looks for lemmas.
     """
     look_for_z3()
     question = ask(what, properties, constants=constants, version=version, more=more)
@@ -146,30 +148,34 @@ def _settings(
 
     ways = [
         name
-        for name, given in (("--depth", depth is not None), ("--k", k > 1), ("--every-state", every_state))
+        for name, given in (("`depth=`", depth is not None), ("`k=`", k > 1), ("`every_state=True`", every_state))
         if given
     ]
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     if strengthen and ways:
         raise UsageError(
-            f"--strengthen was given with {ways[0]}: lemmas are looked for that make an induction over one step, and this is "
+            f"`strengthen=True` was given with {ways[0]}: lemmas are looked for that make an induction over one "
+            "step, and "
+            "this is "
             "another way to prove. Leave one of them out."
         )
     if havoc_loops and ways:
         raise UsageError(
-            f"--havoc-loops was given with {ways[0]}: where a loop may leave anything, a run of several steps need not be one of "
+            f"`havoc_loops=True` was given with {ways[0]}: where a loop may leave anything, a run of several steps "
+            "need "
+            "not be one of "
             f"the model. Leave one of them out."
         )
-    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "--unbounded"))
-    lifted |= dict.fromkeys(lifted_names(found.machine, int64, "--int64"), WIDEST)
+    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "`unbounded=`"))
+    lifted |= dict.fromkeys(lifted_names(found.machine, int64, "`int64=`"), WIDEST)
     return Settings(
         lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
     )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
-    """Confirm what z3 found on the plain semantics, and ask the exhaustive engine whether its first state can be reached."""
+    """Confirm z3's answer on the plain semantics, and search for the state before the step."""
     from fencepost.explorers.symbolic.proof import goes_wrong
 
     if report.proof.history is not None:
@@ -247,7 +253,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
-    """Return which properties are violated in the states and the steps that lead to an error, and after how many steps."""
+    """Return the properties that the way to an error violates, each with the number of its states."""
     plain = Interpreter(report.found.machine, report.constants)
     found: dict[str, str] = {}
     for number, state in enumerate(error.states):
@@ -273,7 +279,7 @@ def violated_in(result: Result | None) -> dict[str, str]:
 
 
 def why_unconfirmed(report: ProveResult, error: Exception) -> str:
-    """Return why a step need not happen on the plain semantics, or break what it should; nothing if that is a defect."""
+    """Return why a step may not happen on the plain semantics, or break nothing; empty if that is a defect."""
     first = report.proof.broken[0]
     if first.forgotten:
         return f"{first.move} breaks the induction only if a loop without an end leaves what it may never leave"
@@ -285,7 +291,7 @@ def why_unconfirmed(report: ProveResult, error: Exception) -> str:
 
 
 def confirm(report: ProveResult, pair: Pair) -> Key:
-    """Take the step on the plain semantics and return the state after: something kept before must fail. Raises MismatchError if not."""
+    """Take the step on the plain semantics and return the state after; raise MismatchError if it breaks nothing."""
     machine = report.found.machine
     from fencepost.explorers.symbolic.replays import require_tried_arguments
 
@@ -295,7 +301,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(
-        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain semantics says that it "
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain "
+        "semantics says that it "
         f"does not: {pair.before}."
     )
 
@@ -303,8 +310,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
 def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str]:
     """Return which of the properties that the step breaks somewhere it breaks here, as the plain semantics has it.
 
-    Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the state before
-    can be reached, and the error is raised.
+    Without `normalize`, which is a step of its own in a proof, one that ends with an error is broken; with it, the
+    state before can be reached, and the error is raised.
     """
     machine = report.found.machine
     plain = Interpreter(machine, machine.set_constants(pair.constants), normalize=normalize)
@@ -329,8 +336,9 @@ def broken_from(report: ProveResult, pair: Pair, *, normalize: bool) -> list[str
 def look_for_errors(machine: Machine, constants: Constants) -> None:
     """Take the first steps of a machine on the plain semantics: raises DomainError if one ends with an error.
 
-    A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors that are
-    found at once are reported at once, as by `check`. Actions whose parameters have too many values are left out.
+    A proof says nothing of steps that end with one, and one with lifted constants has lifted their bounds too. Errors
+    that are found at once are reported at once, as by `check`. Actions whose parameters have too many values are left
+    out.
     """
     plain = Interpreter(machine, constants)
     few = [item for item in (machine.initial, *machine.actions) if values_together(plain, item) <= MOST_VALUES]
@@ -405,7 +413,10 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
         where = f"with {condition}" if condition else "under these constants"
         return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
     return (
-        f"it is none of the first {number}{f' with {condition}' if condition else ''}, and there are more ({result.why_stopped})",
+        (
+            f"it is none of the first {number}{f' with {condition}' if condition else ''}, and there are more "
+            f"({result.why_stopped})"
+        ),
         violated,
         stopped,
     )

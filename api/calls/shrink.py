@@ -81,7 +81,7 @@ class ShrinkResult(Shrunk):
 
 @call
 def replay(file: str | Path, *, model: str | Path | None = None, rewrite: bool = False) -> ReplayResult:
-    """Replay a trace file, whose protocol is in the file `model` if it is one of your own; with `rewrite`, write its states again.
+    """Replay a trace file; `model` is the file of your own protocol, and `rewrite` writes the states again.
 
     Raises UsageError if a step cannot be taken, or if the end does not show what the trace says.
     """
@@ -110,7 +110,8 @@ def shrink(
 ) -> ShrinkResult:
     """Return the shortest trace that shows the same: fewer steps, smaller constants, and a search for a shorter one.
 
-    `what` is a counterexample or a trace file. `budget` is in seconds, without compiling; `memory` in bytes for each search.
+    `what` is a counterexample or a trace file. `budget` is in seconds, without compiling; `memory` in bytes for each
+    search.
     """
     if isinstance(what, str | Path):
         what = replay(what, model=model)

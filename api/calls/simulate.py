@@ -142,7 +142,10 @@ def _left_out(question: Question) -> Iterator[str]:
         sorted(question.protocol.properties, key=others.__contains__)
     ):
         names = ", ".join(item.name for item in others)
-        yield f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` judges them."
+        yield (
+            f"not asked about: {names}. A walk has an end, and these are about whole behaviours: `fencepost check` "
+            "judges them."
+        )
 
 
 def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) -> Sample:

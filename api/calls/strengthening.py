@@ -1,4 +1,4 @@
-"""`fencepost prove --strengthen`: lemmas that make the properties inductive."""
+"""Lemmas that make the properties of a proof inductive."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResu
         every = candidates(machine, {item.name for item in report.properties})
         left = not_refuted(machine, constants, every, search.parents)
     watch.note(
-        f"{counted(len(every), 'candidate')}, of which {len(left)} hold in {counted(len(search.parents), 'reachable state')}"
+        f"{counted(len(every), 'candidate')}, of which {len(left)} hold in "
+        f"{counted(len(search.parents), 'reachable state')}"
     )
 
     def tell(done: int, of: int) -> None:

@@ -154,10 +154,11 @@ def sweep(
     cancel: Callable[[], bool] | None = None,
     **more: Any,
 ) -> SweepResult:
-    """Walk at random through a protocol with every combination of the grid's values, on Spark, and say where it is violated.
+    """Walk at random through a protocol with every combination of the grid's values, on Spark.
 
-    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps the walks,
-    to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its smallest cell.
+    The walks of a cell are those of `simulate` with its constants and the same seed. `output` is a folder that keeps
+    the walks, to which `resume` adds; `traces` a folder for the trace of each property that is violated, from its
+    smallest cell.
     """
     from fencepost.explorers.spark.session import Cluster, require_spark
     from fencepost.explorers.spark.sweep import cell_of
@@ -173,11 +174,11 @@ def sweep(
         raise UsageError(f"every cell of the grid is refused; the first: {refused[0].refused}")
     if not cluster.is_local and not output:
         raise UsageError(
-            f"with --master {cluster.master} the walks are kept in a folder that all executors see: "
-            "write --output with such a folder, or a URL such as hdfs://host/folder."
+            f"with a cluster at {cluster.master} the walks are kept in a folder that all executors see: "
+            "write `output=` with such a folder, or a URL such as hdfs://host/folder."
         )
     if resume and not output:
-        raise UsageError("--resume was given without walks to continue: write --output DIR --resume.")
+        raise UsageError("`resume=True` was given without walks to continue: write `output=DIR, resume=True`.")
     request = _Request(
         question, axes, settings, refused, walks, depth, seed, dict(weights or {}), normalize, shrinks,
         str(output) if output else None, Path(traces) if traces else None,
@@ -214,7 +215,7 @@ def _swept(
         watch.clear()
         rows = sweeping.rows_of(sql, folder)
         if rows is None:
-            raise UsageError("no walk was walked: give the sweep more time with --budget.")
+            raise UsageError("no walk was walked: give the sweep more time with `budget=`.")
         with watch.busy("summing up"):
             asked = rows.where(rows["cell"].isin(list(request.settings)))
             summary, wrong = summarise(sql, asked), sweeping.wrong_walk(asked)
@@ -251,7 +252,8 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
         error.add_note(f"This is walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"the walks that are kept say that the model goes wrong in walk {walk} of cell {cell}, and it does not: name another folder."
+        f"the walks that are kept say that the model goes wrong in walk {walk} of cell {cell}, and it does not: name "
+        "another folder."
     )
 
 
@@ -283,9 +285,10 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 
 
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
-    """Return the way of a walk that violates a property; raise UsageError if it does not and the rows may be anyone's."""
+    """Return the way of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
     refused = UsageError(
-        f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates {violation.property!r}, and it "
+        f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates "
+        f"{violation.property!r}, and it "
         "does not: name another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)
@@ -344,11 +347,9 @@ def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown:
             continue
         violations = [_violation(item, traces.get((cell, item.property))) for item in summary.violations_of(cell)]
         cells.append(_cell(setting, found, actions, violations, smallest=cell in smallest))
-    common = {
-        name: value
-        for name, value in request.settings[next(iter(request.settings))].constants.shown.items()  # type: ignore[union-attr]
-        if name not in request.axes
-    }
+    first = next(iter(request.settings.values())).constants
+    assert first is not None
+    common = {name: value for name, value in first.shown.items() if name not in request.axes}
     return {
         "format": FORMAT,
         "protocol": request.question.protocol.name,

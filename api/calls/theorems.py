@@ -57,7 +57,7 @@ def prove_catalogue(
     progress: Watch | Callable[[Event], None] | None = None,
     each: Callable[[dict[str, Any]], None] = lambda _: None,
 ) -> TheoremsResult:
-    """Make every proof of the catalogue, and see that every twin fails; `each` is called with every proof as it ends."""
+    """Make every proof of the catalogue, and see that every twin fails; `each` is called with every proof."""
     rows: list[dict[str, Any]] = []
     watch = watched(progress)
     for item in THEOREMS:

@@ -33,7 +33,7 @@ pages."""
 
 @dataclass(frozen=True)
 class VacuityResult:
-    """Suspicions about each protocol, under the keys that `report` gives; `stale` names those whose matrix is an older one."""
+    """Suspicions about each protocol, by the keys of `report`; `stale` names those whose matrix is older."""
 
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
@@ -50,10 +50,10 @@ class VacuityResult:
 
 @call
 def vacuity(*names: str) -> VacuityResult:
-    """Return for each protocol (all if none is named) its properties that no variant violates, and its guards without effect.
+    """Return the properties that no variant violates, and the guards without effect, of each protocol.
 
-    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a file of a model,
-    of which nothing was measured.
+    Nothing is searched: the runs of the catalogue and the measured matrices are read. Raises UsageError for a file of
+    a model, of which nothing was measured.
     """
     for name in names:
         if name.endswith(".py") or "/" in name:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """How to search, apart from what is asked. `trace` is the file to which the first unexpected violation is written."""
+    """Limits of a search. `trace` is the file to which the first unexpected violation is written."""
 
     engine: str = "native"
     workers: int = 0
@@ -59,10 +59,11 @@ def check(
 ) -> CheckResult:
     """Explore every reachable state and return the result; raise ExpectationError if it is not as expected.
 
-    `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given by
-    name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name. Each must
-    hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of the shortest
-    trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what does not exist.
+    `what` is a machine with its `properties`, the name of a protocol, or a file that defines one. Constants are given
+    by name, as `constants` or as further arguments: numbers, booleans or words. `only` limits the properties by name.
+    Each must hold, and each witness be reached, but for those named in `violated` (a mapping also gives the states of
+    the shortest trace) and in `unreached`. Raises UndeterminedError if the search did not finish, UsageError for what
+    does not exist.
     """
     from fencepost.api.asking.targets import ask
     from fencepost.api.calls.check import check as explored
@@ -99,7 +100,10 @@ def describe(result: Result, *, as_expected: bool = False) -> str:
     reach = "" if result.complete else f"; {result.why_stopped}"
     expected = ", as expected" if as_expected and result.verdict not in ("holds", "proved") else ""
     figures = f"{result.distinct:,} distinct states, depth {result.depth}"
-    return f"{result.protocol} {values}: {result.verdict}{expected}; {figures} ({result.engine}, {result.seconds:.2f} s){reach}"
+    return (
+        f"{result.protocol} {values}: {result.verdict}{expected}; {figures} ({result.engine}, {result.seconds:.2f} "
+        f"s){reach}"
+    )
 
 
 def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]], how: Search) -> None:

@@ -1,6 +1,7 @@
 """The pytest plugin: a fixture that checks protocols, trace files as tests, and a summary of what was checked.
 
-Loaded by pytest at its start in every project that has Fencepost installed, so nothing else is imported until it is used.
+Loaded by pytest at its start in every project that has Fencepost installed, so nothing else is imported until it is
+used.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class Fencepost:
     def check(self, *what: Any, **given: Any) -> Result:
         """Explore every reachable state; fail the test if a verdict is not as expected, or not known.
 
-        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run. A file is looked
-        for beside the test first.
+        Takes what `fencepost.testing.check` takes; what it says of `search` goes over the options of the run. A file
+        is looked for beside the test first.
         """
         __tracebackhide__ = True
         from fencepost.model.language.errors import ExpectationError, FencepostError, UndeterminedError
@@ -80,7 +81,7 @@ class Fencepost:
         return result
 
     def replay(self, file: str | Path, model: str | Path | None = None) -> ReplayResult:
-        """Replay a trace file, whose protocol is in the file `model` if it is your own; fail the test if it does not."""
+        """Replay a trace file, with your own protocol in the file `model`; fail the test if it does not replay."""
         __tracebackhide__ = True
         from fencepost.model.language.errors import FencepostError
         from fencepost.testing import checks as testing
@@ -93,7 +94,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return a file that lies beside the test by that place, so that a suite may be run from any folder; all else as it is."""
+        """Return the path of a file that lies beside the test, so that a suite may be run from any folder."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what

@@ -44,8 +44,12 @@ KINDS = {
 GROUPS = {
     "itself": "Findings that need nothing but elections, crashes and restarts",
     "operator": "Findings that need a reassignment, a change of min ISR, or ELR turned off",
-    "clusters": "Findings that no model here has, so that no crashes were counted: they were played on clusters of Kafka",
-    "kept": "Findings that are not known to lose a record: availability, or a check that lets through what it should not",
+    "clusters": (
+        "Findings that no model here has, so that no crashes were counted: they were played on clusters of Kafka"
+    ),
+    "kept": (
+        "Findings that are not known to lose a record: availability, or a check that lets through what it should not"
+    ),
 }
 """Headings of findings by what triggers them."""
 HARMS = {
@@ -72,13 +76,16 @@ def in_kafka(faults: Mapping[str, int]) -> str:
 
 
 def headline(data: AdviceData) -> list[str]:
-    """Return the answer in two lines or three: by crashes alone, and what the release's findings lose with fewer of them."""
+    """Return the answer in two or three lines: crashes alone, and findings that lose a record with fewer of them."""
     crashes, release = data["crashes"], release_of(data)
     if crashes is None:
         lines = [f"Not searched: {data['why']}. Nothing here says that these settings are safe."]
     else:
         lines = [
-            f"By crashes alone, if {release} had none of the findings below, an acknowledged record: {crashes['outcome']}."
+            (
+                f"By crashes alone, if {release} had none of the findings below, an acknowledged record: "
+                f"{crashes['outcome']}."
+            )
         ]
     least = crashes["least"] if crashes else None
     losing = [
@@ -156,14 +163,17 @@ def lines_of(found: AppliesData, data: AdviceData) -> list[str]:
 
 
 def released_of(data: AdviceData) -> str:
-    """Return what the release as it is loses while crashes leave the disk as it is, or that nobody has searched that."""
+    """Return what the release itself loses if crashes leave the disk as it is, or that this was not searched."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, where a crash leaves the disk as it is"
     if found is None:
         return f"{begin}: not searched at these settings."
     where = f"with {counted(found['brokers'], 'broker')}, and no other number; {found['states']:,} states"
     if found["front"]:
-        return f"{begin}: can be lost with {'; or with '.join(in_kafka(item['faults']) for item in found['front'])} ({where})."
+        return (
+            f"{begin}: can be lost with {'; or with '.join(in_kafka(item['faults']) for item in found['front'])} "
+            f"({where})."
+        )
     if found["undetermined"]:
         return f"{begin}: not decided ({where})."
     return f"{begin}: kept with up to {in_kafka(found['most'])} ({where})."
@@ -177,9 +187,12 @@ def seen_of(found: AppliesData) -> str:
 
 
 def needs_of(found: AppliesData, data: AdviceData) -> str:
-    """Return what it takes to lose a record by a finding at the settings that were asked: as measured, or by the catalogue."""
+    """Return what a finding takes to lose a record at these settings: as measured, or by the catalogue."""
     if found["harm"] is not None:
-        return f"{HARMS[found['harm']]}: how many faults that takes at least was not measured, and min ISR 2 does not prevent it."
+        return (
+            f"{HARMS[found['harm']]}: how many faults that takes at least was not measured, and min ISR 2 does not "
+            "prevent it."
+        )
     if found["group"] == "kept":
         return "No history in which it loses a record is known."
     needed, min_isr, replicas = found["faults"], data["settings"]["min_isr"], data["settings"]["replicas"]
@@ -190,7 +203,10 @@ def needs_of(found: AppliesData, data: AdviceData) -> str:
     if needed["front"]:
         sets = "; or ".join(in_kafka(item["faults"]) for item in needed["front"])
         return f"Loses a record at min ISR {min_isr} with {sets} ({where})."
-    return f"At min ISR {min_isr} nothing that was tried lost a record (up to {in_kafka(needed['most'])}; {where}); {_known(found)}."
+    return (
+        f"At min ISR {min_isr} nothing that was tried lost a record (up to {in_kafka(needed['most'])}; {where}); "
+        f"{_known(found)}."
+    )
 
 
 def _known(found: AppliesData) -> str:

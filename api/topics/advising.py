@@ -1,4 +1,4 @@
-"""What the settings of a topic mean for its records: crashes, findings, and what to change, from measured figures alone.
+"""Advice on the settings of a topic: crashes, findings, and what to change, from measured figures alone.
 
 Nothing is searched here. What nobody has searched is said to be so, and never reads as safe.
 """
@@ -63,7 +63,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class AdviceResult(Answer["AdviceData"]):
-    """What settings mean: whether their cell was searched, the fewest crashes that lose a record, and the rest as JSON."""
+    """Advice on settings: whether their cell was searched, the fewest crashes that lose a record, and the rest."""
 
     settings: Settings
     point: PointData | None
@@ -176,7 +176,8 @@ def _why(settings: Settings, point: PointData | None) -> str:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":
         return (
-            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no search was made of that: "
+            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no "
+            "search was made of that: "
             "one election may lose it"
         )
     if not cells(settings.replicas):
@@ -184,7 +185,8 @@ def _why(settings: Settings, point: PointData | None) -> str:
         return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
     if settings.min_isr > settings.replicas:
         return (
-            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it to be that number, "
+            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it "
+            "to be that number, "
             f"from 3.7 on: ask with a min ISR of {settings.replicas}"
         )
     return "no search was made at these settings"
@@ -219,7 +221,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
 
 
 def _released(settings: Settings) -> ReleasedData | None:
-    """Return what the release as it is loses while crashes leave the disk as it is; None where that was not searched."""
+    """Return what the release itself loses if crashes leave the disk as it is; None if that was not searched."""
     usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
     asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
@@ -257,12 +259,13 @@ def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
 
 def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[int, ChangeData]]:
     """Yield each change of one setting that survives more, with the crashes that lose a record then."""
-    others = [("acks", "all")] if settings.acks != "all" else []
-    others += [("unclean_election", False)] if settings.unclean_election else []  # type: ignore[list-item]
-    others += [("elr", True)] if not settings.elr and may_have_elr(settings.version) else []  # type: ignore[list-item]
-    others += [("min_isr", number) for number in range(1, settings.replicas + 1) if number != settings.min_isr]  # type: ignore[misc]
+    others: list[tuple[str, Any]] = [("acks", "all")] if settings.acks != "all" else []
+    others += [("unclean_election", False)] if settings.unclean_election else []
+    others += [("elr", True)] if not settings.elr and may_have_elr(settings.version) else []
+    numbers = set(range(1, settings.replicas + 1)) - {settings.min_isr}
+    others += [("min_isr", number) for number in sorted(numbers)]
     for name, value in others:
-        changed = replace(settings, **{name: value})  # type: ignore[arg-type]
+        changed = replace(settings, **{name: value})
         found = _cell(changed)
         known = -1 if name == "acks" else LEAST_WORTH if point is None else _rank(point)
         if found is not None and not found["undetermined"] and _rank(found) > known:
@@ -277,7 +280,7 @@ def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[i
 
 
 def _rank(point: PointData) -> int:
-    """Return how many crashes lose a record in a cell; one more than were tried where none does, 0 where it is not decided."""
+    """Return how many crashes lose a record in a cell: one more than were tried if none does, 0 if undecided."""
     if point["undetermined"]:
         return 0
     return sum(point["most"].values()) + 1 if point["least"] is None else point["least"]
@@ -288,11 +291,16 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
     crashes = data["crashes"]
     if crashes is not None:
         yield (
-            f"The crashes were counted in a model in which every finding below is repaired, every crash may lose the whole log, and at most "
-            f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited {crashes['states']:,} states"
+            "The crashes were counted in a model in which every finding below is repaired, every crash may lose the "
+            "whole log, and at most "
+            f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited "
+            f"{crashes['states']:,} states"
             f"{_missed(crashes['omission'])}."
         )
-        yield f"Never happened in these searches, so the crashes above say nothing about it: {', '.join(crashes['never'])}."
+        yield (
+            "Never happened in these searches, so the crashes above say nothing about it: "
+            f"{', '.join(crashes['never'])}."
+        )
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""

@@ -31,7 +31,7 @@ def findings_of(version: str, min_isr: int, *, elr: bool) -> list[AppliesData]:
 
 
 @cache
-def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (asked for by name above)
+def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ...]:  # noqa: FBT001 (cached)
     machine = protocol(PROTOCOL).machine
     lacking = {
         item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
@@ -82,7 +82,7 @@ def _on_kafka(entry: Entry) -> AppliesData:
 
 
 def measured_on(version: str, *, elr: bool) -> str:
-    """Return the column of the measured verdicts for a release: the newest one up to it that has ELR, or has it not, as asked."""
+    """Return the measured column for a release: the newest one up to it that has ELR, or has not, as asked."""
     values = {item.name: item.values for item in protocol(PROTOCOL).machine.versions}
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
@@ -120,7 +120,7 @@ def _applies(entry: Entry, repair: str, column: str, min_isr: int) -> AppliesDat
 
 
 def _crashes(needed: NeededData | None, loses: LossData | None, min_isr: int) -> int | None:
-    """Return the fewest crashes with which a record is known to be lost at a min ISR; None where no such history is known."""
+    """Return the fewest crashes with which a record is known to be lost at a min ISR; None if none is known."""
     if needed is not None:
         return min((item["faults"].get("crashes", 0) for item in needed["front"]), default=None)
     if loses is None or loses["min_isr"] != min_isr or not loses["trace"]:
@@ -159,7 +159,7 @@ def _grid(name: str) -> list[PointData]:
 
 
 def _faults(name: str, min_isr: int) -> NeededData | None:
-    """Return the fewest faults and operator's actions by which a finding loses a record, None where that was not measured."""
+    """Return the fewest faults and operator's actions by which a finding loses a record; None if not measured."""
     point = next((item for item in _grid(name) if item["setting"] == {"min_isr": min_isr}), None)
     if point is None:
         return None

@@ -1,4 +1,4 @@
-"""The measured tables of what loses an acknowledged record: how many crashes, by setting; and which faults, by release."""
+"""Measured tables of what loses an acknowledged record: crashes by setting, and faults by release."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return what a release as it is loses on two brokers whose crashes leave the disk as it is, None if it was not searched."""
+    """Return what a release loses on two brokers whose crashes leave the disk as it is; None if not searched."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 

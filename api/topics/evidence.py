@@ -60,7 +60,7 @@ def case_data(case: Case) -> dict[str, Any]:
 
 
 def _bounds(case: Case) -> list[dict[str, Any]] | None:
-    """Return the bounds that a run reached, which is as far as what holds there is known to; None if that was not recorded."""
+    """Return the bounds that a run reached: what holds, holds up to them; None if they were not recorded."""
     found = reached_by(case.run)
     return None if found is None else [{"constant": name, "value": value} for name, value in found.items()]
 
@@ -72,7 +72,7 @@ def cases_of(entry: Entry) -> tuple[Case, ...]:
 
 
 def classes_of(entry: Entry) -> list[dict[str, str]]:
-    """Return what Kafka's classes say to an entry: releases, their verdict, and what was seen; measured, not demanded."""
+    """Return what was measured of an entry on Kafka's classes: releases, their verdict, and what was seen."""
     rows: list[dict[str, str]] = load("schemas").get("rows", [])
     return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
 

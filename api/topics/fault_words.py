@@ -52,7 +52,7 @@ def _broken(item: BreakingData, kinds: list[str]) -> str:
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
-    """Return faults in words: `crashes 2, fences 1`; where there is none, `no crash or fence` if only these kinds are counted."""
+    """Return faults in words: `crashes 2, fences 1`, or `no crash or fence` if only these kinds are counted."""
     shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
     return shown or f"no {either(kinds) if kinds else 'fault'}"
 

@@ -1,4 +1,4 @@
-"""Where a guarantee stands: kept by Kafka as read, broken by findings that real Kafka has shown, or by conjectures that it has not."""
+"""Standing of a guarantee: kept by Kafka as read, or broken by findings seen on Kafka or by conjectures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEEN = {
     "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
     "releases": ("settled", "trace", ("confirmed",)),
 }
-"""Where it is measured what real Kafka shows: the rows of a figure, the key that names the finding, and the verdicts."""
+"""Measurements on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka as read",
     "kept-in-the-model": "kept in the model, of which no run here is a release as it reads",
@@ -33,7 +33,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A hypothesis that breaks a guarantee in the model: what repairs it, which versions have it, and where real Kafka showed it."""
+    """A hypothesis that breaks a guarantee: its repair, the versions that have it, and where real Kafka showed it."""
 
     id: str
     repair: str
@@ -162,7 +162,10 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known of a hypothesis that no model has. A story that is called after it may do harm by another on later releases."""
+    """Return what is known of a hypothesis that no model has.
+
+    A story that is called after it may do harm by another on later releases.
+    """
     clusters = tuple(name for name in _seen("clusters", entry) if name.rpartition(".")[0] in known.releases)
     versions = tuple(f"kafka-{name}" for name in known.releases)
     newest = PROTOCOLS[entry.protocol].machine.versions[-1].name

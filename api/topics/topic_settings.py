@@ -18,7 +18,7 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """What a cluster says of a topic: the fewest replicas that a partition has, min ISR, and whether elections may be unclean."""
+    """Settings of a topic on a cluster: the fewest replicas of a partition, min ISR, unclean elections."""
 
     replicas: int
     min_isr: int
@@ -29,7 +29,7 @@ def look_for_client() -> None:
     """Raise UsageError where the library that asks clusters is not installed."""
     if importlib.util.find_spec("confluent_kafka") is None:
         raise UsageError(
-            "--bootstrap-server needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
+            "asking a cluster needs confluent-kafka, which is not installed: run `pip install 'fencepost[advise]'`."
         )
 
 
@@ -46,7 +46,8 @@ def client_settings(file: Path) -> dict[str, str]:
             continue
         if not mark:
             raise UsageError(
-                f"{file}:{number} is {line.strip()!r}, which sets nothing: write NAME=VALUE, such as security.protocol=SSL."
+                f"{file}:{number} is {line.strip()!r}, which sets nothing: write NAME=VALUE, such as "
+                "security.protocol=SSL."
             )
         found[name.strip()] = value.strip()
     return found
@@ -85,7 +86,8 @@ def _asked(server: str, topic: str, more: Mapping[str, str]) -> TopicSettings:
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:
         raise UsageError(
-            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the settings as options, without --bootstrap-server."
+            f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the settings "
+            "themselves instead."
         )
     return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true")
 

@@ -1,4 +1,4 @@
-"""What a verdict on a version of Kafka rests on: the sources that it follows, the findings in it, and what the question means."""
+"""Notes on a verdict about a version of Kafka: its sources, its findings, and the terms of the question."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ def version_notes(question: Question) -> Iterator[str]:
     yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(name)}"
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
-        yield f"It contains {found}. `--version {name}{REPAIRED}` asks the same of it without these, and `fencepost guarantees ID` shows each."
+        yield (
+            f"It contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and `fencepost "
+            "guarantees ID` shows each."
+        )
     if machine.name == "replication" and (outside := outside_models(name)):
         yield (
             f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters "
@@ -46,18 +49,21 @@ def version_notes(question: Question) -> Iterator[str]:
 
 
 def _compared(version: str) -> str:
-    """Return on how many steps a version was compared with Kafka's own classes of that release, as a sentence; nothing if it was not."""
+    """Return on how many steps a version was compared with Kafka's classes of that release, as a sentence."""
     rows = [row for kind in ("covers", "walks") for row in load("conformance").get(kind, ())]
     own = [row for row in rows if re.fullmatch(rf"{re.escape(version.removeprefix('kafka-'))}\.\d+", row["release"])]
     if not own:
         return " It was not compared with Kafka's classes."
     steps, differ = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in ("steps", "differences"))
     found = f"{differ:,} differences" if differ else "no difference"
-    return f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {own[0]['release']}, with {found} (docs/conformance.md)."
+    return (
+        f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {own[0]['release']}, "
+        f"with {found} (docs/conformance.md)."
+    )
 
 
 def answer_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield what was found of a version in terms of the question: which finding each violation needs, and what crashes do without any."""
+    """Yield which finding each violation of a version needs, and what crashes do without any."""
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
         return
@@ -98,7 +104,8 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        f"What crashes alone do, with everything repaired and every crash losing the log, to a record on {values['brokers']} brokers, "
+        "What crashes alone do, with everything repaired and every crash losing the log, to a record on "
+        f"{values['brokers']} brokers, "
         f"{elr} and {unclean}: {told} (docs/checks/crashes.md)."
     )
 

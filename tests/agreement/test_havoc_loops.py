@@ -241,4 +241,4 @@ def test_without_the_option_the_message_names_it() -> None:
 def test_runs_of_several_steps_are_refused_with_it(way: tuple[str, ...]) -> None:
     done = fencepost("prove", SWEEPER, "--unbounded", "cells", "--havoc-loops", *way)
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"fencepost: --havoc-loops was given with {way[0]}")
+    assert done.stderr.startswith(f"fencepost: `--havoc-loops` was given with `{way[0]}`")

@@ -220,7 +220,9 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     options = ("--json", "--quiet", "--property", "comes-home")
     found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
     assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
-    assert "With --liveness what must happen in the end is asked too." in fencepost("ablate", WANDERER, *options).stderr
+    assert (
+        "With `--liveness` what must happen in the end is asked too." in fencepost("ablate", WANDERER, *options).stderr
+    )
 
 
 def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:

@@ -65,4 +65,4 @@ def test_an_unknown_field_is_refused_before_anything_is_searched() -> None:
 
 def test_lemmas_are_looked_for_an_induction_over_one_step_only() -> None:
     said = refused("prove", "kip320", "--depth", "2", "--strengthen")
-    assert "--strengthen was given with --depth" in said
+    assert "`--strengthen` was given with `--depth`" in said

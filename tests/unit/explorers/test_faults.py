@@ -315,11 +315,11 @@ def test_what_was_tried_is_said_where_nothing_breaks() -> None:
         (["--property", "a-copy-is-left", "--cost", "crashes=-1"], "write KIND=N"),
         (
             ["--property", "a-copy-is-left", "--cost", "floods=2", "--kind", "crashes"],
-            "floods, which are not counted: add --kind",
+            "floods, which are not counted: add it to `--kind`",
         ),
         (
             ["--property", "a-copy-is-left", "--cost", "floods=2", "--set", "floods=0"],
-            "not counted: allow some, such as --set",
+            "not counted: allow some, such as `--set",
         ),
         (
             ["--property", "a-copy-is-left", "--cost", "flods=2"],

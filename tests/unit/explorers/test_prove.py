@@ -208,13 +208,13 @@ def test_several_processes_find_what_one_finds() -> None:
 REFUSED = {
     ("kip320", "--property", "leader-changes"): "'leader-changes' says sometimes, and a proof is about",
     ("kip320", "--property", "strong-irs"): "protocol 'kip320' has no property or lemma 'strong-irs'. Did",
-    ("kip320", "--unbounded", "replicas"): "--unbounded was given 'replicas': constant 'replicas' is a size, which",
+    ("kip320", "--unbounded", "replicas"): "`--unbounded` was given 'replicas': constant 'replicas' is a size, which",
     ("kip320", "--unbounded", "epochs"): (
-        "--unbounded was given 'epochs', which is neither a constant nor a domain of 'kip320'. Did you mean 'epoch'?"
+        "`--unbounded` was given 'epochs', which is neither a constant nor a domain of 'kip320'. Did you mean 'epoch'?"
     ),
     ("kip320", "--unbounded", "log_size"): "model/lineage/base.py:",
     ("mailbox.py", "--unbounded", "resends"): "there is no file mailbox.py",
-    ("kip320", "--k", "2", "--depth", "3"): "--depth was given with --k",
+    ("kip320", "--k", "2", "--depth", "3"): "`--depth` was given with `--k`",
     ("kip320", "--expect", "good"): "--expect was given 'good', which is not a verdict.",
     ("--property", "strong-isr"): "--property does not apply to the catalogue",
 }  # fmt: skip
