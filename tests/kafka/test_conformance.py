@@ -11,6 +11,7 @@ from fencepost.invariants.protocols import protocol
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.changes import conform_changes
 from fencepost.kafka.conform.histories import HistoriesReport, shorten, transitions
+from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.replication.brokers import Brokers
@@ -25,11 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
-IMAGES = (
-    (
-        "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 "
-        "crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
-    ),
+IMAGES = read_sizes(
+    "brokers=2 movable=2 reassignments=2 cancels=1 fences=2 elections=1 "
+    "crashes=0 shrinks=0 min_isr=2 max_records=0 metadata_lag=1"
 )
 FENCES = ["--set", "crashes=0", "--set", "shrinks=0"]
 MOVES = ("movable=3", "spare=1", "reassignments=2", "cancels=1", "metadata_lag=6", "crashes=0", "shrinks=0")
