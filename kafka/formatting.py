@@ -10,7 +10,7 @@ EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
 
 
 @lru_cache(maxsize=1 << 14)
-def shown(brokers: tuple[int, ...]) -> str:
+def show_brokers(brokers: tuple[int, ...]) -> str:
     """Return brokers as Kafka's tools print them."""
     return f"[{','.join(map(str, brokers))}]"
 

@@ -90,7 +90,7 @@ class ControllerHistory:
     left_out: str = ""
     """Why it begins only here; empty if it begins where the partition does."""
 
-    def told(self, last: int) -> str:
+    def describe(self, last: int) -> str:
         """Say which history this is, up to one of its places."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 

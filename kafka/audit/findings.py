@@ -215,8 +215,8 @@ SORTS: dict[str, Sort] = {
             "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
             "without loss.",
             "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that "
-            "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
-            "only while every partition has a leader. Kafka 4.3 has the repair.",
+            "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with "
+            "new disks only while every partition has a leader. Kafka 4.3 has the repair.",
         ),
         Sort(
             "late-min-isr-elected",

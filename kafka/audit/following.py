@@ -15,9 +15,9 @@ from fencepost.kafka.audit.partition import (
     Conditions,
     Core,
     change_of,
-    created,
+    read_partition,
 )
-from fencepost.kafka.formatting import shown, when
+from fencepost.kafka.formatting import show_brokers, when
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ class Follower:
         if len(self._core.isr) < wanted:
             text = (
                 f"min ISR was raised from {before.rules.min_isr} to {moment.rules.min_isr}, and the ISR is "
-                f"{shown(self._core.isr)}"
+                f"{show_brokers(self._core.isr)}"
             )
             self._say("min-isr-above-isr", moment.offset, moment.time, self._core.isr, text)
 
@@ -169,7 +169,7 @@ class Follower:
         """Note that ELR is turned off and the partition's stays."""
         self._turned_off = moment.offset
         self._tainted.update(dict.fromkeys(core.elr, "stale-elr-elected"))
-        text = f"{shown(core.elr)} may still be elected; ISR {shown(core.isr)}, leader {core.leader}"
+        text = f"{show_brokers(core.elr)} may still be elected; ISR {show_brokers(core.isr)}, leader {core.leader}"
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
@@ -177,7 +177,7 @@ class Follower:
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
-                f"{shown(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the "
+                f"{show_brokers(tuple(left))} left the ELR when it was cleared at offset {min(left.values())}, and the "
                 "controller's index still has it"
             )
             self._say("cleared-then-deleted", moment.offset, moment.time, tuple(left), text)
@@ -187,7 +187,7 @@ class Follower:
         assert self._core is not None
         if self._core.leader == NO_LEADER:
             who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
-            text = f"nobody led, and {shown(who)} could have been elected; now nobody can be, but uncleanly"
+            text = f"nobody led, and {show_brokers(who)} could have been elected; now nobody can be, but uncleanly"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
         cleared = dict.fromkeys(self._core.elr, moment.offset)
         made = judge_change(self._core, CLEARED, moment.rules)
@@ -211,13 +211,14 @@ class Follower:
                 if min(time, away.until) - since > SETTLES and not with_inactive(core, rules, (broker,)):
                     text = (
                         f"broker {broker} is fenced, shutting down or not registered, and in the ISR "
-                        f"{shown(core.isr)}; leader {core.leader}"
+                        f"{show_brokers(core.isr)}; leader {core.leader}"
                     )
                     self._say_once("inactive-member", max(away.first, self._offset), since, broker, text)
             for offset, since in presence.registered_within(self._offset, end):
                 if time - since > SETTLES and not with_stale(core, rules, broker):
                     text = (
-                        f"broker {broker} registered again at offset {offset} and stayed in the ISR {shown(core.isr)}"
+                        f"broker {broker} registered again at offset {offset} and stayed in the ISR "
+                        f"{show_brokers(core.isr)}"
                     )
                     self._say_once("stale-member", offset, since, broker, text)
         if core.leader == NO_LEADER:
@@ -233,8 +234,8 @@ class Follower:
                 until = (away.first, away.since) if away is not None else (end, time)
                 if until[0] > last[0] and until[1] - last[1] > SETTLES:
                     text = (
-                        f"broker {broker} is active and eligible (ISR {shown(core.isr)}, ELR {shown(core.elr)}), "
-                        "and nobody leads"
+                        f"broker {broker} is active and eligible (ISR {show_brokers(core.isr)}, ELR "
+                        f"{show_brokers(core.elr)}), and nobody leads"
                     )
                     self._say_once("nobody-elected", last[0], last[1], broker, text)
                 if away is not None:
@@ -243,7 +244,7 @@ class Follower:
     # The partition's own records
 
     def _create(self, offset: int, time: int, text: str, *, snapshot: bool) -> Row:
-        core, leader_epoch, partition_epoch = created(text)
+        core, leader_epoch, partition_epoch = read_partition(text)
         if self._core is not None and snapshot:
             here = (self._core, self._leader_epoch, self._partition_epoch)
             if here != (core, leader_epoch, partition_epoch):
@@ -285,8 +286,8 @@ class Follower:
             self._emptied = None
         if before.elr and not made.core.elr and made.core.isr == before.isr and text and change_of(text).assigns:
             self._emptied = (offset, before.elr)
-            stands = f"ISR {shown(before.isr)}, {_led_by(before)}"
-            said = f"a directory was assigned, and the ELR {shown(before.elr)} is empty; {stands}"
+            stands = f"ISR {show_brokers(before.isr)}, {_led_by(before)}"
+            said = f"a directory was assigned, and the ELR {show_brokers(before.elr)} is empty; {stands}"
             self._say("elr-emptied", offset, time, before.elr, said)
         if self._cleared:
             for broker in set(before.elr) - set(made.core.elr):
@@ -315,13 +316,13 @@ class Follower:
             elif not told and after.leader in before.isr and after.leader == before.leader:
                 told = "it was active: its leader found that it lagged"
             reasons[told] = (*reasons.get(told, ()), broker)
-        return "; ".join(f"{shown(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
+        return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
         """Say what is broken, once for as long as it stays so."""
         told = (
-            f"replicas {shown(core.replicas)}, leader {core.leader}, ISR {shown(core.isr)}, ELR "
-            f"{shown(core.elr)}, min ISR {self._now.rules.min_isr}"
+            f"replicas {show_brokers(core.replicas)}, leader {core.leader}, ISR {show_brokers(core.isr)}, ELR "
+            f"{show_brokers(core.elr)}, min ISR {self._now.rules.min_isr}"
         )
         outside = tuple(sorted(set(core.elr) - set(core.replicas)))
         now = [(sort, outside if sort == "elr-without-replica" else ()) for sort in broken]
@@ -337,15 +338,16 @@ class Follower:
             self._say("last-replica-down", offset, time, (before.leader,), text)
         if election in ("unclean", "last-known"):
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
-            text = f"broker {leader} was elected; ISR {shown(before.isr)}, ELR {shown(before.elr)} before"
+            text = f"broker {leader} was elected; ISR {show_brokers(before.isr)}, ELR {show_brokers(before.elr)} before"
             more = f"; {self._allowed()}" if election == "unclean" else ""
             if election == "last-known" and self._emptied:
                 sort, (emptied, were) = "emptied-elr-elected", self._emptied
-                more = f"; the ELR was {shown(were)} until a directory was assigned at offset {emptied}"
+                more = f"; the ELR was {show_brokers(were)} until a directory was assigned at offset {emptied}"
             self._say(sort, offset, time, (leader,), f"{text}{more}")
         elif election == "elr" and leader in self._tainted and self._is_doubtful(leader, offset):
             text = (
-                f"broker {leader} was elected from the ELR {shown(before.elr)}; the leader before was {_last(before)}"
+                f"broker {leader} was elected from the ELR {show_brokers(before.elr)}; the leader before was "
+                f"{_last(before)}"
             )
             self._say(self._tainted.pop(leader), offset, time, (leader,), text)
         if leader in self._lost:
@@ -385,9 +387,11 @@ class Follower:
             if joined and time - since <= self._within and was <= len(after.isr) < wanted:
                 text = (
                     f"min ISR was raised from {was} to {self._now.rules.min_isr} at offset {raised}; "
-                    f"{time - since:,} ms later {shown(joined)} left the ISR"
+                    f"{time - since:,} ms later {show_brokers(joined)} left the ISR"
                 )
-                self._say("late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {shown(after.isr)}")
+                self._say(
+                    "late-min-isr", offset, time, joined, f"{text} and stays eligible, ISR {show_brokers(after.isr)}"
+                )
                 self._tainted.update(dict.fromkeys(joined, "late-min-isr-elected"))
 
     def _watch(self, core: Core, offset: int, time: int) -> None:
@@ -427,7 +431,7 @@ def _in_itself(text: str) -> str:
         [] if change.leader == SAME_LEADER else [f"leader {'nobody' if change.leader == NO_LEADER else change.leader}"]
     )
     named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
-    return ", ".join([*leader, *(f"{name} {shown(who)}" for name, who in named.items() if who is not None)])
+    return ", ".join([*leader, *(f"{name} {show_brokers(who)}" for name, who in named.items() if who is not None)])
 
 
 def _led_by(core: Core) -> str:

@@ -13,7 +13,15 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from fencepost.invariants.replication import eligible_leaders_have_replicas, isr_is_sane, isr_members_are_current
-from fencepost.kafka.audit.partition import NO_LEADER, RECOVERING, SAME_LEADER, Brokers, Core, PartitionChange, merged
+from fencepost.kafka.audit.partition import (
+    NO_LEADER,
+    RECOVERING,
+    SAME_LEADER,
+    Brokers,
+    Core,
+    PartitionChange,
+    merge_change,
+)
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.partition_change import change_partition, elected, elr_target, may_elect_last_known
 from fencepost.model.language import NONE, bits
@@ -170,7 +178,7 @@ class JudgedChange(NamedTuple):
 @lru_cache(maxsize=1 << 17)
 def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Brokers = ()) -> JudgedChange:
     """Judge a recorded change. `unclean` are brokers that registered with it, and may have lost records."""
-    after = merged(core, change)
+    after = merge_change(core, change)
     opens = 0 if change.leader == SAME_LEADER else 1
     election = _election(core, after, rules)
     found = list(standing(after, rules))

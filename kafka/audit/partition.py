@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.kafka.audit.findings import SORTS, Found
-from fencepost.kafka.formatting import seconds, shown
+from fencepost.kafka.formatting import seconds, show_brokers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,7 @@ def change_of(text: str) -> PartitionChange:
     )
 
 
-def created(text: str) -> tuple[Core, int, int]:
+def read_partition(text: str) -> tuple[Core, int, int]:
     """Return a partition as a PartitionRecord has it, with its leader epoch and its partition epoch."""
     found = json.loads(text)
     core = Core(
@@ -94,7 +94,7 @@ def created(text: str) -> tuple[Core, int, int]:
     return core, found["leaderEpoch"], found["partitionEpoch"]
 
 
-def merged(core: Core, change: PartitionChange) -> Core:
+def merge_change(core: Core, change: PartitionChange) -> Core:
     """Return a partition after a change (PartitionRegistration.merge); naming a leader opens a leader epoch."""
     return Core(
         core.replicas if change.replicas is None else change.replicas,
@@ -164,7 +164,7 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
         return f"nobody led for {lasted}"
     if sort == "under-min-isr":
         return f"the ISR had {len(spell.isr)} of min ISR {spell.min_isr} at first, and too few for {lasted}"
-    told = f"{shown(spell.isr)} alone was in sync for {lasted}; min ISR {spell.min_isr}"
+    told = f"{show_brokers(spell.isr)} alone was in sync for {lasted}; min ISR {spell.min_isr}"
     if spell.min_isr > 1:
         return f"{told}, so acks=all was refused: on its disk alone is what acks=0 or 1 wrote meanwhile"
     return f"{told}: what was acknowledged meanwhile, with acks=all too, is on its disk alone"

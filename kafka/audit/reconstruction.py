@@ -349,7 +349,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
 
 def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
     """Return a way as a trace, which says what in it was recorded."""
-    told = history.told(way[-1].place)
+    told = history.describe(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [
         f"{number} ({history.points[other.place].offset})"

@@ -93,7 +93,7 @@ def _parts(kind: Any) -> tuple[tuple[str, Any, bool], ...]:
     return tuple(found)
 
 
-def made(kind: Any, values: dict[str, Any]) -> Any:
+def make_message(kind: Any, values: dict[str, Any]) -> Any:
     """Return a message of plain values; those that this version does not have are left out."""
     given: dict[str, Any] = {}
     for name, inner, is_error in _parts(kind):
@@ -105,22 +105,22 @@ def made(kind: Any, values: dict[str, Any]) -> Any:
         elif inner is None or value is None:
             given[name] = tuple(value) if isinstance(value, list) else value
         elif isinstance(value, list):
-            given[name] = tuple(made(inner, item) for item in value)
+            given[name] = tuple(make_message(inner, item) for item in value)
         else:
-            given[name] = made(inner, value)
+            given[name] = make_message(inner, value)
     return kind(**given)
 
 
-def framed(body: bytes) -> bytes:
+def frame(body: bytes) -> bytes:
     """Return bytes with their length before them."""
     return struct.pack(">i", len(body)) + body
 
 
 def _written(header: dict[str, Any], kind: Any, values: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
-    writer(kind.__header_schema__)(buffer, made(kind.__header_schema__, header))
-    writer(kind)(buffer, made(kind, values))
-    return framed(buffer.getvalue())
+    writer(kind.__header_schema__)(buffer, make_message(kind.__header_schema__, header))
+    writer(kind)(buffer, make_message(kind, values))
+    return frame(buffer.getvalue())
 
 
 def answer(message: Message, values: dict[str, Any]) -> bytes:

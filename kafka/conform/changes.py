@@ -262,7 +262,7 @@ class ChangeModel:
         s.elr_disabled = image.elr_disabled
         return s
 
-    def asked(self, image: Image) -> Iterator[RequestedChange]:
+    def possible_changes(self, image: Image) -> Iterator[RequestedChange]:
         """Yield every change that a controller could ask for."""
         s, p = self.fill(image), image.partition
         now = active(self.c, newest(s))
@@ -285,7 +285,7 @@ class ChangeModel:
         if p.adding | p.removing:
             yield RequestedChange(ChangeKind.CANCEL, 0, now)
 
-    def changed(self, image: Image, change: RequestedChange) -> Partition | None:
+    def apply(self, image: Image, change: RequestedChange) -> Partition | None:
         """Return the partition after a change; None if the model refuses it."""
         s, c = self.fill(image), self.c
         try:
@@ -320,7 +320,7 @@ class ChangeModel:
 def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Image]) -> ImagesCompared:
     found = ImagesCompared(model.c, states, len(reached))
     rest = f"{int(model.c.unclean_election)} {int(model.c.min_isr)}"
-    waiting = ((image, change) for image in reached for change in model.asked(image))
+    waiting = ((image, change) for image in reached for change in model.possible_changes(image))
     while batch := [item for item, _ in zip(waiting, range(BATCH), strict=False)]:
         line = " ".join(
             f"{' '.join(map(str, image.partition))} {int(change.what)} {change.target} {change.acceptable} "
@@ -331,7 +331,7 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
         answers = driver.tell(f"changes {line}")["changed"]
         for (image, change), told in zip(batch, answers, strict=True):
             kafka = None if told is None else Partition(*told)
-            expected = model.changed(image, change)
+            expected = model.apply(image, change)
             found.changes += 1
             if _is_idle(image, change, expected, kafka):
                 found.idle += 1

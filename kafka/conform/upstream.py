@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
-from fencepost.kafka.driver.releases import adapted, classes_in, lines_for, model_of
+from fencepost.kafka.driver.releases import adapt_classes, classes_in, model_of, select_lines
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
@@ -91,7 +91,7 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
     ):
         text = text.replace(f"@{mark}@", what)
     version, classes = (NEWEST, {}) if release is None else (release[0], classes_in(release[1]))
-    return MARK.sub("", adapted(lines_for(text, version), classes))
+    return MARK.sub("", adapt_classes(select_lines(text, version), classes))
 
 
 def _path(plain: Interpreter, steps: tuple[Step, ...]) -> list[Transition]:

@@ -209,12 +209,14 @@ def _written(sources: dict[Path, Path], folder: Path, version: str, classes: dic
     for name, source in sources.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(adapted(lines_for(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8")
+        path.write_text(
+            adapt_classes(select_lines(source.read_text(encoding="utf-8"), version), classes), encoding="utf-8"
+        )
         written.append(path)
     return written
 
 
-def lines_for(text: str, version: str) -> str:
+def select_lines(text: str, version: str) -> str:
     """Return the driver's text without the lines for other releases.
 
     A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and
@@ -247,7 +249,7 @@ def classes_in(folder: Path) -> dict[str, set[str]]:
     return found
 
 
-def adapted(text: str, classes: Mapping[str, set[str]]) -> str:
+def adapt_classes(text: str, classes: Mapping[str, set[str]]) -> str:
     """Return the text with every class of Kafka named where it is; an ambiguous one stays as it was."""
 
     def place(named: re.Match[str]) -> str:

@@ -330,12 +330,12 @@ AS_BUILT: dict[str, int] = {
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
 }
-"""The switches of the model that are Kafka's rules, as 4.1 has them; `built` has those of others."""
+"""The switches of the model that are Kafka's rules, as 4.1 has them; `rules_as_built` has those of others."""
 
 
 def rules(version: str) -> dict[str, int]:
     """Return the constants that a version of the model has as Kafka is built and driven."""
-    return {**AS_DRIVEN, **built(version), **({"elr": 0} if version in BEFORE_ELR else {})}
+    return {**AS_DRIVEN, **rules_as_built(version), **({"elr": 0} if version in BEFORE_ELR else {})}
 
 
 BEFORE_ELR = ("kafka-3.9",)
@@ -347,7 +347,7 @@ AROUND: dict[str, str] = {
 """Constants that add what is not driven, and why it is not."""
 
 
-def built(version: str) -> dict[str, int]:
+def rules_as_built(version: str) -> dict[str, int]:
     """Return the switches of the model that are Kafka's rules, as this version of the model has them."""
     changed = dict(next(item.values for item in VERSIONS if item.name == version))
     return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from fencepost.kafka.driver.releases import RELEASES, adapted, lines_for
+from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
 
 from tests.helpers.commands import data_of, fencepost
 from tests.kafka.kafkas import on_kafka
@@ -92,9 +92,9 @@ def test_the_builder_of_every_release_makes_the_same_of_every_change_on_every_im
 
 def test_lines_are_kept_for_the_releases_that_they_are_marked_for() -> None:
     text = "one\ntwo,  // until 4.1\nthree,  // since 4.3\n"
-    assert lines_for(text, "4.1.2") == "one\ntwo,  // until 4.1\n"
-    assert lines_for(text, "4.2.1") == "one\n"
-    assert lines_for(text, "4.3.0-SNAPSHOT") == lines_for(text, "trunk") == "one\nthree,  // since 4.3\n"
+    assert select_lines(text, "4.1.2") == "one\ntwo,  // until 4.1\n"
+    assert select_lines(text, "4.2.1") == "one\n"
+    assert select_lines(text, "4.3.0-SNAPSHOT") == select_lines(text, "trunk") == "one\nthree,  // since 4.3\n"
 
 
 def test_a_class_that_has_moved_is_named_where_it_is() -> None:
@@ -111,4 +111,4 @@ def test_a_class_that_has_moved_is_named_where_it_is() -> None:
         "import org.apache.kafka.common.record.internal.MemoryRecords; "
         "kafka.server.BlockingSend x; org.apache.kafka.gone.Lost y;"
     )
-    assert adapted(text, classes) == expected
+    assert adapt_classes(text, classes) == expected

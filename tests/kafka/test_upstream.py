@@ -14,7 +14,7 @@ from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
 from fencepost.kafka.driver.maven import fetch_jars, tool
-from fencepost.kafka.driver.releases import adapted, classes_in
+from fencepost.kafka.driver.releases import adapt_classes, classes_in
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE
@@ -188,7 +188,7 @@ def test_the_test_in_a_report_fails_on_the_release_and_passes_with_the_repair(
     finding: str, version: str, tmp_path: Path
 ) -> None:
     release, (name, methods, said) = kit(version), IN_REPORTS[finding]
-    text = adapted((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
+    text = adapt_classes((UPSTREAM / f"{name}.java").read_text(), classes_in(release.jars))
     failed = run_on(release, text, tmp_path / "plain")
     assert f"{methods} tests failed" in failed, failed
     assert all(words in failed for words in said), failed

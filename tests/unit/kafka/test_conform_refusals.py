@@ -22,8 +22,8 @@ from fencepost.kafka.replication.mapping import (
     FIELDS,
     NOT_COMPARED,
     NOT_DRIVEN,
-    built,
     refuse,
+    rules_as_built,
 )
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -184,11 +184,11 @@ def test_every_action_and_every_field_is_mapped_or_named_as_not() -> None:
 
 
 def test_the_rules_as_built_are_those_of_the_version() -> None:
-    assert built("kafka-4.1") == AS_BUILT
+    assert rules_as_built("kafka-4.1") == AS_BUILT
     for version in set(kafka.RELEASES.values()):
         constants = MACHINE.set_constants(dict(MACHINE.version(version).values))
         assert refuse(constants, version) is None
-        assert {name: int(constants.values[name]) for name in AS_BUILT} == built(version)
+        assert {name: int(constants.values[name]) for name in AS_BUILT} == rules_as_built(version)
 
 
 def test_a_release_without_eligible_leader_replicas_is_not_driven_with_them() -> None:
