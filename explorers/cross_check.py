@@ -166,8 +166,8 @@ class _Checker:
             self._require(
                 ours == theirs,
                 state,
-                f"the plain semantics takes {len(found)} steps and the compiled code {theirs.total()}, "
-                "or they lead elsewhere",
+                f"the plain semantics takes {len(found)} steps and the compiled code "
+                f"{theirs.total()}, or they lead elsewhere",
             )
             missing = [item for item, known in zip(found, stored[at : at + len(found)], strict=True) if not known]
             self._require(not missing, state, "a successor was never stored", missing)

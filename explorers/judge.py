@@ -79,8 +79,8 @@ def _differences(run: Run, result: Result) -> Iterator[str]:
             yield f"{item.name}: {item.verdict} where {expected} is expected"
         elif expected is Verdict.VIOLATED and item.path is not None and item.path.length != run.violated[item.name]:
             yield (
-                f"{item.name}: the shortest trace has {item.path.length} states where {run.violated[item.name]} are "
-                "pinned"
+                f"{item.name}: the shortest trace has {item.path.length} states where "
+                f"{run.violated[item.name]} are pinned"
             )
         if item.cost is not None and item.name in run.worst:
             worst = str(item.cost.reach) if item.cost.worst is None else item.cost.worst

@@ -87,9 +87,9 @@ def _ends(machine: Machine) -> dict[str, Linear]:
     budget = dict(fields(machine.state)).get(BUDGET)
     if not isinstance(budget, Nested):
         raise UsageError(
-            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a record with a "
-            "number for each kind of fault that is left. Numbers named ..._left outside of it are counted by walks "
-            "only."
+            f"protocol {machine.name!r} has no faults to count: its state has no field {BUDGET!r}, a "
+            "record with a number for each kind of fault that is left. Numbers named ..._left outside of "
+            "it are counted by walks only."
         )
     found = {}
     for name, field in fields(budget.record):
@@ -132,8 +132,8 @@ def choose_kinds(machine: Machine, constants: Constants, named: Sequence[str]) -
     for name in wanted:
         if name not in ends:
             raise UsageError(
-                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} Faults are: "
-                f"{', '.join(ends)}."
+                f"protocol {machine.name!r} has no fault {name!r}.{nearest(name, list(ends))} "
+                f"Faults are: {', '.join(ends)}."
             )
     chosen = wanted or tuple(name for name, end in ends.items() if end.value(constants.values) > 0)
     for name in chosen:

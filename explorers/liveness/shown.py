@@ -175,7 +175,7 @@ def confirmed(
         )
     if found.reach is not reach or (cost is not None and found.cost != cost):
         raise MismatchError(
-            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} {found.cost}. "
-            "Please report this."
+            f"property {prop.name!r}: the engine says {reach} {cost}, the plain semantics {found.reach} "
+            f"{found.cost}. Please report this."
         )
     return path

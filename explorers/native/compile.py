@@ -112,8 +112,8 @@ class Kernels:
         ]
         if missing:
             raise MismatchError(
-                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of Fencepost: "
-                "please report it."
+                f"{', '.join(missing)} was not compiled, and cannot be judged. This is a defect of "
+                "Fencepost: please report it."
             )
 
 

@@ -76,8 +76,8 @@ def require_format(found: dict[str, Any], where: object, number: int) -> None:
     if found.get("format") != number:
         raise UsageError(
             f"{where}: this file of the checkpoint has format {str(found.get('format', 'none'))[:20]}, and this "
-            f"version of Fencepost reads format {number}. Start afresh without `resume=True`, or continue with the "
-            "version that wrote it."
+            f"version of Fencepost reads format {number}. Start afresh without `resume=True`, or continue with "
+            "the version that wrote it."
         )
 
 

@@ -197,8 +197,8 @@ def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block
         count, last = kept.get((item.cell, item.block), (0, item.first))
         if last != item.first + count:
             raise UsageError(
-                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block {item.block}): "
-                "name another folder."
+                f"walks in {folder} are missing in the middle or there twice (cell {item.cell}, block "
+                f"{item.block}): name another folder."
             )
         if last < item.last:
             left.append(replace(item, first=last))

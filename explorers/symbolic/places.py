@@ -390,9 +390,8 @@ class Lifting:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
             if lifted:
                 raise UsageError(
-                    f"`unbounded=` was given {lifted[0]!r}, of which the model takes {name}: "
-                    f"leave {lifted[0]} bounded: "
-                    f"write `{lifted[0]}=N`."
+                    f"`unbounded=` was given {lifted[0]!r}, of which the model takes {name}: leave {lifted[0]} "
+                    f"bounded: write `{lifted[0]}=N`."
                 )
         return any(name in self.names for name in found.terms)
 

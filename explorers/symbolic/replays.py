@@ -83,15 +83,15 @@ def lifted_names(machine: Machine, given: Iterable[str], option: str) -> list[st
             known = [*declared, *domains]
             raise UsageError(
                 f"{option} was given {word!r}, which is neither a constant nor a domain of "
-                f"{machine.name!r}.{nearest(name, known)} Domains are: {', '.join(domains) or 'none'}; constants are: "
-                f"{', '.join(declared)}."
+                f"{machine.name!r}.{nearest(name, known)} Domains are: {', '.join(domains) or 'none'}; constants "
+                f"are: {', '.join(declared)}."
             )
         for item in names:
             if declared[item].sort == SHAPE or declared[item].spellings():
                 what = "a size" if declared[item].sort == SHAPE else "a switch or a choice"
                 raise UsageError(
-                    f"{option} was given {word!r}: constant {item!r} is {what}, which a proof keeps as it is: "
-                    f"write `{item}=VALUE`."
+                    f"{option} was given {word!r}: constant {item!r} is {what}, which a proof keeps as it "
+                    f"is: write `{item}=VALUE`."
                 )
         found |= dict.fromkeys(names)
     return list(found)

@@ -142,8 +142,8 @@ def _of_each(table: Table, own: list[Field]) -> Iterator[str]:
                 for other in (item for item in own if item.is_number and number.compares_with(item)):
                     yield (
                         f"all(s.{table.name}[i].{one.path} == s.{named[one.path].path} for i in "
-                        f"range(len(s.{table.name})) if s.{pointer.path} == i and s.{table.name}[i].{number.path} == "
-                        f"s.{other.path})"
+                        f"range(len(s.{table.name})) if s.{pointer.path} == i and "
+                        f"s.{table.name}[i].{number.path} == s.{other.path})"
                     )
 
 

@@ -232,8 +232,8 @@ class Walk:
             self.refuse(
                 frame,
                 node.source,
-                "this loop goes through a bag in order, and `unbounded=` made something in its messages endless, "
-                "so that they have none",
+                "this loop goes through a bag in order, and `unbounded=` made something in its messages "
+                "endless, so that they have none",
                 "leave its size bounded, or write all(), any() or sum()",
             )
         outer = frame.breaks, frame.continues

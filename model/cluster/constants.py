@@ -312,8 +312,8 @@ def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.min_isr > c.brokers:
         return (
-            f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at most the number of "
-            "replicas."
+            f"min_isr={c.min_isr} is more than brokers={c.brokers}; the effective min ISR is at "
+            "most the number of replicas."
         )
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
@@ -321,15 +321,15 @@ def refuse(c: C) -> str | None:
         return f"movable={c.movable} is more than brokers={c.brokers}: write as many at most."
     if c.reassignments > 0 and c.movable == 0:
         return (
-            f"reassignments={c.reassignments} moves nothing with movable=0: write movable={c.brokers}, "
-            "or how many may move."
+            f"reassignments={c.reassignments} moves nothing with movable=0: write "
+            f"movable={c.brokers}, or how many may move."
         )
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
     if c.spare > c.movable:
         return (
-            f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a replica: "
-            f"write movable={c.spare}."
+            f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a "
+            f"replica: write movable={c.spare}."
         )
     if c.least_replicas > c.brokers:
         return f"least_replicas={c.least_replicas} is more than brokers={c.brokers}: write as many at most."
@@ -337,7 +337,7 @@ def refuse(c: C) -> str | None:
         return "answers_carry_min_isr=on gives a partition a min ISR of its own: write publishing=together."
     if c.movable - c.spare <= c.initial_leader < c.movable:
         return (
-            f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and spare={c.spare}: "
-            "take another."
+            f"initial_leader={c.initial_leader} has no replica with movable={c.movable} and "
+            f"spare={c.spare}: take another."
         )
     return None

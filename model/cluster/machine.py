@@ -98,14 +98,14 @@ VERSIONS = (
     ),
     Version(
         "kafka-3.7",
-        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR (3.7.2, "
-        "reassignment: sources)",
+        "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR "
+        "(3.7.2, reassignment: sources)",
         {**BEFORE_3_8, **ALL},
     ),
     Version(
         "kafka-3.9",
-        "the last release before 4.0: a reassignment ends only with every replica that stays in the ISR (3.9.2: "
-        "sources)",
+        "the last release before 4.0: a reassignment ends only with every replica that stays "
+        "in the ISR (3.9.2: sources)",
         {**BEFORE_4, **ALL},
     ),
     Version(
@@ -116,15 +116,15 @@ VERSIONS = (
     ),
     Version(
         "kafka-4.1",
-        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from unclean stops "
-        "(4.1.2: sources)",
+        "eligible leader replicas are on for new clusters; a previous broker epoch tells clean from "
+        "unclean stops (4.1.2: sources)",
         ELR,
     ),
     Version("kafka-4.2", "as kafka-4.1 in all that is modelled (4.2.1: sources)", ELR),
     Version(
         "kafka-4.3",
-        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer (KAFKA-19975; 4.3.1: "
-        "sources)",
+        "a reassignment ends once the added replicas are in the ISR, unless replicas get fewer "
+        "(KAFKA-19975; 4.3.1: sources)",
         SINCE_4_3,
     ),
     Version("kafka-4.4", "as kafka-4.3 in all that is modelled (4.4.0: classes)", SINCE_4_3),

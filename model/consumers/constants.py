@@ -228,8 +228,8 @@ def refuse(c: C) -> str | None:
         )
     if c.late_errors > 0 and reaction(c) != Reaction.LEADER_FIRST:
         return (
-            f"late_errors={c.late_errors} is about consumers that ask the leader first: set reaction=leader-first, "
-            "or version kafka-4.1."
+            f"late_errors={c.late_errors} is about consumers that ask the leader first: set "
+            "reaction=leader-first, or version kafka-4.1."
         )
     return None
 

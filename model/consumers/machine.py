@@ -50,8 +50,8 @@ def normalize(s: State, c: C) -> None:
 MACHINE = Machine(
     name="follower-reads",
     sentence=(
-        "consumers that fetch from followers: selection, out-of-range cases, validation, resets (KIP-392, KIP-320, "
-        "KIP-207)"
+        "consumers that fetch from followers: selection, out-of-range cases, validation, resets "
+        "(KIP-392, KIP-320, KIP-207)"
     ),
     state=State,
     constants=C,

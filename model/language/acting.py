@@ -143,8 +143,8 @@ def action(*given: Any, **domains: Any) -> Callable[[Callable[..., None]], Actio
                     "message of that bag"
                 )
                 raise ModelError(
-                    f"action {function.__name__}: {described(annotation)} is not a domain for parameter {name!r}: "
-                    f"{instead}."
+                    f"action {function.__name__}: {described(annotation)} is not a domain for "
+                    f"parameter {name!r}: {instead}."
                 )
             params.append((name, found))
         drawn = list(_drawn(function))

@@ -313,8 +313,8 @@ class InFlight:
         """Refuse what is no name."""
         if not isinstance(self.bag, str):
             raise ModelError(
-                "InFlight takes the name of a bag as text: write InFlight('messages') for the field `messages` of the "
-                "state."
+                "InFlight takes the name of a bag as text: write InFlight('messages') for the "
+                "field `messages` of the state."
             )
 
 

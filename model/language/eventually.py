@@ -105,8 +105,8 @@ def _checked(
             )
         if not callable(predicate):
             raise ModelError(
-                f"{what}: `{word}` is {predicate!r}, no function: name one, as in {word}=is_done, "
-                "and do not call it here."
+                f"{what}: `{word}` is {predicate!r}, no function: name one, as in "
+                f"{word}=is_done, and do not call it here."
             )
         extra = list(inspect.signature(predicate).parameters)[2:]
         if extra != [param for param, _ in params]:
@@ -145,8 +145,8 @@ def _costs(name: str, costs: Costs) -> tuple[tuple[str, Linear], ...] | Callable
             )
         if isinstance(cost, bool) or not isinstance(cost, int | Linear):
             raise ModelError(
-                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole number or a sum of "
-                "constants."
+                f"property {_label(name)}: the cost of {item.label} is {cost!r}: write a whole "
+                "number or a sum of constants."
             )
         found.append((item.name, linear(cost)))
     return tuple(found)

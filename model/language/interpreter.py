@@ -196,8 +196,8 @@ class Interpreter:
                     break
             else:
                 raise MismatchError(
-                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines disagree: "
-                    "please report this."
+                    f"a path was found whose step {len(states)} the plain semantics cannot take. Engines "
+                    "disagree: please report this."
                 )
             steps.append(taken.step)
             states.append(taken.after)

@@ -178,8 +178,8 @@ def refuse(c: C) -> str | None:
         return f"the consumer is the last node, and all {c.nodes} nodes are voters: lower voters or raise nodes."
     if c.pre_vote and not c.check_quorum:
         return (
-            "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must resign: "
-            "set check_quorum=on."
+            "pre_vote is on and check_quorum is off: a leader grants no pre-vote, so it must "
+            "resign: set check_quorum=on."
         )
     if c.lone_voter_resigns and not c.check_quorum:
         return "lone_voter_resigns is on and check_quorum is off: it is about leaders that resign: set check_quorum=on."

@@ -60,8 +60,8 @@ MACHINE = Machine(
     refuse=refuse,
     versions=VERSIONS,
     source=(
-        "apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; KIP-595, "
-        "KIP-853, KIP-1166"
+        "apache/kafka: KafkaRaftClient, LeaderState, FollowerState, ThresholdPurgatory, MetadataLoader; "
+        "KIP-595, KIP-853, KIP-1166"
     ),
     cast=Cast(actors={"time_passes": "", "answer_is_lost": "", "parked_fetch_times_out": "node[follower].leader"}),
 )

@@ -203,8 +203,8 @@ class Builder:
             self.store(address, memory, value)
         elif memory.bytes > FEW:
             self.emit(
-                f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 {memory.bytes}, "
-                "i1 false)"
+                f"call void @llvm.memcpy.inline.p0.p0.i64(ptr {address}, ptr {value.text}, i64 "
+                f"{memory.bytes}, i1 false)"
             )
         else:
             self._copy(address, value.text, memory.bytes)

@@ -88,9 +88,9 @@ class Module:
         self.block, self.in_columns = block_of(self.state.bytes)
         if not self.block:
             raise ModelError(
-                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and compiled "
-                f"code has room for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, or write "
-                "`engine='plain'`."
+                f"protocol {program.machine.name!r}: a state takes {self.state.bytes:,} bytes in memory, and "
+                f"compiled code has room for {STACK // (1 + _ASIDE):,}. Give its arrays and bags fewer elements, "
+                "or write `engine='plain'`."
             )
         first = self.shape.reserve_all(packing_size(layout))
         self.rows = Rows(self.state, first)

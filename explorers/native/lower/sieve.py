@@ -150,8 +150,8 @@ class Sieve:
         size = build.least([build.wrapped("-", acting.given["size"], self.group), number(LANES)])
         active = build.wrapped("-", build.shifted("<<", number(1), size), number(1))
         columns.base = build.value(
-            f"getelementptr [{LANES * self.module.state.bytes} x i8], ptr {acting.given['columns'].text}, "
-            f"i64 {place.text}"
+            f"getelementptr [{LANES * self.module.state.bytes} x i8], ptr "
+            f"{acting.given['columns'].text}, i64 {place.text}"
         )
         columns.slots[acting.made.parameters[0]] = columns.state()
         build.keep(kept.states, number(0))

@@ -200,9 +200,9 @@ def _unspent(program: Program) -> Iterator[ModelWarning]:
             yield ModelWarning(
                 "unspent-budget",
                 path,
-                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no property "
-                f"looks at it: write require(s.{path} > 0) and s.{path} -= 1 in the action that it is for, or take it "
-                "out.",
+                f"budget s.{path} starts with constant {constant!r} and is never spent: no action and no "
+                f"property looks at it: write require(s.{path} > 0) and s.{path} -= 1 in the action that "
+                "it is for, or take it out.",
             )
 
 

@@ -364,8 +364,8 @@ class Expressions:
             self.scope.refuse(
                 node,
                 f"a {found.__name__} is written out where it has no place",
-                "store it in a field or an element, or compare it with one: `if m == Message(...)` in a loop finds a "
-                "message",
+                "store it in a field or an element, or compare it with one: `if m == "
+                "Message(...)` in a loop finds a message",
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"

@@ -253,8 +253,8 @@ def _check_each(machine: Machine, item: Property, fair: Fairness) -> None:
             domain = params.get(param)
             if domain is None:
                 raise ModelError(
-                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine has no parameter "
-                    f"{param!r}."
+                    f"property {item.name}: `{fair}`: action {action.label!r} of this machine "
+                    f"has no parameter {param!r}."
                 )
             sort = "a number"
             if isinstance(domain, InFlight):
@@ -379,8 +379,8 @@ def _check_guards(program: Program, made: Function) -> None:
                 scope.refuse(
                     node,
                     "this returns before the last `require`",
-                    "write the condition under which the action happens as a guard, require(condition), "
-                    "and put all guards first",
+                    "write the condition under which the action happens as a guard, "
+                    "require(condition), and put all guards first",
                 )
             if _is_write(made, node) or (callee is not None and callee.writes):
                 scope.refuse(

@@ -80,6 +80,6 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
         width = max(1, len(line) - column)
     end_mark = "" if what.endswith("?") else "."
     return ModelError(
-        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  {' ' * column}{'^' * width}\nInstead, "
-        f"{instead}."
+        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  "
+        f"{' ' * column}{'^' * width}\nInstead, {instead}."
     )

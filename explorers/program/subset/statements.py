@@ -51,8 +51,8 @@ class Statements:
         if isinstance(self.scope.made.returns, Several) and self.scope.made.writes:
             self.scope.refuse(
                 node,
-                f"{self.scope.made.name}() returns a tuple and changes the state, and engines evaluate it once for "
-                "each value",
+                f"{self.scope.made.name}() returns a tuple and changes the state, and engines "
+                "evaluate it once for each value",
                 "write a helper that reads, and another one that changes the state",
             )
         if not early and self.scope.made.returns != NOTHING:

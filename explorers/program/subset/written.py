@@ -132,8 +132,8 @@ def among(reader: Reader, node: ast.Compare) -> None:
     elif kind == INT:
         scope.refuse(
             others,
-            "`in` is used with a number; a set is one too, and only where it is read from the state does Python know "
-            "that it is a set",
+            "`in` is used with a number; a set is one too, and only where it is read from the state does "
+            "Python know that it is a set",
             f"write bits.contains({ast.unparse(others)}, {ast.unparse(node.left)})",
         )
     else:

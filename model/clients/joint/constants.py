@@ -55,7 +55,7 @@ def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.old_brokers >= c.brokers:
         return (
-            f"old_brokers={c.old_brokers} leaves no broker that knows tokens: write at most {c.brokers - 1} for "
-            f"brokers={c.brokers}."
+            f"old_brokers={c.old_brokers} leaves no broker that knows tokens: write at most "
+            f"{c.brokers - 1} for brokers={c.brokers}."
         )
     return None

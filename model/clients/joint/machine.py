@@ -10,8 +10,8 @@ VERSIONS = (
     Version("draft-check-first", "both texts, with the check before the handling", {"check_first": 1}),
     Version(
         "repaired",
-        "one image for check, body and token; answers without token or with one below the store's give neither "
-        "metadata nor a leader",
+        "one image for check, body and token; answers without token or with one below the store's give "
+        "neither metadata nor a leader",
         {"check_first": 1, "one_image": 1, "rejects_late": 1, "refuses_untokened": 1, "hints_by_token": 1},
     ),
 )

@@ -134,8 +134,8 @@ def refuse(c: C) -> str | None:
     """Say why these constants do not go together, or return None."""
     if c.old_nodes >= c.nodes:
         return (
-            f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most {c.nodes - 1} for "
-            f"nodes={c.nodes}."
+            f"old_nodes={c.old_nodes} leaves no server that knows tokens: write at most "
+            f"{c.nodes - 1} for nodes={c.nodes}."
         )
     if c.cut_off >= c.nodes:
         return (

@@ -146,8 +146,8 @@ def consumer_fetch_times_out(s: State, c: C) -> None:
 MACHINE = Machine(
     name="watermark-propagation",
     sentence=(
-        "how a follower, and a consumer there, learns a new high watermark: with records, tracked, "
-        "or reported (KIP-392)"
+        "how a follower, and a consumer there, learns a new high watermark: with records, "
+        "tracked, or reported (KIP-392)"
     ),
     state=State,
     constants=C,
