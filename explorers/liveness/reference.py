@@ -17,16 +17,14 @@ from fencepost.model.language.errors import DomainError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from fencepost.explorers.verdict import Result
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
     from fencepost.model.language.records import Key
 
     Graph = Mapping[Key, list[Transition]]
     """Every reachable state with all steps out of it, in breadth-first order."""
-    from collections.abc import Mapping
-
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language.constants import Constants
 
 
 def _is_at(place: Key, at: Key, _: Edge) -> bool:

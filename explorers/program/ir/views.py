@@ -2,6 +2,8 @@
 
 No engine knows these. A loop over one of them is a loop over numbers, in which its variables are given
 the items at that number.
+
+A channel is the record that engines see: an array of messages, and how many of its places are in use.
 """
 
 from __future__ import annotations
@@ -35,17 +37,13 @@ from fencepost.model.language.records import Nested, Scalar, fields, is_row
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.program.ir.nodes import At, Expression
+    from fencepost.explorers.program.ir.nodes import At, Expression, Slot, Statement, Type
     from fencepost.explorers.program.subset.kinds import Function
+    from fencepost.model.language.records import Record
 
     Made = Callable[[], Expression]
     """Makes an expression: a new one each time, because every node stands in one place."""
     Items = Made | tuple["Items", ...]
-    from collections.abc import Callable
-
-    from fencepost.explorers.program.ir.nodes import Expression, Slot, Statement, Type
-    from fencepost.model.language.records import Record
-
 
 NUMBER = frozenset([Failure.NUMBER])
 INDEX = frozenset([Failure.INDEX])
