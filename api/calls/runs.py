@@ -148,8 +148,7 @@ class Runs:
 
     def _sources(self, run: Run) -> list[Source]:
         """Return every module that a run needs."""
-        from fencepost.explorers.build import sources_of
-        from fencepost.explorers.judge import is_compact
+        from fencepost.explorers.judge import is_compact, sources_of
 
         graph = not is_compact(run, self.options)
         return sources_of(run.protocol, values_of(run), run.properties, normalize=self.options.normalize, graph=graph)

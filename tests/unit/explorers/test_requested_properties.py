@@ -10,7 +10,7 @@ from fencepost.api.calls import engines
 from fencepost.counterexamples import shrink
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers import build
+from fencepost.explorers.judge import source_of
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
@@ -57,7 +57,7 @@ def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
     asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
     sources = (
         engines.source_of(Question(found, constants, asked), Options()),
-        build.source_of(run.protocol, values_of(run), (name,), normalize=True),
+        source_of(run.protocol, values_of(run), (name,), normalize=True),
         shrink.source_of(replay(file).trace),
         engines.source_of(Question(found, constants, asked), Options(), masked=True),
     )
