@@ -49,7 +49,7 @@ TOGETHER = 1000
 """Milliseconds between the records of one event, such as a broker that is fenced and the partitions that it leaves."""
 
 
-class Event(NamedTuple):
+class LogRecord(NamedTuple):
     """A record. What a snapshot says counts as after the last offset that it covers."""
 
     offset: int
@@ -232,7 +232,7 @@ class ClusterContext:
 
 
 def gather_context(
-    events: Iterable[Event], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
+    events: Iterable[LogRecord], *, gaps: list[tuple[int, int]], end: int, until: int, min_isr: int
 ) -> ClusterContext:
     """Return the surroundings that records make."""
     made = ClusterContext(gaps=gaps, end=end, until=until, min_isr=min_isr)
@@ -252,7 +252,7 @@ def gather_context(
     return made
 
 
-def _aborted(events: list[Event]) -> list[tuple[int, int]]:
+def _aborted(events: list[LogRecord]) -> list[tuple[int, int]]:
     found, begun = list[tuple[int, int]](), -1
     for event in events:
         if event.type == "BEGIN_TRANSACTION_RECORD":
@@ -269,7 +269,7 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text is not None and WHOLE.fullmatch(text) else None
 
 
-def _register(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _register(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     if presence.epoch != fields["brokerEpoch"] and not (event.snapshot and presence.epoch < 0):
         presence.registered.append((event.offset, event.time))
@@ -279,19 +279,19 @@ def _register(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]
     presence.change(event.offset, event.time)
 
 
-def _unregister(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _unregister(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     presence.fenced = True
     presence.change(event.offset, event.time)
 
 
-def _fence(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _fence(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["id"], Presence())
     presence.fenced = event.type == "FENCE_BROKER_RECORD"
     presence.change(event.offset, event.time)
 
 
-def _registration_changes(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _registration_changes(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     presence = made.brokers.setdefault(fields["brokerId"], Presence())
     fenced, stopping = fields.get("fenced", 0), fields.get("inControlledShutdown", 0)
     presence.fenced = presence.fenced if fenced == 0 else fenced == 1
@@ -299,18 +299,18 @@ def _registration_changes(made: ClusterContext, _: Any, event: Event, fields: di
     presence.change(event.offset, event.time)
 
 
-def _topic(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _topic(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
 
 
-def _remove(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _remove(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     topic = made.topics.get(fields["topicId"])
     if topic is not None:
         topic.removed = event.offset
         own[topic.name].append((event.offset, event.time, "removed", None))
 
 
-def _config(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _config(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     if fields["name"] not in (MIN_ISR, UNCLEAN):
         return
     moment = (event.offset, event.time, fields["name"], fields["value"])
@@ -320,12 +320,12 @@ def _config(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]
         made.common.append(moment)
 
 
-def _clear(made: ClusterContext, own: Any, event: Event, fields: dict[str, Any]) -> None:
+def _clear(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     moments = own[fields["topicName"]] if fields.get("topicName") else made.common
     moments.append((event.offset, event.time, "clear", None))
 
 
-def _feature(made: ClusterContext, _: Any, event: Event, fields: dict[str, Any]) -> None:
+def _feature(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     if fields["name"] in (ELR_FEATURE, METADATA_FEATURE):
         made.common.append((event.offset, event.time, fields["name"], fields["featureLevel"]))
 

@@ -42,7 +42,7 @@ class Rules(NamedTuple):
 
 
 @dataclass
-class Image:
+class HeldImage:
     """The newest image of the controller."""
 
     leader: int
@@ -59,7 +59,7 @@ class Image:
 class HeldState:
     """The controller's part of a state of `replication`."""
 
-    image: list[Image]
+    image: list[HeldImage]
     elr: int
     last_known_leader: int
     adding: int
@@ -109,7 +109,7 @@ def constants(brokers: int, min_isr: int, elr: bool, shrink: bool, within: bool)
 def model_state(core: Core, names: Names, fenced: Brokers = (), stale: Brokers = ()) -> State:
     """Return a recorded partition as the state that the model's functions read."""
     missing = bits.everyone(len(names.order)) & ~names.mask(core.replicas)
-    image = Image(names.number(core.leader), names.mask(core.isr), missing, names.mask(fenced))
+    image = HeldImage(names.number(core.leader), names.mask(core.isr), missing, names.mask(fenced))
     last = names.number(core.last_known[0]) if len(core.last_known) == 1 else NONE
     made = HeldState([image], names.mask(core.elr), last, names.mask(core.adding), names.mask(core.removing))
     made.ghost_stale = names.mask(stale)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
-from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
+from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
 from fencepost.kafka.audit.findings import Found
 from fencepost.kafka.audit.following import follow
@@ -99,7 +99,7 @@ class MetadataLog:
         events = rows.where(rows["type"].isin(list(TYPES))).select("offset", "snapshot", "time", "type", "fields")
         last = rows.agg(f.max("offset").alias("offset"), f.max("time").alias("time")).first()
         return gather_context(
-            (Event(*row) for row in events.toLocalIterator()),
+            (LogRecord(*row) for row in events.toLocalIterator()),
             gaps=self.reading.coverage.gaps,
             end=last["offset"] if last["offset"] is not None else -1,
             until=last["time"] or 0,

@@ -6,7 +6,7 @@ import json
 import tarfile
 from typing import TYPE_CHECKING, Any
 
-from fencepost.kafka.audit.cluster_context import TYPES, Event, gather_context
+from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
 from fencepost.kafka.audit.following import Row, follow
 
 from tests.helpers.places import ROOT
@@ -50,7 +50,7 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
         (ends[row["file"]] - 1 if row["file"] in ends else row["offset"], row["file"] in ends, row) for row in rows
     ]
     events = [
-        Event(offset, old, row["time"], row["type"], row["fields"])
+        LogRecord(offset, old, row["time"], row["type"], row["fields"])
         for offset, old, row in known
         if row["type"] in TYPES
     ]

@@ -12,7 +12,7 @@ from fencepost.cli.builds.sarif import audit_sarif
 from fencepost.cli.views.audit import print_audit
 from fencepost.cli.views.console import results
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.kafka.audit.cluster_context import Event, gather_context
+from fencepost.kafka.audit.cluster_context import LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
@@ -121,7 +121,7 @@ class Log:
     """Records of a log as they are written one after the other, two seconds apart."""
 
     def __init__(self, *, elr: bool = True, replicas: tuple[int, ...] = (1, 2, 3)) -> None:
-        self.events: list[Event] = []
+        self.events: list[LogRecord] = []
         self.changes: list[tuple[Any, ...]] = []
         self._offset = itertools.count()
         self.time = 0
@@ -135,7 +135,7 @@ class Log:
 
     def event(self, kind: str, **fields: Any) -> None:
         self.time += 2000
-        self.events.append(Event(next(self._offset), False, self.time, kind, json.dumps(fields)))
+        self.events.append(LogRecord(next(self._offset), False, self.time, kind, json.dumps(fields)))
 
     def register(self, broker: int) -> None:
         self.event("REGISTER_BROKER_RECORD", brokerId=broker, brokerEpoch=len(self.events), fenced=True)
