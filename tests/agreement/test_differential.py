@@ -21,7 +21,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
-from tests.helpers.marks import few
+from tests.helpers.parameters import few, sized
 from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
@@ -54,29 +54,12 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ("replication", {"brokers": 2, "initial_isr": 2, "max_records": 1, "shrinks": 0, "elections": 1}, 1_000),
     (
         "replication",
-        {
-            "movable": 3,
-            "spare": 1,
-            "reassignments": 3,
-            "cancels": 2,
-            "fences": 2,
-            "min_isr": 2,
-            "elr": 1,
-            "completion": 2,
-            "max_leader_epoch": 8,
-        },
+        sized("movable=3 spare=1 reassignments=3 cancels=2 fences=2 min_isr=2 elr=1 completion=2 max_leader_epoch=8"),
         2_000,
     ),
     (
         "replication",
-        {
-            "movable": 2,
-            "reassignments": 4,
-            "cancels": 2,
-            "removal_opens_epoch": 0,
-            "unclean_election": 1,
-            "max_leader_epoch": 8,
-        },
+        sized("movable=2 reassignments=4 cancels=2 removal_opens_epoch=0 unclean_election=1 max_leader_epoch=8"),
         1_000,
     ),
     ("replication", {"raises": 2, "lowers": 1, "elr": 1, "shrinks": 2, "fences": 2, "max_leader_epoch": 8}, 1_000),
@@ -87,41 +70,17 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ),
     (
         "replication",
-        {
-            "brokers": 2,
-            "early_starts": 2,
-            "epochless_fetches": 1,
-            "crashes": 3,
-            "initial_isr": 1,
-            "max_leader_epoch": 8,
-        },
+        sized("brokers=2 early_starts=2 epochless_fetches=1 crashes=3 initial_isr=1 max_leader_epoch=8"),
         500,
     ),
     (
         "replication",
-        {
-            "raises": 1,
-            "lowers": 2,
-            "min_isr": 2,
-            "elr": 1,
-            "publishing": 1,
-            "elr_judged_by": 2,
-            "fences": 3,
-            "max_leader_epoch": 8,
-        },
+        sized("raises=1 lowers=2 min_isr=2 elr=1 publishing=1 elr_judged_by=2 fences=3 max_leader_epoch=8"),
         1_000,
     ),
     (
         "replication",
-        {
-            "raises": 1,
-            "lowers": 1,
-            "elr": 1,
-            "publishing": 2,
-            "answers_carry_min_isr": 1,
-            "elr_judged_by": 1,
-            "max_leader_epoch": 8,
-        },
+        sized("raises=1 lowers=1 elr=1 publishing=2 answers_carry_min_isr=1 elr_judged_by=1 max_leader_epoch=8"),
         1_000,
     ),
     (
@@ -137,14 +96,7 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ),
     (
         "metadata-reads",
-        {
-            "in_order": 1,
-            "rejects_late": 1,
-            "unlisted_requests": 1,
-            "restarts": 1,
-            "restart_catches_up": 0,
-            "foreign_contexts": 1,
-        },
+        sized("in_order=1 rejects_late=1 unlisted_requests=1 restarts=1 restart_catches_up=0 foreign_contexts=1"),
         1_000,
     ),
     ("metadata-reads", {"atomic_store": 0, "resets": 1, "rebuilds": 1, "wrong_contexts": 1, "node_choice": 1}, 1_000),
@@ -174,15 +126,7 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
     ),
     (
         "follower-reads",
-        {
-            "replicas": 2,
-            "records": 2,
-            "retentions": 1,
-            "policy": 0,
-            "late_errors": 1,
-            "tells_epoch_before": 1,
-            "compares_epochs": 1,
-        },
+        sized("replicas=2 records=2 retentions=1 policy=0 late_errors=1 tells_epoch_before=1 compares_epochs=1"),
         1_000,
     ),
     ("watermark-propagation", {"records": 3, "losses": 1, "consumer": 1}, 500),

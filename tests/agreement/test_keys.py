@@ -14,7 +14,7 @@ from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fie
 from fencepost.model.protocols import MACHINES
 
 from tests.helpers.engines import layout_under
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:

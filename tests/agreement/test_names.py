@@ -21,7 +21,7 @@ from fencepost.model.language.machine import Version
 from fencepost.model.language.trees import module_of
 
 from tests.helpers.commands import data_of, fencepost
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 
 if TYPE_CHECKING:
     from collections.abc import Callable

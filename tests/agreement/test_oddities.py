@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers import odd_schema as schema
 from tests.helpers.blocks import blocks
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.places import MODELS
 from tests.helpers.symbols import Symbols
 

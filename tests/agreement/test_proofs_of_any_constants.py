@@ -13,7 +13,7 @@ from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError, MismatchError, ModelError, UsageError
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.written import HEAD, texts
 from tests.random_machines.engines import load
 

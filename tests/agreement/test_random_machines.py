@@ -19,7 +19,7 @@ from fencepost.model.language.errors import DomainError
 from fencepost.model.language.trees import module_of
 from hypothesis import HealthCheck, given, settings
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.typed import Machinery, row_of
 from tests.random_machines.case import Case, either
 from tests.random_machines.choices import shrink

@@ -14,7 +14,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import DomainError
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.written import HEAD
 from tests.random_machines.case import Case
 from tests.random_machines.drawing import numbered

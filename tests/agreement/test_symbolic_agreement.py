@@ -12,7 +12,7 @@ import pytest
 from fencepost.explorers.symbolic import expressions, loops, references, terms
 
 from tests.agreement.test_differential import PARTS, machine_of
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.symbols import Symbols
 from tests.machines import LINEAGE, faulty
 

@@ -16,7 +16,7 @@ from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.compared import Comparison
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ UNCAUGHT: dict[str, dict[str, str]] = {
     "replication": {
         "controller-refuses-alter-partition": (
             "a request that must be refused is refused at once, where states are merged"
-        ),
+        )
     },
     "quorum": {
         "leader-handles-late-fetch": "a late fetch says less than one that came before; no matrix has any",

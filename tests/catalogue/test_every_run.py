@@ -10,7 +10,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, Run, runs, values_of
 from fencepost.invariants.protocols import protocol
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 
 QUICK = [
     pytest.param(run, id=run.name, marks=pytest.mark.xdist_group(run.protocol))

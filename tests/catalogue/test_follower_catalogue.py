@@ -79,8 +79,5 @@ def test_small_runs_find_what_is_pinned_and_no_action_is_dead(name: str) -> None
     assert {label for label, count in fired.items() if not count} == DEAD[name]
 
 
-DEAD: dict[str, set[str]] = {
-    "follower-reads": {"controller-elects-uncleanly"},
-    "watermark-propagation": set(),
-}
+DEAD: dict[str, set[str]] = {"follower-reads": {"controller-elects-uncleanly"}, "watermark-propagation": set()}
 """Actions that only larger runs take: unclean elections."""

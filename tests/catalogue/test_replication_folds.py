@@ -13,7 +13,7 @@ from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.machine import MACHINE
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet

@@ -14,7 +14,7 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.catalogue.archive import evidence_on
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 
 if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run

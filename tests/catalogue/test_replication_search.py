@@ -15,7 +15,7 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few, sized
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,41 +25,17 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("replication")
 """All of these share one compiled machine, so one worker runs them."""
 
-KIP_903 = {
-    "brokers": 2,
-    "max_records": 1,
-    "initial_isr": 1,
-    "crashes": 1,
-    "fences": 1,
-    "shrinks": 0,
-    "max_leader_epoch": 2,
-    "fenced_before_registration": 1,
-}
+KIP_903 = sized(
+    "brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2 fenced_before_registration=1"
+)
 """Loss only outside the ISR, one crash and one fence: with two fences the last member of the ISR can lose records
 too."""
 
 TWO_BROKERS = {
     "crash": {**KIP_903, "fences": 0},
     "shrink": {"brokers": 2, "initial_isr": 2, "crashes": 0, "fences": 0, "shrinks": 1, "max_leader_epoch": 0},
-    "resend": {
-        "brokers": 2,
-        "initial_isr": 1,
-        "crashes": 0,
-        "fences": 1,
-        "shrinks": 0,
-        "resends": 1,
-        "max_leader_epoch": 0,
-        "metadata_lag": 4,
-    },
-    "move": {
-        "brokers": 2,
-        "crashes": 0,
-        "fences": 0,
-        "shrinks": 0,
-        "elections": 1,
-        "any_preferred": 1,
-        "max_leader_epoch": 1,
-    },
+    "resend": sized("brokers=2 initial_isr=1 crashes=0 fences=1 shrinks=0 resends=1 max_leader_epoch=0 metadata_lag=4"),
+    "move": sized("brokers=2 crashes=0 fences=0 shrinks=0 elections=1 any_preferred=1 max_leader_epoch=1"),
 }
 
 
@@ -133,15 +109,7 @@ def test_each_part_of_kip_903_is_needed(switches: dict[str, int], expected: dict
 
 def test_kip_903_is_found_again_in_kafka_3_5_with_the_older_request() -> None:
     """The loss itself, as the code is otherwise; 20 steps are what the KIP's story may take."""
-    sizes = {
-        "brokers": 2,
-        "max_records": 1,
-        "initial_isr": 1,
-        "crashes": 1,
-        "fences": 1,
-        "shrinks": 0,
-        "max_leader_epoch": 2,
-    }
+    sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=1 fences=1 shrinks=0 max_leader_epoch=2")
     result = explore({**MACHINE.version("kafka-3.5").values, **sizes, "alter_partition_version": 2})
     assert violated(result)["joining-epoch-is-registered"] == 6
     assert violated(result)["leader-has-committed"] == 9

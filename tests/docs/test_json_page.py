@@ -45,12 +45,7 @@ SECTIONS = {
     "advise": ("api/topics/advising", "api/topics/applying", "cli/commands/advise"),
     "ablate": ("api/answers/matrix", "api/answers/suspicions"),
     "vacuity": ("api/calls/vacuity",),
-    "conform": (
-        "kafka/conform/histories",
-        "kafka/conform/guards",
-        "kafka/conform/changes",
-        "kafka/clients/report",
-    ),
+    "conform": ("kafka/conform/histories", "kafka/conform/guards", "kafka/conform/changes", "kafka/clients/report"),
     "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("kafka/audit/report", "api/calls/audit"),
     "diff": (),

@@ -6,6 +6,7 @@ import pytest
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import sized
 from tests.kafka.kafkas import on_kafka
 
 
@@ -44,15 +45,7 @@ def test_brokers_of_every_release_crash_restart_and_elect_as_the_model_says(rele
 @on_kafka
 @pytest.mark.parametrize("release", ["4.1.2", "4.4.0"])
 def test_processes_that_follow_before_they_are_registered_do_as_the_model_says(release: str) -> None:
-    sizes = {
-        "early_starts": 2,
-        "crashes": 2,
-        "clean_stops": 1,
-        "lags": 1,
-        "max_records": 2,
-        "min_isr": 2,
-        "metadata_lag": 6,
-    }
+    sizes = sized("early_starts=2 crashes=2 clean_stops=1 lags=1 max_records=2 min_isr=2 metadata_lag=6")
     settings = [f"--set={name}={value}" for name, value in {**sizes, "max_leader_epoch": 4}.items()]
     made = fencepost(
         "conform", "replication", "--kafka", release, "--walks", "60", "--depth", "50", *settings, "--json"

@@ -71,13 +71,7 @@ def branches(file: Path) -> dict[str, Any]:
                 counts[0] += measured["summary"]["covered_branches"]
                 counts[1] += measured["summary"]["num_branches"]
     ran, made = (sum(counts[at] for counts in found.values()) for at in (0, 1))
-    return {
-        "sources": sources(),
-        "per cent": round(100 * ran / made, 1),
-        "ran": ran,
-        "branches": made,
-        **found,
-    }
+    return {"sources": sources(), "per cent": round(100 * ran / made, 1), "ran": ran, "branches": made, **found}
 
 
 def main() -> int:

@@ -63,11 +63,7 @@ def test_memory_that_runs_out_is_undetermined(monkeypatch: pytest.MonkeyPatch) -
 def test_output_that_cannot_be_written_ends_with_status_2(command: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fencepost", *command],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
+            [sys.executable, "-m", "fencepost", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (
         done.stderr

@@ -10,6 +10,8 @@ from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 
+from tests.helpers.parameters import sized
+
 if TYPE_CHECKING:
     import pytest
     from fencepost.model.language import Property
@@ -30,13 +32,7 @@ KIP_903 = (
 
 def constants(**more: int) -> Constants:
     """KIP-903's two brokers, the second outside the ISR, and requests without broker epochs."""
-    sizes = {
-        "brokers": 2,
-        "initial_isr": 1,
-        "shrinks": 0,
-        "alter_partition_version": 2,
-        "fenced_before_registration": 1,
-    }
+    sizes = sized("brokers=2 initial_isr=1 shrinks=0 alter_partition_version=2 fenced_before_registration=1")
     return REPLICATION.machine.set_constants({**sizes, **more})
 
 

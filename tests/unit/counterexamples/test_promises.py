@@ -20,7 +20,7 @@ from fencepost.model.language import Range, action, leads_to, weak
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.helpers.commands import fencepost
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.traces import rooms_trace
 from tests.machines import rooms
 

@@ -15,7 +15,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
 from jsonschema_rs import meta, validator_for
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.schemas import ITF
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import lamps, mailbox, rooms

@@ -24,7 +24,7 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.interpreter import Interpreter, Step
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import mailbox, rooms
 

@@ -16,7 +16,7 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, lookup, mailbox_trace
 from tests.machines import mailbox
 

@@ -14,7 +14,7 @@ from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language.errors import MismatchError, UsageError
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.traces import KIP101, lamps_trace, lookup, mailbox_trace, message
 from tests.machines import lamps, mailbox
 

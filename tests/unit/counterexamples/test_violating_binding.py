@@ -17,7 +17,7 @@ from fencepost.model.language import always, bits
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import Array
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import brink
 

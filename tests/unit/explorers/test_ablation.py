@@ -23,7 +23,7 @@ from fencepost.model.language.errors import DomainError, MismatchError, UsageErr
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers import search as reference
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.written import HEAD, texts
 from tests.machines import (
     async_isr,

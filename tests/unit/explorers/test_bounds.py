@@ -21,7 +21,7 @@ from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 from tests.helpers.commands import fencepost
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.machines import bucket, errands, shelf, shifted
 from tests.machines.errands import C, State
 

@@ -145,10 +145,7 @@ CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir", "fdopen")
 
 
 def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpoint_before(
-    kept: Path,
-    tmp_path: Path,
-    compact: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    kept: Path, tmp_path: Path, compact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = shared(ask(replace(RUN, compact=compact)))
     resumed = replace(RUN, compact=compact, resume=True)

@@ -384,8 +384,7 @@ def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> 
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [("--a=left=2 right=3", "--b=left=3 right=2"), ("--b=used=1",), ("--b=top=200",), ("--b=room=200",)],
+    "settings", [("--a=left=2 right=3", "--b=left=3 right=2"), ("--b=used=1",), ("--b=top=200",), ("--b=room=200",)]
 )
 def test_states_of_other_sizes_are_not_compared(settings: tuple[str, ...]) -> None:
     found = fencepost("diff", str(HERE / "benches.py"), *settings, "--quiet")

@@ -72,10 +72,7 @@ def model(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
 def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
-    model: Path,
-    edit: tuple[str, str],
-    compact: bool,
-    tmp_path: Path,
+    model: Path, edit: tuple[str, str], compact: bool, tmp_path: Path
 ) -> None:
     folder = str(tmp_path / "checkpoint")
     assert f.check(model, compact=compact, max_depth=3, checkpoint=folder).verdict.value == "undetermined"

@@ -104,10 +104,7 @@ PARTS = {
         "below(x):\n    return x < 8\n\n\ndef limited(x):\n    return x < MOST\n"
     ),
 }
-SWAPPED = [
-    ("fingerprint_one", "MOST = 3", "MOST = 7"),
-    ("fingerprint_other", "MOST = 7", "MOST = 3"),
-]
+SWAPPED = [("fingerprint_one", "MOST = 3", "MOST = 7"), ("fingerprint_other", "MOST = 7", "MOST = 3")]
 CHANGES: dict[str, list[tuple[str, str, str]]] = {
     "no normalize": [("fingerprint_model", ", normalize=tidy", "")],
     "another normalize": [("fingerprint_model", "normalize=tidy", "normalize=order")],
@@ -127,9 +124,7 @@ CHANGES: dict[str, list[tuple[str, str, str]]] = {
         ),
         ("fingerprint_model", "fingerprint_other import below as other_below", "fingerprint_other import below"),
     ],
-    "a function of the language": [
-        ("fingerprint_model", "import with_member as changed", "import without as changed"),
-    ],
+    "a function of the language": [("fingerprint_model", "import with_member as changed", "import without as changed")],
 }
 
 

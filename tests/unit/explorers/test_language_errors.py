@@ -137,10 +137,7 @@ def test_two_properties_of_one_name_are_refused() -> None:
                 "Size(n)], of a fixed length, or Per(Broker) for"
             ),
         ),
-        (
-            Annotated[int, "anything"],
-            "this is not a field type: write a domain alias, bool, an IntEnum, a record",
-        ),
+        (Annotated[int, "anything"], "this is not a field type: write a domain alias, bool, an IntEnum, a record"),
         (
             Array[Message],
             "Array[tests.refusals.schema.Message] is not a field type: say how long it is: Annotated[Array[tests.",

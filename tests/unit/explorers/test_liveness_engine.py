@@ -23,7 +23,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.lineage import kip320
 
 from benchmarks.liveness import answer_to, drawn, questions
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.questions import DIFFERENT, shared
 from tests.machines import mailbox, parcels
 from tests.machines.mailbox import Client, Phase

@@ -40,7 +40,7 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, bound
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.machines import constructs, id_sequence
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from fencepost.explorers.search import search as native
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.model.language import Constants, Kind, capacity
 
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.helpers.questions import ALONE, MACHINES, ask, case, found, is_valid, shared
 from tests.machines import LINEAGE
 

@@ -21,7 +21,7 @@ from fencepost.model.language import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 from tests.helpers.commands import fencepost
-from tests.helpers.marks import few
+from tests.helpers.parameters import few
 from tests.machines import LINEAGE, async_isr, constructs, faulty, grid, lamps, mailbox, still
 from tests.random_machines.engines import load
 

@@ -113,10 +113,7 @@ def judged(*events: Event, role: str = "producer") -> set[str]:
 @pytest.mark.parametrize("epoch", range(4))
 @pytest.mark.parametrize("leader", range(2))
 def test_news_is_believed_as_the_model_says(epoch: int, leader: int) -> None:
-    for kind, accepts in (
-        ("metadata", accepts_metadata(2, epoch, 0)),
-        ("hint", accepts_hint(0, 2, 0, epoch, leader)),
-    ):
+    for kind, accepts in (("metadata", accepts_metadata(2, epoch, 0)), ("hint", accepts_hint(0, 2, 0, epoch, leader))):
         play = Play("producer", 1, [told("metadata", 0, 0, 2), told(kind, 1, leader, epoch)])
         assert (len(beliefs_of(play)[0].trail) == 2) is bool(accepts)
 

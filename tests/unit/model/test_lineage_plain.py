@@ -75,10 +75,7 @@ def test_two_replicas_and_two_epochs_give_the_states_that_tlc_counts(
 
 @pytest.mark.parametrize(
     ("name", "distinct", "depth", "violated"),
-    [
-        ("kip101", 9045, 18, {"weak-isr": 12, "strong-isr": 12}),
-        ("kip320", 5973, 18, {}),
-    ],
+    [("kip101", 9045, 18, {"weak-isr": 12, "strong-isr": 12}), ("kip320", 5973, 18, {})],
 )
 def test_a_third_epoch_breaks_kip101_and_not_kip320(
     name: str, distinct: int, depth: int, violated: dict[str, int]

@@ -11,6 +11,8 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, Status, newest
 from fencepost.model.language.interpreter import Interpreter
 
+from tests.helpers.parameters import sized
+
 if TYPE_CHECKING:
     from fencepost.model.language import Property
 
@@ -164,16 +166,7 @@ def test_a_member_that_is_ahead_of_the_new_leader_cuts_its_log() -> None:
     assert (story.state.replica[0].log[0].record, story.state.replica[0].log[0].epoch) == (2, 1)
 
 
-MOVES = {
-    "brokers": 3,
-    "max_records": 1,
-    "crashes": 0,
-    "fences": 0,
-    "shrinks": 0,
-    "max_leader_epoch": 4,
-    "movable": 3,
-    "spare": 1,
-}
+MOVES = sized("brokers=3 max_records=1 crashes=0 fences=0 shrinks=0 max_leader_epoch=4 movable=3 spare=1")
 
 
 def reassign(target: int, **constants: int) -> Story:
@@ -267,15 +260,7 @@ def test_the_last_member_stays_in_the_isr_when_it_registers_and_leads_again_once
 def test_a_leader_that_restarts_in_its_epoch_starts_it_again_at_its_log_end() -> None:
     """Partition.makeLeader on a new Partition: an empty follower may not join, although the old high watermark is
     forgotten."""
-    sizes = {
-        "brokers": 2,
-        "max_records": 1,
-        "initial_isr": 1,
-        "crashes": 1,
-        "fences": 0,
-        "shrinks": 0,
-        "max_leader_epoch": 1,
-    }
+    sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=1 fences=0 shrinks=0 max_leader_epoch=1")
     story = Story(**sizes, registration_leaves_isr=0, restart_high_watermark=2)
     story.do("leader-appends", leader=0)
     story.do("broker-crashes", broker=0, kept=1)
@@ -403,15 +388,7 @@ def test_a_broker_that_is_down_while_it_is_removed_finds_a_stray_log() -> None:
 def test_a_copy_of_an_answered_request_does_not_hold_up_the_next_one() -> None:
     """AlterPartitionManager waits for one answer, whichever copy it belongs to; the other copy may still be applied
     (HYP-8)."""
-    sizes = {
-        "brokers": 2,
-        "max_records": 1,
-        "initial_isr": 1,
-        "crashes": 0,
-        "fences": 1,
-        "shrinks": 0,
-        "max_leader_epoch": 1,
-    }
+    sizes = sized("brokers=2 max_records=1 initial_isr=1 crashes=0 fences=1 shrinks=0 max_leader_epoch=1")
     story = Story(**sizes, resends=1, alter_partitions=3)
     story.do("leader-handles-fetch", leader=0, follower=1)
     story.do("leader-resends-request")

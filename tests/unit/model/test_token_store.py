@@ -75,11 +75,7 @@ def test_later_is_the_context_with_the_greater_offset() -> None:
     ],
 )
 def test_a_client_accepts_by_token(
-    token: int,
-    stored_token: int,
-    rejects_late: int,
-    refuses_untokened: int,
-    accepted: bool,
+    token: int, stored_token: int, rejects_late: int, refuses_untokened: int, accepted: bool
 ) -> None:
     assert store.is_accepted(token, stored_token, rejects_late, refuses_untokened) is accepted
 

@@ -1,4 +1,4 @@
-"""Marks that say when a test runs."""
+"""Parameters of tests: constants in a line, and of many parameters the few that `./test` asks about."""
 
 from __future__ import annotations
 
@@ -24,3 +24,8 @@ def few(items: Iterable[Any], every: int, *, several: bool = False) -> list[Any]
         else:
             found.append(pytest.param(*(item if several else (item,)), marks=pytest.mark.long))
     return found
+
+
+def sized(text: str) -> dict[str, int]:
+    """Return constants by name, from a text such as `brokers=2 max_records=1`."""
+    return {name: int(value) for name, _, value in (item.partition("=") for item in text.split())}
