@@ -85,6 +85,7 @@ def test_the_language_pages_blocks_are_python_that_runs() -> None:
     assert "follower_fetch" in scope
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", [line for block in blocks("docs/walks.md", "sh") for line in block.splitlines()])
 def test_the_commands_on_walks_are_accepted(line: str) -> None:
     done = fencepost(*line.split()[1:])

@@ -40,6 +40,7 @@ def test_the_page_shows_the_files_that_are_tested() -> None:
     assert (EXAMPLES / SUITE).read_text() == suite
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_ends_as_it_says(tmp_path: Path) -> None:
     for file in EXAMPLES.glob("*.py"):
         shutil.copy(file, tmp_path)
