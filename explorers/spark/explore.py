@@ -131,8 +131,7 @@ class Explore:
                         manifest.level,
                         manifest.base,
                         (),
-                        0,
-                        manifest.level if self.options.resume else 0,
+                        earlier=manifest.level if self.options.resume else 0,
                     )
                     why = self._levels(exchange, work, manifest, native)
             except DomainError as error:
