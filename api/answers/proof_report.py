@@ -25,7 +25,7 @@ ANY_STATE = "any state"
 """What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ProveResult:
     """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
 
@@ -39,6 +39,9 @@ class ProveResult:
     proof: Proof
     reachable: str = ""
     lemmas: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ProveResult({self.found.name}: {self.verdict} by {self.proof.method})"
 
     @property
     def summary(self) -> str:

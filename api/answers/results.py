@@ -15,6 +15,7 @@ from fencepost.api.answers.as_json import FORMAT, actions_of, as_json, judged, p
 from fencepost.api.answers.counterexample import Counterexample, Histories
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.answers.warned import warnings_of
+from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.ir.oversights import unshared_bounds
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.verdict import Cause, Problem, ProblemKind, Result, Verdict
@@ -50,7 +51,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CheckResult(Result):
     """What a check found: verdict, properties, counts, coverage, and a history for every violation and witness.
 
@@ -64,6 +65,9 @@ class CheckResult(Result):
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
     """What made the search stop before its end; None if nothing did."""
+
+    def __repr__(self) -> str:
+        return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"
 
     @property
     def exact(self) -> bool:

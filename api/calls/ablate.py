@@ -71,7 +71,7 @@ class MatrixRow:
     cells: Mapping[str, Cell]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AblateResult(Answer["MatrixData"]):
     """A matrix of necessity: a row for each guard and setting, a cell for each property that was asked."""
 
@@ -84,6 +84,10 @@ class AblateResult(Answer["MatrixData"]):
     not_run: tuple[str, ...]
     why_stopped: str
     suspicions: Mapping[str, tuple[str, ...]] = field(repr=False)
+
+    def __repr__(self) -> str:
+        needed = sum(item.purpose == "needed" for item in self.rows)
+        return f"AblateResult({self.protocol}: {counted(len(self.rows), 'row')}, {needed} needed)"
 
     @classmethod
     def of(cls, data: MatrixData) -> AblateResult:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.watching import Event, watched
 from fencepost.api.files import write_text
 from fencepost.explorers.running.interrupts import cancelled_by
@@ -43,13 +44,16 @@ class _Led:
     until: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditResult(Answer[dict[str, Any]]):
     """What an audit found: the worst findings, and whether parts of the log could not be read."""
 
     verdict: str
     findings: tuple[dict[str, Any], ...]
     unread: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"AuditResult({self.verdict}, {counted(len(self.findings), 'finding')})"
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> AuditResult:

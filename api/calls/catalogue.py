@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.model_files import is_file
+from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.watching import watched
 from fencepost.api.calls.runs import Runs
 from fencepost.explorers.verdict import Problem, ProblemKind, ended_by_signal
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Run
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CatalogueResult:
     """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not begun."""
 
@@ -31,6 +32,9 @@ class CatalogueResult:
     not_run: tuple[str, ...]
     why_stopped: str = ""
     problems: tuple[Problem, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"CatalogueResult({self.profile}: {counted(len(self.runs), 'run')}, {len(self.not_run)} not run)"
 
     @property
     def differs(self) -> bool:

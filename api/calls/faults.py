@@ -63,7 +63,7 @@ class Tolerated:
     front: tuple[Minimal, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FaultsResult(Answer["FaultsData"]):
     """What every setting of a grid tolerates; without a grid there is one setting."""
 
@@ -71,6 +71,9 @@ class FaultsResult(Answer["FaultsData"]):
     prop: str
     settings: tuple[Tolerated, ...]
     not_run: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"FaultsResult({self.protocol}: {self.prop}, {counted(len(self.settings), 'setting')})"
 
     @classmethod
     def of(cls, data: FaultsData) -> FaultsResult:

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constant
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Protocols:
     """Protocols: each a machine with its properties."""
 
     protocols: tuple[Protocol, ...]
+
+    def __repr__(self) -> str:
+        return f"Protocols({', '.join(self.names)})"
 
     def __iter__(self) -> Iterator[Protocol]:
         return iter(self.protocols)

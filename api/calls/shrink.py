@@ -29,16 +29,19 @@ BUDGET, MEMORY = 60.0, 2 << 30
 """Seconds and bytes that are spent unless somebody says otherwise."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReplayResult(Counterexample):
     """A trace that was replayed: every step could be taken, and the end shows what the trace says."""
 
     verdict: Verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShrinkResult(Shrunk):
     """A trace that was shortened, and how far it was checked that there is no shorter one."""
+
+    def __repr__(self) -> str:
+        return f"ShrinkResult({self.trace.protocol.name}: {self.before} to {counted(self.path.length, 'state')})"
 
     @cached_property
     def counterexample(self) -> Counterexample:

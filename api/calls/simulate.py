@@ -12,6 +12,7 @@ from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import placed
+from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 WALKS, DEPTH = 10_000, 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SimulateResult(Sample):
     """What random walks found: for each property how many walks decided it, and the shortest violation, shortened."""
 
@@ -42,6 +43,9 @@ class SimulateResult(Sample):
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The history of that violation, shortened if that was asked for."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"SimulateResult({self.protocol}: {self.verdict}, {counted(self.walks, 'walk')})"
 
     def to_dict(self, file: Path | None = None, expected: Verdict | None = None) -> dict[str, Any]:
         """Return it as JSON; `file` is where the trace was written."""

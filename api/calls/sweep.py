@@ -16,6 +16,7 @@ from fencepost.api.answers.results import Answer, table
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import placed
+from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
@@ -50,7 +51,7 @@ class SweptCell:
     shortest: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SweepResult(Answer["SweepData"]):
     """What walks over a grid found: a cell for each combination of its values."""
 
@@ -59,6 +60,9 @@ class SweepResult(Answer["SweepData"]):
     complete: bool
     why_stopped: str
     cells: tuple[SweptCell, ...]
+
+    def __repr__(self) -> str:
+        return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
 
     @classmethod
     def of(cls, data: SweepData) -> SweepResult:

@@ -166,7 +166,3 @@ def _way(result: CheckResult, prop: str, how: Search) -> Iterable[str]:
         trace.save(how.trace)
         own = f" --model {result.question.file}" if result.question.file else ""
         yield f"The trace is in {how.trace}: `fencepost replay {how.trace}{own}` replays it."
-
-
-told = describe
-"""The former name of `describe`."""

@@ -61,13 +61,16 @@ class Settings:
         return ", ".join(words)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdviceResult(Answer["AdviceData"]):
     """Advice on settings: whether their cell was searched, the fewest crashes that lose a record, and the rest."""
 
     settings: Settings
     point: PointData | None
     """The cell of the measured table; None where nothing was searched for these settings."""
+
+    def __repr__(self) -> str:
+        return f"AdviceResult({self.settings.text})"
 
     @property
     def decided(self) -> bool:
