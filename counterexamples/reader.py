@@ -116,14 +116,14 @@ class _Reader:
             why=_text(header, "why"),
             worst=header["verdict"].text == WORST,
             removed=self.removed(found, header),
-            kafka=self.told(
+            kafka=self.line_of_verdict(
                 header,
                 "kafka",
                 DIFFERS,
                 "no release is named. Write a line such as `kafka: 4.1.2`",
                 "a release of Kafka is named",
             ),
-            recorded=self.told(
+            recorded=self.line_of_verdict(
                 header,
                 "recorded",
                 RECORDED,
@@ -225,7 +225,7 @@ class _Reader:
         with self.at(header.get("constants", header["protocol"]).number):
             return found.machine.set_constants(chosen)
 
-    def told(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
+    def line_of_verdict(self, header: Mapping[str, Line], name: str, goes_with: str, missing: str, given: str) -> str:
         """Return a line of the header that goes with one verdict, and that verdict with it."""
         verdict = header["verdict"]
         if verdict.text == goes_with and name not in header:

@@ -277,11 +277,11 @@ def _end(trace: Trace, path: Path) -> Iterator[RenderableType]:
     count = "1 state" if path.length == 1 else f"{path.length} states"
     reached = trace.verdict in ("reached", WORST)
     yield Text(f"{violated_for(trace, path)}: {count}", "bold green" if reached else "bold red")
-    for paragraph in _told(trace.prop):
+    for paragraph in _sentences(trace.prop):
         yield Text(paragraph, "italic")
 
 
-def _told(prop: Property | None) -> list[str]:
+def _sentences(prop: Property | None) -> list[str]:
     """Return the sentence of a property, and the paragraph after it if there is one."""
     if prop is not None and prop.eventual is not None:
         return [prop.sentence]

@@ -261,8 +261,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
         },
     },
 }
-"""The guards and switches of each KIP, by protocol, each with the reason where the matrices show no need: by hand, as one
-reads it off the model."""
+"""The guards and switches of each KIP by protocol, with a reason (read off the model) if no matrix shows a need."""
 
 
 def kips_page(best: Best) -> Iterator[str]:
