@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from functools import cache
 
@@ -35,7 +36,7 @@ PARTS = (
     Part("lint", 2, r".*\.(py|toml)$"),
     Part("imports", 5, r".*\.py$|pyproject\.toml|setup\.py"),
     Part("types", 10, r".*\.py$|pyproject\.toml|setup\.py"),
-    Part("py311", 30),
+    Part("py311", 30, needs=("python3.11",)),
     Part("long", 60, ENGINES + r"|(model|invariants|counterexamples|api|cli|tests/(unit|catalogue))/"),
     Part("docs", 15, r"docs/|README|ARCHITECTURE|invariants/|tests/docs/"),
     Part("spark", 20, r"explorers/spark/|tests/spark/", (JAVA,)),
@@ -63,7 +64,7 @@ PARTS = (
     Part("mutants", 600, asked=True),
 )
 BY_NAME = {part.name: part for part in PARTS}
-SUITE = ("lint", "imports", "types", "py311")
+SUITE = ("lint", "imports", "types", f"py3{sys.version_info.minor}")
 """Parts that `./test` has done already."""
 
 
@@ -78,7 +79,16 @@ def has(program: str) -> bool:
         return found is not None and int(found[1]) >= 17
     if program == CHROMIUM:
         return bool(os.environ.get("FENCEPOST_CHROMIUM") or shutil.which("chromium"))
+    if program.startswith("python"):
+        own = program == f"python3.{sys.version_info.minor}"
+        return own or answers(program)
     return shutil.which(program) is not None
+
+
+def answers(program: str) -> bool:
+    """Say whether a program starts: a version manager has names of Pythons that it has not installed."""
+    found = shutil.which(program)
+    return found is not None and not subprocess.run([found, "--version"], capture_output=True, check=False).returncode
 
 
 def missing(part: Part) -> list[str]:

@@ -76,23 +76,23 @@ def requirements() -> dict[str, object]:
 
 
 def install() -> None:
-    """Install what the tests need, unless that was done before."""
+    """Install what the tests need into this environment, unless that was done before."""
     KEPT.mkdir(exist_ok=True)
-    stamp = KEPT / "installed.txt"
-    wanted = hashlib.sha256(repr((requirements(), sys.version, PYTHON)).encode()).hexdigest()
+    stamp = Path(sys.prefix) / "installed.txt"
+    wanted = hashlib.sha256(repr((requirements(), sys.version, has(JAVA))).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    packages = KEPT / "wheels"
-    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(packages), "pyspark>=4"]
-    spark = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) if has(JAVA) else None
     subprocess.run([*PIP, "install", "--upgrade", "pip>=25.1"], check=True, cwd=ROOT)
-    groups = ["--group", "test", "--group", "checks"]
-    subprocess.run([*PIP, "install", "--no-compile", "-e", ".[prove,hypothesis]", *groups], check=True, cwd=ROOT)
-    if spark is not None and spark.wait() == 0:
-        found = ["--find-links", str(packages)]
-        subprocess.run(
-            [*PIP, "install", "--no-compile", *found, "-e", ".[prove,hypothesis,spark]"], check=True, cwd=ROOT
-        )
+    wheels, extras = KEPT / "wheels", "prove,hypothesis"
+    command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it is built from its source
+    with (KEPT / "wheels.txt").open("w") as log:
+        spark = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) if has(JAVA) else None
+    more = ["--group", "test", "--group", "checks"]
+    subprocess.run([*PIP, "install", "--no-compile", "-e", f".[{extras}]", *more], check=True, cwd=ROOT)
+    if spark is not None:
+        spark.wait()
+        more = ["--find-links", str(wheels)]
+        subprocess.run([*PIP, "install", "--no-compile", "-e", f".[{extras},spark]", *more], check=True, cwd=ROOT)
     stamp.write_text(wanted)
 
 

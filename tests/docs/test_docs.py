@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.stateful import PROFILES, Profile
 
+from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 
 if TYPE_CHECKING:
@@ -51,22 +52,11 @@ def test_the_readmes_commands_are_accepted(line: str) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "README.md",
-        "ARCHITECTURE.md",
-        "docs/language.md",
-        "docs/own-model.md",
-        "docs/classics.md",
-        "docs/api.md",
-        "docs/ci.md",
-        "docs/json.md",
-        "docs/walks.md",
-        "docs/ir.md",
-        "docs/semantics.md",
-        "docs/conformance.md",
-        "docs/clusters.md",
-        "docs/explore.md",
-    ],
+    words(
+        "README.md ARCHITECTURE.md docs/language.md docs/own-model.md docs/classics.md docs/api.md "
+        "docs/ci.md docs/json.md docs/walks.md docs/ir.md docs/semantics.md docs/conformance.md "
+        "docs/clusters.md docs/explore.md"
+    ),
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:
     text = (ROOT / page).read_text()

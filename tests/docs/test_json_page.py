@@ -11,6 +11,7 @@ import pytest
 from fencepost.model.language.trees import module_of
 
 from tests.helpers.commands import fencepost
+from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 from tests.unit.cli.test_cli_builds import MAILBOX, put
 
@@ -19,20 +20,7 @@ if TYPE_CHECKING:
 
 PAGE = (ROOT / "docs" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"
-BY_NAME = {
-    "constants",
-    "weights",
-    "lowered",
-    "violated",
-    "worst",
-    "for",
-    "most",
-    "faults",
-    "free",
-    "cells",
-    "unbounded",
-    "cuts",
-}
+BY_NAME = set(words("constants weights lowered violated worst for most faults free cells unbounded cuts"))
 """Fields whose values are objects with names of the protocol as keys."""
 SECTIONS = {
     "catalogue": ("api/answers/results", "api/calls/runs", "api/calls/catalogue"),

@@ -29,3 +29,8 @@ def few(items: Iterable[Any], every: int, *, several: bool = False) -> list[Any]
 def sized(text: str) -> dict[str, int]:
     """Return constants by name, from a text such as `brokers=2 max_records=1`."""
     return {name: int(value) for name, _, value in (item.partition("=") for item in text.split())}
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text."""
+    return text.split()

@@ -26,6 +26,7 @@ from fencepost.site import stale
 from fencepost.site.figures import measured_proofs
 
 from tests.helpers.commands import data_of, fencepost
+from tests.helpers.parameters import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,16 +203,7 @@ def test_the_parking_rule_is_asked_about_both_ends_of_64_bits(case: tuple[int, i
 
 
 def test_lemmas_are_found_for_a_property_that_is_not_inductive() -> None:
-    register = [
-        "prove",
-        "tests/machines/shift_register.py",
-        "--property",
-        "first-is-empty",
-        "--workers",
-        "1",
-        "--quiet",
-        "--json",
-    ]
+    register = words("prove tests/machines/shift_register.py --property first-is-empty --workers 1 --quiet --json")
     done = fencepost(*register, "--no-cache", "--strengthen")
     assert done.exit_code == 0, done.output
     assert data_of(done)["verdict"] == "proved"

@@ -19,7 +19,8 @@ from fencepost.explorers.running.cache import read_cached
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.trees import module_of
 
-from tests.helpers.commands import KIP320, data_of, fencepost
+from tests.helpers.commands import KIP320, fencepost
+from tests.helpers.parameters import words
 from tests.helpers.places import MACHINES, ROOT
 from tests.random_machines import run as machines
 from tests.soak import kills, long_work, troubles
@@ -30,17 +31,7 @@ if TYPE_CHECKING:
 
 VAULT = str(MACHINES / "vault.py")
 ROOMS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-dir"].values()
-RUNS = {
-    "loads",
-    "load",
-    "exec",
-    "eval",
-    "exec_module",
-    "import_module",
-    "spec_from_file_location",
-    "__import__",
-    "add_object_file",
-}
+RUNS = set(words("loads load exec eval exec_module import_module spec_from_file_location __import__ add_object_file"))
 KNOWN = {
     "cli/root/__init__.py": "the library, by its own name",
     "explorers/model_files.py": "a model file that the user names, or that is sent along",
@@ -224,56 +215,3 @@ def test_a_proof_that_is_damaged_is_made_again_with_a_note(tmp_path: Path, monke
         assert again.exit_code == first.exit_code
         assert again.stderr.count(f"note: {file} was damaged: the proof is made again.") == 1
         assert len(file.read_bytes()) == len(whole)
-
-
-SAME_LINE = '''from typing import Annotated
-
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-
-class C(Constants):
-    top = bound(2, low=0, high=3, meaning="top")
-
-
-class State(Record):
-    x: Annotated[int, Range(0, 3)]
-
-
-@action()
-def initial(s: State, c: C) -> None:
-    """Zero."""
-
-
-@action(v=Range(0, 3), w=Range(0, 3))
-def go(s: State, c: C, v: int, w: int) -> None:
-    """Go."""
-    é = 1; require(v > é); require(s.x < c.top); require(w >
-        s.x); require(v != w)
-    require(v < 3); s.x += 1
-
-
-@always
-def fine(s: State, c: C) -> bool:
-    """Fine."""
-    return s.x < 3
-
-
-MACHINE = Machine("one-line", "Guards on one line.", State, C, initial, (go,))
-PROPERTIES = (fine,)
-'''
-
-
-def test_guards_on_one_line_are_counted_apart_on_every_engine(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(SAME_LINE, encoding="utf-8")
-    found = [
-        data_of(fencepost("check", str(tmp_path / "model.py"), "--engine", name, "--json"))
-        for name in ("plain", "native")
-    ]
-    assert found[0]["guards"] == found[1]["guards"]
-    assert {item["condition"]: item["refused"] for item in found[0]["guards"]} == {
-        "v > é": 24,
-        "s.x < c.top": 8,
-        "w > s.x": 6,
-        "v != w": 4,
-        "v < 3": 3,
-    }

@@ -23,7 +23,7 @@ from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.verdict import LEFT, Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
-from fencepost.model.language.errors import DomainError, UsageError
+from fencepost.model.language.errors import DomainError
 
 from tests.helpers.commands import start
 from tests.helpers.reported import CASES, outcome_of, written
@@ -298,27 +298,6 @@ def test_a_small_budget_often_enough_comes_to_the_end(context: SparkContext, sto
             break
         assert (found.depth, found.kept) == (10 + times, True)
     assert (found.complete, found.distinct, found.generated, found.depth) == (True, 5973, 11733, 18)
-
-
-def test_a_violation_is_told_where_a_job_fails_later(context: SparkContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers.spark.session import Exchange
-
-    run = Exchange.run
-
-    def failing(exchange: Exchange, send: Any, receive: Any) -> list[bytes]:
-        if send.args[0].level == last:
-            raise RuntimeError("an executor has no room.")
-        return run(exchange, send, receive)
-
-    monkeypatch.setattr(Exchange, "run", failing)
-    last = 13
-    found = explored(context, "kip101", {"replicas": 2})
-    assert (found.complete, found.depth, str(found.verdict)) == (False, 13, "violated")
-    assert found.why_stopped.startswith("a Spark job failed at level 13: ")
-    assert found.why_stopped.endswith("With `checkpoint=DIR` what was searched before it would be kept")
-    last = 10
-    with pytest.raises(UsageError, match=r"a Spark job failed at level 10: .*With `checkpoint=DIR` what was searched"):
-        explored(context, "kip101", {"replicas": 2})
 
 
 @pytest.mark.parametrize("name", ["level-0010/00001.block", "level-0009/00000.block"])

@@ -361,35 +361,6 @@ def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return str(tmp_path / "slope.py")
 
 
-def test_walks_that_go_wrong_hide_no_violation_of_theirs_or_of_other_cells(slope: str, tmp_path: Path) -> None:
-    asked: dict[str, Any] = {
-        "grid": {"n": [2, 4, 7]},
-        "walks": 40,
-        "depth": 9,
-        "output": tmp_path / "walks",
-        "shrinks": False,
-    }
-    for resume in (False, True):
-        found = f.sweep(slope, **asked, resume=resume)
-        assert (str(found.verdict), found.complete) == ("violated", False)
-        assert [(str(cell.verdict), cell.walks, cell.shortest) for cell in found.cells] == [
-            ("not-found", 40, None),
-            ("violated", 40, 4),
-            ("violated", 40, 4),
-        ]
-        assert found.why_stopped.startswith("the model goes wrong: ")
-        assert found.why_stopped.endswith(
-            'State.height: 6 is out of its domain 0..5. This is walk 0 of cell {"n":7,"none":0,"three":3}'
-        )
-        assert "slope.py:" in found.why_stopped
-
-
-def test_walks_that_go_wrong_and_violate_nothing_are_an_error_which_says_where(slope: str) -> None:
-    with pytest.raises(f.DomainError, match="6 is out of its domain") as error:
-        f.sweep(slope, grid={"n": [2, 7]}, only="is-there", walks=5, depth=9)
-    assert error.value.__notes__ == ['This is walk 0 of cell {"n":7,"none":0,"three":3}.']
-
-
 def test_a_job_that_fails_leaves_what_was_walked_before(
     slope: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

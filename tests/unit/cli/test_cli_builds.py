@@ -18,13 +18,11 @@ from junitparser import Error, Failure, JUnitXml
 
 from tests.helpers.commands import KIP101, data_of, fencepost
 from tests.helpers.places import MACHINES
-from tests.helpers.written import HEAD
 
 pytest.importorskip(
     "fencepost.explorers.native.search"
 )  # now: what is imported beside `pytester` is forgotten after it
 MAILBOX = MACHINES / "mailbox.py"
-LAMPS = MAILBOX.with_name("lamps.py")
 SMALL = ("--engine", "plain", "--quiet", "--set", "clients=1")
 BY_NAME = {item.name: item for item in runs()}
 
@@ -283,39 +281,3 @@ def test_every_verdict_is_a_pass_a_failure_or_an_error() -> None:
         "undetermined": End.ERROR,
         "not-found": End.ERROR,
     }
-
-
-GOES_WRONG = """
-class State(Record):
-    x: Annotated[int, Range(0, 3)]
-
-@action()
-def initial(s, c):
-    \"\"\"0.\"\"\"
-
-@action()
-def go(s, c):
-    \"\"\"Beyond its end.\"\"\"
-    s.x += 1
-
-@always
-def is_there(s, c) -> bool:
-    \"\"\"It is there.\"\"\"
-    return s.x < 4
-
-PROPERTIES = (is_there,)
-MACHINE = Machine("goes-wrong", "It goes beyond its end.", State, C, initial, (go,))
-"""
-
-
-def test_an_error_of_one_model_leaves_what_was_found_of_those_before(tmp_path: Path) -> None:
-    wrong, junit = tmp_path / "wrong.py", tmp_path / "found.xml"
-    wrong.write_text(HEAD + GOES_WRONG)
-    files = (str(LAMPS), str(wrong), str(LAMPS))
-    result = fencepost("check", *files, "--json", "--quiet", "--engine", "plain", "--junit", str(junit))
-    assert result.exit_code == 2
-    assert "go: State.x: 4 is out of its domain 0..3" in result.stderr
-    assert [run["protocol"] for run in json.loads(result.stdout)["runs"]] == ["lamps"]
-    assert "goes-wrong was not run: goes-wrong ended in an error" in junit.read_text()
-    alone = fencepost("check", str(wrong), "--json", "--quiet", "--engine", "plain")
-    assert (alone.exit_code, alone.stdout) == (2, "")

@@ -7,16 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.asking.watching import Watch
 from fencepost.api.calls.catalogue import choose_runs
-from fencepost.api.calls.runs import Runs
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
-from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.language import action, at_most, strong, weak
 
 from tests.helpers.commands import fencepost
-from tests.machines import wanderer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -150,74 +145,6 @@ def test_compact_leaves_runs_with_properties_of_behaviours_their_states(monkeypa
     found = json.loads(result.stdout)
     assert [item["exact"] for item in found["runs"]] == [False, True]
     assert (found["as_expected"], result.exit_code) == (True, 0)
-
-
-def is_out(s: wanderer.Walk, c: wanderer.C) -> bool:
-    """They have left."""
-    return s.place > 0
-
-
-def cost_of_place(before: wanderer.Walk, after: wanderer.Walk, c: wanderer.C) -> int:
-    """A step costs the more the farther they are."""
-    return after.place
-
-
-def walking_home(**changes: Any) -> Protocol:
-    """Return a protocol with one property of whole behaviours, changed so."""
-    usual = {
-        "costs": {wanderer.walk: 1},
-        "when": None,
-        "then": wanderer.is_home,
-        "bound": 2,
-        "unit": "steps",
-        "fair": (weak(wanderer.walk),),
-    }
-    return Protocol(wanderer.MACHINE, (at_most("comes_home", "They come home soon.", **{**usual, **changes}),))
-
-
-CHANGES: dict[str, dict[str, Any]] = {
-    "then": {"then": is_out},
-    "when": {"when": is_out},
-    "nothing is fair": {"fair": ()},
-    "strong": {"fair": (strong(wanderer.walk),)},
-    "without": {"without": (wanderer.turn_back,)},
-    "another cost": {"costs": {wanderer.walk: 3}},
-    "the cost of another action": {"costs": {wanderer.turn_back: 1}},
-    "a function": {"costs": cost_of_place},
-    "another bound": {"bound": 1},
-    "no bound": {"bound": None},
-    "unit": {"unit": "metres"},
-}
-
-
-@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
-def test_a_finished_run_is_not_taken_for_another_property_of_behaviours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
-) -> None:
-    run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
-    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
-    assert every.check(run).result.complete
-    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
-    assert every.recalled(run) is not None
-    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home(**changes))
-    assert every.recalled(run) is None
-
-
-@action()
-def on_the_way(s: wanderer.Walk, c: wanderer.C) -> None:
-    """One step from the start."""
-    s.place = 1
-
-
-def test_a_finished_run_is_not_taken_for_one_that_begins_elsewhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, every = Run("wanderer"), Runs((), Watch(), checkpoint=str(tmp_path), resume=True, workers=1, memory=None)
-    monkeypatch.setitem(PROTOCOLS, "wanderer", walking_home())
-    every.check(run)
-    elsewhere = replace(walking_home(), machine=replace(wanderer.MACHINE, initial=on_the_way))
-    monkeypatch.setitem(PROTOCOLS, "wanderer", elsewhere)
-    assert every.recalled(run) is None
 
 
 def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.commands import fencepost
+from tests.helpers.parameters import words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -313,14 +314,7 @@ def test_there_are_ten_stories_one_for_each_model_of_clients_and_one_of_the_quor
     told = [story.data["trace"] for story in stories()]
     assert len(told) == 10
     protocols = {read(ARCHIVE / f"{name}.trace").trace.protocol.name for name in told}
-    assert protocols == {
-        "replication",
-        "quorum",
-        "metadata-reads",
-        "leader-discovery",
-        "hints-and-tokens",
-        "follower-reads",
-    }
+    assert protocols == set(words("replication quorum metadata-reads leader-discovery hints-and-tokens follower-reads"))
 
 
 def test_the_page_of_a_trace_holds_the_states_within_two_steps_and_says_where_it_ends() -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import TYPE_CHECKING
 
 import fencepost.api as f
 import pytest
-from fencepost.explorers.running import sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,16 +146,6 @@ def test_a_setting_that_the_machine_refuses_now_or_did_before_is_asked_again(mod
         model.write_text(text)
         found = f.ablate(model, checkpoint=folder, resume=folder.exists())
         assert found.row("fast=on").purpose == purpose
-
-
-def test_rows_of_an_older_format_are_refused_by_name(model: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "rows"
-    f.ablate(model, checkpoint=folder, guards=["go 1"])
-    file = folder / "go-1.json"
-    file.write_bytes(sealed.seal({**json.loads(file.read_text()), "format": 2, "mark": "of an earlier version"}))
-    said = f"{file}: this file of the checkpoint has format 2, and this version of Fencepost reads format 3"
-    with pytest.raises(f.FencepostError, match=re.escape(said)):
-        f.ablate(model, checkpoint=folder, resume=True)
 
 
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)

@@ -196,11 +196,6 @@ def test_a_run_of_the_catalogue_shows_what_a_switch_is_for_where_it_alone_differ
     assert checks.of_catalogue("replication", "leader-handles-fetch 1") is None
 
 
-def test_a_check_that_is_needed_with_a_reason_why_not_is_found() -> None:
-    assert "replication last_known_leader=off" not in checks.unexplained({})
-    assert "replication leader-handles-fetch 1" in checks.unexplained({})
-
-
 # -- guarantees without evidence
 
 

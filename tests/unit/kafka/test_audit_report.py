@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.cli.views import audit
-from fencepost.cli.views.audit import describe_coverage, headline, lines_of, print_audit, ranked
+from fencepost.cli.views.audit import describe_coverage, headline, lines_of, print_audit
 from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.logs import files_in
@@ -187,11 +187,6 @@ def test_the_headline_is_in_an_operators_words() -> None:
     )
 
 
-def test_what_is_incomplete_stands_in_the_second_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_audit(results(), of())
-    assert capsys.readouterr().out.splitlines()[:2] == [f"audit: {headline(of())}", DATA["warnings"][0]]
-
-
 def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
     none, damage = Disagreement(0, -1), [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
     counts = {"unjudged": 3, "unjudged_partitions": 1}
@@ -215,14 +210,6 @@ def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see
     text = " ".join(capsys.readouterr().out.split())
     assert "audit: nothing was found" in text
     assert "the contents of the replicas' logs, requests that were refused" in text
-
-
-def test_who_is_concerned_most_is_counted_in_words() -> None:
-    data = of(by_topic=[{"topic": "t", "count": 6, "partitions": 1}], by_broker=[{"broker": 1, "count": 2}])
-    assert ranked(data) == [
-        "Most findings by topic: t (6 findings in 1 partition).",
-        "Most findings by broker: broker 1 (2 findings).",
-    ]
 
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -253,12 +240,6 @@ def test_what_is_no_log_is_refused_with_what_to_do(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(UsageError, match=says):
             files_in([tmp_path / name])
-
-
-def test_an_empty_file_is_named(tmp_path: Path) -> None:
-    (tmp_path / "00000000000000000000.log").touch()
-    _, (note,) = files_in([tmp_path])
-    assert (note.text, note.unread) == (f"{tmp_path}/00000000000000000000.log is empty", False)
 
 
 def test_logs_of_two_clusters_are_refused_if_their_ids_are_known(tmp_path: Path) -> None:
