@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.checks.parts import PARTS, missing
-from tests.checks.quick import KEPT, PIP, ROOT, environment
+from tests.checks.quick import KEPT, ROOT, environment, pip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +108,7 @@ def run(parts: Iterable[Part], *, until: float = float("inf"), named: bool = Fal
     kept = folder / "outcomes.json"
     before = {row[0]: Outcome(*row) for row in json.loads(kept.read_text())} if kept.exists() else {}
     outcomes: dict[str, Outcome] = {}
-    subprocess.run([*PIP, "install", "tox>=4.21"], check=True)
+    pip("install", "tox>=4.22")
     try:
         for part in parts:
             seconds = min(part.minutes * 60, until - time.monotonic())

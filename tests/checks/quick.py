@@ -75,6 +75,13 @@ def requirements() -> dict[str, object]:
     return {"project": data["project"], "groups": data["dependency-groups"]}
 
 
+def pip(*words: str) -> None:
+    """Run pip, and show what it says only where it fails."""
+    done = subprocess.run([*PIP, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"pip {shlex.join(words)} failed:\n{done.stdout}{done.stderr}")
+
+
 def install() -> None:
     """Install what the tests need into this environment, unless that was done before."""
     KEPT.mkdir(exist_ok=True)
@@ -82,17 +89,16 @@ def install() -> None:
     wanted = hashlib.sha256(repr((requirements(), sys.version, has(JAVA))).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
-    subprocess.run([*PIP, "install", "--upgrade", "pip>=25.1"], check=True, cwd=ROOT)
+    pip("install", "--upgrade", "pip>=25.1")
     wheels, extras = KEPT / "wheels", "prove,hypothesis"
     command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it is built from its source
     with (KEPT / "wheels.txt").open("w") as log:
         spark = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) if has(JAVA) else None
     more = ["--group", "test", "--group", "checks"]
-    subprocess.run([*PIP, "install", "--no-compile", "-e", f".[{extras}]", *more], check=True, cwd=ROOT)
+    pip("install", "--no-compile", "-e", f".[{extras}]", *more)
     if spark is not None:
         spark.wait()
-        more = ["--find-links", str(wheels)]
-        subprocess.run([*PIP, "install", "--no-compile", "-e", f".[{extras},spark]", *more], check=True, cwd=ROOT)
+        pip("install", "--no-compile", "-e", f".[{extras},spark]", "--find-links", str(wheels))
     stamp.write_text(wanted)
 
 
