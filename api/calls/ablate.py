@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.contract_evidence import RowData
+from fencepost.api.answers.matrix import suspicions
 from fencepost.api.answers.results import Answer, table
-from fencepost.api.answers.suspicions import suspicions
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.quantities import counted

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT
-from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.answers.matrix import suspicions
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.model_files import make_sure_file
 from fencepost.api.topics.evidence import cases_of

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.answers.matrix import meaning_for, not_run
-from fencepost.api.answers.suspicions import SUSPICIONS
+from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.patience import eventual_of

@@ -9,7 +9,7 @@ import click
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
-from fencepost.api.calls.dump import STAGES, dump
+from fencepost.api.calls.engines import STAGES, dump
 from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.catalogue import PROFILES, catalogue

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.answers.suspicions import SUSPICIONS
+from fencepost.api.answers.matrix import SUSPICIONS
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.vacuity import TELLS, measured_row
 from fencepost.api.calls.vacuity import vacuity as find_suspicions

@@ -31,7 +31,7 @@ SECTIONS = {
     "shrink": ("api/calls/shrink",),
     "faults": ("api/calls/faults",),
     "advise": ("api/topics/advising", "api/topics/applying", "cli/commands/advise"),
-    "ablate": ("api/answers/matrix", "api/answers/suspicions"),
+    "ablate": ("api/answers/matrix",),
     "vacuity": ("api/calls/vacuity",),
     "conform": ("kafka/conform/histories", "kafka/conform/guards", "kafka/conform/changes", "kafka/clients/report"),
     "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.answers.suspicions import suspicions
+from fencepost.api.answers.matrix import suspicions
 from fencepost.api.calls import vacuity
 from fencepost.api.topics import matrices
 from fencepost.cli.status import Exit
