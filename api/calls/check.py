@@ -177,11 +177,11 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
     found, constants, name = question.protocol, question.constants, question.protocol.machine.name
     if engine == "plain":
-        from fencepost.explorers.plain import search
+        from fencepost.explorers.plain import search as search_plainly
 
         read(found.machine, found.every_property)  # as all other engines do, before anything is printed
         with watch.busy(f"{name}: searching with the plain engine"):
-            return search(found.machine, constants, question.properties, options)
+            return search_plainly(found.machine, constants, question.properties, options)
     if engine == "spark":
         from fencepost.api.calls.on_spark import search_on
         from fencepost.explorers.spark.session import Cluster, require_spark
