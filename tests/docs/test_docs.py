@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost.counterexamples.stateful import PROFILES, Profile
 
+from tests.helpers import commands
 from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 
@@ -45,8 +46,8 @@ def test_the_readmes_model_can_be_checked_as_it_stands(tmp_path: Path) -> None:
     ],
 )
 def test_the_readmes_commands_are_accepted(line: str) -> None:
-    done = fencepost(*line.split()[1:])
-    assert done.returncode in (0, 1), done.stderr
+    done = commands.fencepost(*line.split()[1:])
+    assert done.exit_code in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
 
 

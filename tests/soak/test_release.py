@@ -78,10 +78,11 @@ def test_every_folder_with_modules_is_a_package_that_is_released() -> None:
             assert ".".join((package, *parts)) in listed or path in programs, path
 
 
-def test_the_workflow_of_this_repository_runs_the_readmes_command() -> None:
+def test_the_workflow_of_this_repository_runs_what_a_build_runs_and_that_the_readmes_command() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
     steps = workflow["jobs"]["test"]["steps"]
-    assert [step["run"] for step in steps if "run" in step] == ["./test"]
+    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
+    assert "./test" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_the_wheel_has_every_module_and_all_data(built: Path) -> None:
