@@ -10,17 +10,14 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
-import socket
 import tarfile
 import tempfile
-import time
-from contextlib import suppress
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.kafka.clusters.client import Client
-from fencepost.kafka.clusters.cluster import CONTROLLER, START_SECONDS, Cluster, ClusterError, Shape
+from fencepost.kafka.clusters.cluster import CONTROLLER, Cluster, Shape
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, TOPIC
 from fencepost.kafka.clusters.scenario import Scenario
@@ -30,7 +27,6 @@ from fencepost.kafka.driver.process import MEMORY_FOLDER
 from rich.console import Console
 
 if TYPE_CHECKING:
-    from fencepost.kafka.clusters.cluster import Log
     from fencepost.kafka.clusters.kit import Kit
 
 RELEASES = ("3.9.2", "4.1.2", "4.4.0")
@@ -111,24 +107,6 @@ STORIES = {
 }
 
 
-class Listening(Cluster):
-    """A cluster whose nodes have started when they listen:
-    those of 3.9 have no logging library among their jars, and say nothing.
-    """
-
-    def wait_started(self, node: int, log: Log) -> None:
-        """Wait until a node listens."""
-        if self.kit.number >= (4, 0):
-            super().wait_started(node, log)
-            return
-        end = time.monotonic() + START_SECONDS
-        while time.monotonic() < end and self.running(node):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self._port(node)), 1):
-                return
-            time.sleep(0.1)
-        raise ClusterError(f"node {node} does not listen")
-
-
 def main() -> None:
     """Play and keep."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -154,9 +132,9 @@ def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
     memory = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fencepost-audit-", dir=memory) as work:
         folder = Path(work)
-        with Listening(
+        with Cluster(
             found,
-            Shape(story.brokers, dict(story.settings), story.delays, story.elr or None, story.disks),
+            Shape(story.brokers, dict(story.settings), story.delays, story.elr, story.disks),
             folder,
             port,
         ) as cluster:

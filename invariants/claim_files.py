@@ -39,6 +39,7 @@ What an entry says; all but the sentence may be missing:
     classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
     releases   (hypotheses that no model has, seen on Kafka itself) the releases that have it: "4.0, 4.1, 4.2"
     harm       (the same) what it does, as `reproduce` says it: lost, out, leaderless
+    without_elr  (the same) what it does without eligible leader replicas, if that is something else
     repair     (the same) what repairs it
     as         the entry whose runs, verdict and answer it has
     about      a table of any of these, for what is short:
@@ -88,7 +89,7 @@ ENTRY_KEYS = (
         "alone",
         "as",
     ),
-    *("classes", "releases", "harm", "repair"),
+    *("classes", "releases", "harm", "without_elr", "repair"),
 )
 HARMS = ("lost", "out", "leaderless")
 
@@ -129,7 +130,7 @@ def _claim(item: str, section: str, said: dict[str, Any], texts: Mapping[str, st
             raise UsageError(f"it has no {key}: write one.")
     only([said["kind"]], KINDS, "kind")
     only([said["verdict"]] if "verdict" in said else [], VERDICTS, "verdict")
-    only([said["harm"]] if "harm" in said else [], HARMS, "harm")
+    only([said[key] for key in ("harm", "without_elr") if key in said], HARMS, "harm")
     prose = {key: _put(texts, said[key]) for key in said if isinstance(said[key], str)}
     lists: Any = {key: tuple(said.get(key, ())) for key in ("depends", "same_as")}
     own: Any = {key: prose.get(key, "") for key in ("kind", "protocol", "sentence", "source", "switch", "reference")}
@@ -178,7 +179,7 @@ def _evidence(item: str, claims: Mapping[str, Claim], runs: Runs) -> Evidence | 
     classes = _by_release(claim.said.get("classes", ""))
     seen = {
         "releases": tuple(words(claim.said.get("releases", ""))),
-        **{key: claim.said.get(key, "") for key in ("harm", "repair")},
+        **{key: claim.said.get(key, "") for key in ("harm", "without_elr", "repair")},
     }
     return Evidence(item, cases, **texts, classes=classes, **seen) if cases or classes or any(texts.values()) else None
 

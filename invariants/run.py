@@ -126,5 +126,7 @@ class Evidence:
     """For a hypothesis that no model has: the releases that have it, as `4.1`."""
     harm: str = ""
     """For the same: `lost`, `out` or `leaderless`, as `fencepost reproduce` says it."""
+    without_elr: str = ""
+    """For the same: its harm without eligible leader replicas, if that is something else."""
     repair: str = ""
     """For the same: what repairs it."""

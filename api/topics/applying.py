@@ -48,7 +48,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ..
         for name, item in entries().items()
         if name in lacking or name in violated
     ]
-    found += (_on_kafka(item) for item in entries().values() if _is_on_kafka(item, version, elr=elr))
+    found += (_on_kafka(item, elr=elr) for item in entries().values() if _is_on_kafka(item, version, elr=elr))
     return tuple(
         sorted(found, key=lambda item: (item["loses"] is None and item["harm"] != "lost", item["harm"] is not None))
     )
@@ -61,7 +61,7 @@ def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
     return released and (elr or "elr" not in entry.depends)
 
 
-def _on_kafka(entry: Entry) -> AppliesData:
+def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
     """Return a finding that no model has: nothing of it is measured but what clusters did."""
     known, found = finding_of(entry), evidence()[entry.id]
     return {
@@ -77,7 +77,7 @@ def _on_kafka(entry: Entry) -> AppliesData:
         "group": "clusters",
         "triggers": [],
         "crashes": None,
-        "harm": found.harm,
+        "harm": found.harm if elr else found.without_elr or found.harm,
     }
 
 

@@ -199,7 +199,7 @@ def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
     """Return whether eligible leader replicas are on; None if that is as in new clusters of the release."""
     if asked.control and not scenario.elr_in_control:
         return False
-    return True if scenario.elr and kit.number >= FIRST_ELR else None
+    return scenario.elr if kit.number >= FIRST_ELR else None
 
 
 def _ending(report: Report) -> str:

@@ -44,8 +44,8 @@ class Scenario:
     delays: bool = True
     disks: tuple[int, ...] = ()
     """Brokers that have a second disk."""
-    elr: bool = False
-    """Needs eligible leader replicas: they are turned on where a release has them and does not by itself, as in 4.0."""
+    elr: bool | None = None
+    """Whether eligible leader replicas are turned on or off where a release has them; None leaves them as they are."""
     elr_in_control: bool = True
     causes: tuple[Cause, ...] = ()
     since: Number = (4, 0)
