@@ -19,6 +19,7 @@ from fencepost.cli.main import run
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.language.errors import MismatchError, UsageError
 
+from tests.helpers.parameters import few
 from tests.helpers.places import MACHINES
 
 if TYPE_CHECKING:
@@ -132,15 +133,18 @@ def test_a_trace_that_has_no_room_to_be_rewritten_stays_as_it_is(room: int, tmp_
 LAMPS = VAULT.replace("vault", "lamps")
 
 
-@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize("json", few([[], ["--json"]], 2))
 @pytest.mark.parametrize(
     "option",
-    [
-        ["--trace", "a.trace"],
-        ["--junit", "a.xml"],
-        ["--sarif", "a.json"],
-        ["--max-states", "6", "--checkpoint", "kept"],
-    ],
+    few(
+        [
+            ["--trace", "a.trace"],
+            ["--junit", "a.xml"],
+            ["--sarif", "a.json"],
+            ["--max-states", "6", "--checkpoint", "kept"],
+        ],
+        3,
+    ),
 )
 def test_what_was_found_is_told_where_there_is_no_room_to_keep_it(
     option: list[str], json: list[str], tmp_path: Path
@@ -163,15 +167,19 @@ FOUND = {
 }
 
 
-@pytest.mark.parametrize("json", [[], ["--json"]])
+@pytest.mark.parametrize("json", few([[], ["--json"]], 2))
 @pytest.mark.parametrize(
     ("work", "option"),
-    [
-        *(("ablate", option) for option in (["--checkpoint", "kept"], ["--html", "a.html"], ["--trace", "traces"])),
-        *(("faults", option) for option in (["--checkpoint", "kept"], ["--trace", "traces"])),
-        *(("catalogue", option) for option in (["--checkpoint", "kept"], ["--junit", "a.xml"])),
-        ("walks", ["--trace", "a.trace"]),
-    ],
+    few(
+        [
+            *(("ablate", option) for option in (["--checkpoint", "kept"], ["--html", "a.html"], ["--trace", "traces"])),
+            *(("faults", option) for option in (["--checkpoint", "kept"], ["--trace", "traces"])),
+            *(("catalogue", option) for option in (["--checkpoint", "kept"], ["--junit", "a.xml"])),
+            ("walks", ["--trace", "a.trace"]),
+        ],
+        3,
+        several=True,
+    ),
 )
 def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
     work: str, option: list[str], json: list[str], tmp_path: Path
