@@ -47,7 +47,7 @@ _OfBehaviours = TypedDict(
 
 
 class PropertyData(_OfBehaviours):
-    """What was found of a property; a violation and a worst case have a trace."""
+    """Finding on a property; a violation and a worst case have a trace."""
 
     name: str
     kind: str
@@ -59,7 +59,7 @@ class PropertyData(_OfBehaviours):
 
 
 class CompiledData(TypedDict):
-    """What compiling a machine took."""
+    """Cost of compiling a machine."""
 
     tier: str
     kept: bool
@@ -107,7 +107,7 @@ class RaisedData(TypedDict):
 
 
 class GrowthData(TypedDict):
-    """What raising bounds has shown."""
+    """Outcome of raising bounds."""
 
     complete: bool
     why_stopped: str
@@ -121,7 +121,7 @@ class GrowthData(TypedDict):
 
 
 class WarningData(TypedDict):
-    """What makes an answer look better than it is."""
+    """Warning that an answer looks better than it is."""
 
     kind: str
     about: str
@@ -129,7 +129,7 @@ class WarningData(TypedDict):
 
 
 class SearchData(TypedDict):
-    """What a search found."""
+    """Outcome of a search."""
 
     format: int
     protocol: str
@@ -161,7 +161,7 @@ class SearchData(TypedDict):
 
 
 class ExpectedData(TypedDict):
-    """What a run of the catalogue must find."""
+    """Expectations of a run of the catalogue."""
 
     verdict: str
     distinct: int | None

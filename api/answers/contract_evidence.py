@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class CellData(TypedDict):
-    """What became of a property in a row of a matrix."""
+    """Cell of a matrix: a property in a row."""
 
     verdict: str
     depth: NotRequired[int]
@@ -54,7 +54,7 @@ class RowData(TypedDict):
 
 
 class WholeProperty(TypedDict):
-    """What the whole machine of a matrix says of a property."""
+    """Verdict of the whole machine of a matrix on a property."""
 
     name: str
     sentence: str
@@ -111,7 +111,7 @@ class UnknownData(TypedDict):
 
 
 class PointData(TypedDict):
-    """What one setting of a grid tolerates."""
+    """Faults that one setting of a grid tolerates."""
 
     setting: Values
     constants: Values
@@ -147,7 +147,7 @@ class FaultsData(TypedDict):
 
 
 class CrashesData(TypedDict):
-    """What crashes do to an acknowledged record under the settings of a topic, as it was measured."""
+    """Effect of crashes on an acknowledged record under the settings of a topic, as it was measured."""
 
     outcome: str
     property: NamedProperty
@@ -213,7 +213,7 @@ class LostData(TypedDict):
 
 
 class ReleasedData(TypedDict):
-    """What a release as it is loses where crashes leave the disk as it is."""
+    """Losses of a release as it is, where crashes leave the disk as it is."""
 
     brokers: int
     outcome: str

@@ -88,7 +88,7 @@ class Counterexample:
 
     @cached_property
     def finding(self) -> str:
-        """What it shows, as a clause: `weak-isr is violated for leader=1, offset=0`."""
+        """Its finding, as a clause: `weak-isr is violated for leader=1, offset=0`."""
         return f"{self.trace.finding} for {self.culprit}" if self.culprit else self.trace.finding
 
     @cached_property

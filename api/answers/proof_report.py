@@ -1,4 +1,4 @@
-"""What came of a proof: verdicts, how far they reach, and what breaks an induction; as JSON and as a file."""
+"""Outcome of a proof: verdicts, how far they reach, and what breaks an induction; as JSON and as a file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ProveResult:
 
     @property
     def summary(self) -> str:
-        """What the counterexample shows, as a clause."""
+        """The finding of the counterexample, as a clause."""
         if self.proof.history is not None:
             return f"{self.proof.history.violates} is violated"
         return f"{self.proof.broken[0].move} breaks the induction" if self.proof.broken else ""

@@ -1,4 +1,4 @@
-"""What a check found, for programs: typed, immutable, and as JSON in the words of the contract.
+"""Results of checks, for programs: typed, immutable, and as JSON in the words of the contract.
 
 Names have dashes in JSON; constants are spelt as they are set.
 """
@@ -34,7 +34,7 @@ Data = TypeVar("Data")
 
 @dataclass(frozen=True)
 class Answer(Generic[Data]):
-    """What was found, with its JSON beside it."""
+    """An answer with its JSON beside it."""
 
     data: Data = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
@@ -53,7 +53,7 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
 
 @dataclass(frozen=True, repr=False)
 class CheckResult(Result):
-    """What a check found: verdict, properties, counts, coverage, and a history for every violation and witness.
+    """Result of a check: verdict, properties, counts, coverage, and a history for every violation and witness.
 
     `fired` says how often each action happened, `guards` how often each guard was the first of its action to refuse.
     """
@@ -133,7 +133,7 @@ class CheckResult(Result):
 
     @cached_property
     def warnings(self) -> tuple[ModelWarning, ...]:
-        """What makes the answer look better than it is: of the model's text, and of what the search found."""
+        """Reasons why the answer looks better than it is: of the model's text, and of what the search found."""
         return warnings_of(self.question, self, normalize=self.normalize)
 
     def to_dict(

@@ -1,4 +1,4 @@
-"""What to write instead where the file of a model does not run: by the names that people try first."""
+"""Advice on what to write instead where the file of a model does not run: by the names that people try first."""
 
 from __future__ import annotations
 

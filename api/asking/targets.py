@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: whether a protocol, under these constants, has these properties."""
+    """A question: whether a protocol, under these constants, has these properties."""
 
     protocol: Protocol
     constants: Constants

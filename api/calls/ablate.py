@@ -50,7 +50,7 @@ TIMES = 4
 
 @dataclass(frozen=True)
 class Cell:
-    """What became of a property in a row; `trace` is the file of its shortest violation, empty where there is none."""
+    """A property in a row; `trace` is the file of its shortest violation, empty where there is none."""
 
     verdict: Verdict
     length: int | None

@@ -46,7 +46,7 @@ class _Led:
 
 @dataclass(frozen=True, repr=False)
 class AuditResult(Answer[dict[str, Any]]):
-    """What an audit found: the worst findings, and whether parts of the log could not be read."""
+    """Result of an audit: the worst findings, and whether parts of the log could not be read."""
 
     verdict: str
     findings: tuple[dict[str, Any], ...]

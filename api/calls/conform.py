@@ -30,7 +30,7 @@ class Comparison(Protocol):
 
     @property
     def title(self) -> str:
-        """What was compared with which release or client."""
+        """The subject of the comparison, and the release or client."""
 
     @property
     def verdict(self) -> str:

@@ -65,7 +65,7 @@ class Tolerated:
 
 @dataclass(frozen=True, repr=False)
 class FaultsResult(Answer["FaultsData"]):
-    """What every setting of a grid tolerates; without a grid there is one setting."""
+    """Faults that every setting of a grid tolerates; without a grid there is one setting."""
 
     protocol: str
     prop: str
@@ -183,7 +183,7 @@ def faults(
 
 @dataclass(frozen=True)
 class _Request:
-    """What is asked of every point of a grid."""
+    """A question to every point of a grid."""
 
     question: Question
     prop: Property

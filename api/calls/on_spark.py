@@ -54,7 +54,7 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
 
 @dataclass(frozen=True)
 class Plan:
-    """What all rows of a matrix have in common, in a form that can be sent: an executor makes the same rows of it.
+    """All that the rows of a matrix have in common, in a form that can be sent: an executor makes the same rows of it.
 
     `memory` is in bytes for each row; 0: a share of what the executor's machine has.
     """

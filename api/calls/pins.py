@@ -32,7 +32,7 @@ _LISTED = re.compile(r"\b(fails|worst) *= *(\"\"\"|\")(.*?)\2", re.DOTALL)
 
 @dataclass(frozen=True)
 class Figures:
-    """What a search found."""
+    """Outcome of a search."""
 
     distinct: int
     depth: int
@@ -43,7 +43,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Pinned:
-    """What was pinned, a line for each file and for each run whose figures were left as they are."""
+    """Report of the figures that were pinned, a line for each file and for each run whose figures were left as they are."""
 
     lines: tuple[str, ...]
     left: tuple[dict[str, Any], ...]

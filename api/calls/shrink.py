@@ -50,7 +50,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """What was shortened and lowered, and how far it was checked that nothing shorter exists, in words."""
+        """The steps and constants that became fewer, and how far it was checked that nothing shorter exists, in words."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before

@@ -35,7 +35,7 @@ WALKS, DEPTH = 10_000, 100
 
 @dataclass(frozen=True, repr=False)
 class SimulateResult(Sample):
-    """What random walks found: for each property how many walks decided it, and the shortest violation, shortened."""
+    """Result of random walks: for each property how many walks decided it, and the shortest violation, shortened."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweptCell:
-    """What the walks of one combination of the grid's values found; `violated` counts walks."""
+    """Result of the walks of one combination of the grid's values; `violated` counts walks."""
 
     constants: Mapping[str, Any]
     verdict: Verdict
@@ -53,7 +53,7 @@ class SweptCell:
 
 @dataclass(frozen=True, repr=False)
 class SweepResult(Answer["SweepData"]):
-    """What walks over a grid found: a cell for each combination of its values."""
+    """Result of walks over a grid: a cell for each combination of its values."""
 
     protocol: str
     verdict: Verdict

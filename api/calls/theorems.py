@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TheoremsResult:
-    """What became of the proofs of the catalogue, as JSON objects, each with its twin."""
+    """Outcome of the proofs of the catalogue, as JSON objects, each with its twin."""
 
     proofs: tuple[dict[str, Any], ...]
     why_stopped: str = ""
