@@ -62,16 +62,16 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
 
-    With --client, histories of leader-discovery are played by a scripted cluster on 127.0.0.1 to real clients, which are
-    judged by the rules of KIP-951 and KIP-320.
+    With --client, histories of leader-discovery are played by a scripted cluster on 127.0.0.1 to real clients, which
+    are judged by the rules of KIP-951 and KIP-320.
 
-    A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network and
-    without threads. By default walks that together take every transition of a small state graph are executed.
+    A controller and brokers of Kafka's classes, or nodes of its raft client, run in one Java process, without network
+    and without threads. By default walks that together take every transition of a small state graph are executed.
 
     \b
     Exit status: 0 Kafka does as the model does, 1 they differ, 2 bad input (or no Java, no Maven, no such
-    release), 3 the time was over before the end. With --client: 0 every rule is kept, 1 one is broken each time that its
-    history is played, 3 one is broken now and then, or a client could not be run.
+    release), 3 the time was over before the end. With --client: 0 every rule is kept, 1 one is broken each time that
+    its history is played, 3 one is broken now and then, or a client could not be run.
     """
     with Display(quiet=given["quiet"]) as display:
         found = _compare(protocol, given, display)
@@ -122,8 +122,8 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
         _refuse(
             given,
             OWN,
-            "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, --set, "
-            "--with and --without.",
+            "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, "
+            "--set, --with and --without.",
         )
         return conform_guards(protocol, **release, **_taken(given, "ablate", "refusals", "seed"))
     constants = parse_constants(binding(protocol).machine, given["settings"], given["with_"], given["without"])

@@ -109,7 +109,8 @@ def describe_coverage(data: dict[str, Any]) -> str:
     return (
         f"Read: {files}: {counted(data['records'], 'record')}{reach}{times}. "
         f"Judged: {counted(data['changes'] - data['unjudged'], 'change')} of "
-        f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, {counted(data['elections'], 'election')}."
+        f"{counted(data['partitions'], 'partition')} of {counted(data['topics'], 'topic')}, "
+        f"{counted(data['elections'], 'election')}."
     )
 
 

@@ -247,7 +247,7 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if result.omission:
         yield (
             "compact",
-            f"64-bit fingerprints stand for states: the probability that one was omitted is at most {result.omission:.1e}",
+            f"states kept as 64-bit fingerprints; probability that one was omitted at most {result.omission:.1e}",
         )
     if result.deadlocks:
         hint = "" if result.deadlock else "; --deadlock shows the way to one"
@@ -366,7 +366,8 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
             yield (
                 item.name,
                 styled(
-                    f"{item.verdict} up to {_shown(item.stable_up_to)}; {change.verdict} with {change.constant}={change.value}",
+                    f"{item.verdict} up to {_shown(item.stable_up_to)}; "
+                    f"{change.verdict} with {change.constant}={change.value}",
                     "yellow",
                 ),
             )
