@@ -21,7 +21,7 @@ LONG = 2.0
 
 @dataclass(frozen=True)
 class Event:
-    """Progress: what is being done just now, and how far it is: states of a search, or steps of walks and questions of proofs.
+    """Progress of running work: states of a search, steps of walks, or questions of proofs.
 
     Figures that mean nothing for what is being done are 0.
     """

@@ -43,7 +43,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Pinned:
-    """Report of the figures that were pinned, a line for each file and for each run whose figures were left as they are."""
+    """Report of figures that were pinned: a line for each file, and for each run that was left as it is."""
 
     lines: tuple[str, ...]
     left: tuple[dict[str, Any], ...]

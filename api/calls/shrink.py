@@ -50,7 +50,7 @@ class ShrinkResult(Shrunk):
 
     @property
     def summary(self) -> str:
-        """The steps and constants that became fewer, and how far it was checked that nothing shorter exists, in words."""
+        """The steps and constants that were saved, and how far a shorter trace was excluded, in words."""
         now = counted(self.path.length, "state")
         took = show_seconds(self.seconds)
         shorter = self.path.length < self.before
