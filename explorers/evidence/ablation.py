@@ -137,9 +137,9 @@ class Ablation:
         )
         try:
             result = self._run(search)
+            return self._before_error(guard, result) or self._compared(guard, search, result)
         except DomainError as error:
             return RowOutcome(guard, Purpose.UNDETERMINED, None, (), why=str(error))
-        return self._before_error(guard, result) or self._compared(guard, search, result)
 
     def _before_error(self, row: Row, result: Result) -> RowOutcome | None:
         """Return the outcome of a row in which the model raised an error after a violation; None if it raised none."""

@@ -172,7 +172,7 @@ def test_constants_are_given_once() -> None:
     with pytest.raises(f.UsageError, match="`constants=` was given all constants, and `books=` beside them"):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants=all_of_them, books=2)
     with pytest.raises(
-        f.UsageError, match="constant .books. was given 1 in `constants=` and 2 by name: write one of them"
+        f.UsageError, match=r"constant .books. was given 1 in `constants=` and 2 by name: write one of them"
     ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
     with pytest.raises(

@@ -144,6 +144,7 @@ class KilledError(BaseException):
 CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir", "fdopen")
 
 
+@pytest.mark.long
 def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpoint_before(
     kept: Path, tmp_path: Path, compact: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.explorers.native import tiers
-from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready
+from fencepost.explorers.native.compile import NAMED, Tier, begin, generate, is_ready, load
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL
 from fencepost.explorers.native.tiers import seconds_to_come, states_to_come
 from fencepost.explorers.search import search
@@ -18,6 +18,7 @@ from tests.helpers.commands import KIP320, fencepost
 from tests.helpers.questions import MACHINES, group, shared
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 GRID = {"width": 60, "starts": 4, "resting": 1}
@@ -33,6 +34,14 @@ LEVELS = (
     32916, 19542, 9939, 3660, 834, 96,
 )  # fmt: skip
 """Those of kip320 at its usual constants."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def usual() -> Iterator[None]:
+    """Let code be optimized where nothing else is asked for, as it is outside of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "__defaults__", (LEVEL,))
+        yield
 
 
 def ask(name: str, values: dict[str, int], options: Options, **more: Any) -> Result:
