@@ -33,10 +33,11 @@ PROFILES = ", ".join(Profile)
     "--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}."
 )
 @click.option("--pin", is_flag=True, help="Write counts, depths and lengths that the runs find into their files.")
+@click.option("-v", "--verbose", count=True, help="Show a row for each run, as it ends.")
 @search_options
 @build_options
 @output_options
-def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any) -> Exit:
+def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int, **given: Any) -> Exit:
     """Make the runs of the catalogue, of all or of the named protocols, and compare each with what it must find.
 
     A profile has the runs of the smaller ones too. Runs have constants and expected verdicts of their own; --budget is
@@ -56,11 +57,11 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
     chosen = choose_runs(profile_named(profile), protocols)
     limits, builds = limits_of(given), Builds.from_options(given)
     with Display(quiet=given["quiet"]) as display:
-        table = None if given["json"] else RunTable(results(must_be_read=True), chosen, display)
+        table = None if given["json"] else RunTable(results(must_be_read=True, narrow=not verbose), chosen, display)
 
         def show(run: Run, data: dict[str, Any]) -> bool:
             try:
-                if table is not None:
+                if table is not None and verbose:
                     table.row(run, data)
             except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
                 close_stdout()
@@ -79,7 +80,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, **given: Any)
         print_json(found.to_dict())
     else:
         try:
-            table.summary(found)
+            table.summary(found, rows=not verbose)
         except BrokenPipeError:
             close_stdout()
     if problems:
@@ -114,11 +115,17 @@ class RunTable:
 
     def __init__(self, console: Console, chosen: tuple[Run, ...], display: Display) -> None:
         self.console, self.display = console, display
+        self.by_name = {run.name: run for run in chosen}
         self.protocol = max(len("protocol"), *(len(_title(run)) for run in chosen))
         self.constants = max(len("constants"), *(len(_values(run)) for run in chosen))
         self.names: tuple[str, ...] | None = None
+        self.headed = False
         self.found: int = 2 * WORD + 4
-        console.print(
+
+    def head(self) -> None:
+        """Print the names of the columns."""
+        self.headed = True
+        self.console.print(
             styled(
                 f"{'protocol':{self.protocol}}  {'constants':{self.constants}}  {'expected -> found':{self.found}}"
                 f"{'distinct':>12}{'depth':>7}{'time':>13}",
@@ -132,6 +139,8 @@ class RunTable:
         from rich.text import Text
 
         self.display.clear()
+        if not self.headed:
+            self.head()
         names = () if run.title else tuple(run.constants)
         if names and names != self.names:
             self.names = names
@@ -159,39 +168,56 @@ class RunTable:
             if text:
                 print_lines(self.console, text, style=style, indent=self.protocol + 2)
 
-    def summary(self, found: CatalogueResult) -> None:
-        """Print how many runs found what they must, and what that took."""
+    def summary(self, found: CatalogueResult, *, rows: bool) -> None:
+        """Print how many runs found what they must; with `rows` also the row of each run that did not."""
         self.display.clear()
-        done, waiting = found.runs, found.not_run
-        good = [item for item in done if item["as_expected"]]
-        cut = [item for item in done if not item["complete"]]
-        bad = len(done) - len(good) - len(cut)
-        holding = sum(item["verdict"] == "holds" for item in good)
-        parts = [f"{holding} hold" + ("s" if holding == 1 else "")] if holding else []
-        if len(good) > holding:
-            parts.append(f"{len(good) - holding} fail as they must")
-        self.console.print()
-        if len(good) == len(done) and not waiting:
-            head = f"{counted(len(done), 'run')}, all as expected: {', '.join(parts)}."
-            self.console.print(styled(head, "bold green"))
-        else:
-            counts = ((bad, "not as expected"), (len(cut), "cut short"), (len(waiting), "not begun"))
-            missed = ", ".join(f"{number} {what}" for number, what in counts if number)
-            head = f"{counted(len(done) + len(waiting), 'run')}: {len(good)} as expected, {missed}."
-            self.console.print(styled(head, "bold red" if bad else "bold yellow"))
+        if self.headed:
+            self.console.print()
+        bad = [item for item in found.runs if item["complete"] and not item["as_expected"]]
+        cut = [item for item in found.runs if not item["complete"]]
+        style = "bold red" if bad else "bold yellow" if cut or found.not_run else "bold green"
+        print_lines(self.console, headline(found), style=style)
+        if rows and (bad or cut):
+            self.console.print()
+            for item in (*bad, *cut):
+                self.row(self.by_name[item["run"]], item)
+            self.console.print()
         if bad:
             print_lines(
                 self.console, "`--pin` writes counts, depths and lengths that changed into the files of these runs."
             )
         if found.why_stopped:
             print_lines(self.console, f"Stopped: {found.why_stopped}.", style="yellow")
-        distinct, seconds = sum(item["distinct"] for item in done), sum(item["seconds"] for item in done)
-        print_lines(self.console, f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching.", style="dim")
+        distinct = sum(item["distinct"] for item in found.runs)
+        seconds = sum(item["seconds"] for item in found.runs)
+        searched = f"{counted(distinct, 'state')} in {show_seconds(seconds)} of searching."
+        print_lines(self.console, searched + (" `-v` shows a row for each run." if rows else ""), style="dim")
         print_lines(
             self.console,
-            "`fencepost check PROTOCOL` shows one with its traces; `fencepost guarantees` what is promised.",
+            "`fencepost check PROTOCOL` checks one protocol and shows a trace; `fencepost guarantees` lists what is "
+            "promised.",
             style="dim",
         )
+
+
+def headline(found: CatalogueResult) -> str:
+    """Return how many runs found what they must, and what that was, as one sentence."""
+    good = [item["verdict"] for item in found.runs if item["as_expected"]]
+    every = len(found.runs) + len(found.not_run)
+    if len(good) < every:
+        cut = sum(not item["complete"] for item in found.runs)
+        bad = len(found.runs) - len(good) - cut
+        counts = ((bad, "not as expected"), (cut, "cut short"), (len(found.not_run), "not begun"))
+        missed = ", ".join(f"{number} {what}" for number, what in counts if number)
+        return f"{counted(every, 'run')}: {len(good)} as expected, {missed}."
+    holding, failing, missing = (good.count(word) for word in ("holds", "violated", "unreached"))
+    parts = [f"{holding} hold{'' if holding > 1 else 's'}"] if holding else []
+    if failing:
+        shows = "show the violation they are" if failing > 1 else "shows the violation it is"
+        parts.append(f"{failing} {shows} there to show (published bugs, drafts, releases of Kafka)")
+    if missing:
+        parts.append(f"{missing} {'have' if missing > 1 else 'has'} a witness that is rightly not reached")
+    return f"{counted(every, 'run')}, all as expected: {', '.join(parts)}."
 
 
 def _title(run: Run) -> str:

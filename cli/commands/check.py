@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 @click.option("--trace", type=Writable(), help="Write the first violation's trace there, or that of the worst case.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
-@click.option("-v", "--verbose", is_flag=True, help="Show what compiling the machine took: time and memory.")
+@click.option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
 @build_options
 @output_options
@@ -242,7 +242,7 @@ def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> Non
         result,
         first=first,
         coverage=given["coverage"],
-        verbose=given["verbose"],
+        verbose=given["verbose"] > 1,
         quiet=given["quiet"],
         expected=given["expect"],
         command=None if given["all_traces"] or given["properties"] else partial(_command_for, given, result.question),

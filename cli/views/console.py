@@ -34,8 +34,12 @@ _STYLES = {
 }
 
 
-def results(*, must_be_read: bool = False) -> Console:
-    """Return the console for results. Rich reads NO_COLOR itself.
+SCREEN = 80
+"""Columns of a first screen at most: those of a terminal that nobody has made wider."""
+
+
+def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
+    """Return the console for results, `narrow` for a first screen. Rich reads NO_COLOR itself.
 
     If the reader is gone the rest is printed nowhere, and the status is still that of the result; with `must_be_read`
     BrokenPipeError is raised.
@@ -44,6 +48,8 @@ def results(*, must_be_read: bool = False) -> Console:
 
     fixed = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
+    if narrow:
+        console.width = min(console.width, SCREEN)
     console.on_broken_pipe = _reader_gone if must_be_read else close_stdout  # type: ignore[method-assign]
     return console
 

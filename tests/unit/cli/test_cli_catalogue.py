@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from fencepost.api.calls.catalogue import choose_runs
+from fencepost.api.calls.catalogue import CatalogueResult, choose_runs
+from fencepost.cli.commands.catalogue import headline
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.invariants.catalogue import Profile, Run, runs
 
@@ -41,7 +42,7 @@ def check(*args: str) -> Result:
 
 
 def test_runs_that_find_what_they_must_end_with_status_0() -> None:
-    result = check()
+    result = check("-v")
     assert result.exit_code == 0
     head, names, kip101, traces, kip320, *rest = result.stdout.splitlines()
     assert head.split() == ["protocol", "constants", "expected", "->", "found", "distinct", "depth", "time"]
@@ -49,7 +50,31 @@ def test_runs_that_find_what_they_must_end_with_status_0() -> None:
     assert kip101.split()[:7] == ["kip101", "2/2/2/2", "violated", "->", "violated", "9,045", "18"]
     assert traces.split(maxsplit=0) == ["weak-isr: shortest trace 12 states; strong-isr: shortest trace 12 states"]
     assert kip320.split()[:7] == ["kip320", "2/2/2/2", "holds", "->", "holds", "5,973", "18"]
-    assert "2 runs, all as expected: 1 holds, 1 fail as they must." in rest
+    assert " ".join(rest[1:3]).startswith("2 runs, all as expected: 1 holds, 1 shows the violation it is there to show")
+
+
+def test_the_first_screen_is_one_sentence_on_all_runs() -> None:
+    head, *rest = check().stdout.splitlines()
+    assert head == "2 runs, all as expected: 1 holds, 1 shows the violation it is there to show"
+    assert rest[0] == "(published bugs, drafts, releases of Kafka)."
+    assert len(rest) == 4
+    assert "->" not in "".join(rest)
+
+
+def test_runs_are_counted_by_what_they_had_to_find() -> None:
+    found = CatalogueResult(
+        Profile.QUICK,
+        tuple(
+            {"verdict": word, "as_expected": True, "complete": True}
+            for word, count in (("holds", 11), ("violated", 34), ("unreached", 9))
+            for _ in range(count)
+        ),
+        (),
+    )
+    assert headline(found) == (
+        "54 runs, all as expected: 11 hold, 34 show the violation they are there to show (published bugs, drafts, "
+        "releases of Kafka), 9 have a witness that is rightly not reached."
+    )
 
 
 def test_json_has_what_was_found_beside_what_was_expected() -> None:
@@ -90,7 +115,8 @@ def test_a_difference_is_named_and_ends_with_status_1(
     put(monkeypatch, replace(CHOSEN[0], **change), CHOSEN[1])
     result = check()
     assert difference in result.stdout
-    assert "2 runs: 1 as expected, 1 not as expected." in result.stdout
+    assert result.stdout.startswith("2 runs: 1 as expected, 1 not as expected.\n\nprotocol ")
+    assert "kip320" not in result.stdout
     assert result.exit_code == 1
 
 

@@ -88,7 +88,7 @@ def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     assert _ended(TOLD, **{stream: writing}) == (0, "")
-    assert _ended(["check", "kip101", "--profile", "quick"], **{stream: writing}) == (
+    assert _ended(["check", "kip101", "--profile", "quick", "-v"], **{stream: writing}) == (
         3 if stream == "stdout" else 0,
         "",
     )
@@ -162,7 +162,7 @@ PLANTED = VAULT.replace("vault", "planted")
 FOUND = {
     "ablate": (["ablate", PLANTED, "--workers", "1"], "sell 1"),
     "faults": (["faults", VAULT, "--property", "a-copy-is-left", "--grid", "copies=1,2"], "a-copy-is-left"),
-    "catalogue": (["check", "kip101", "--profile", "quick"], "kip101"),
+    "catalogue": (["check", "kip101", "--profile", "quick"], "run"),
     "walks": (["simulate", LAMPS, "--walks", "100"], "some-lamp-is-dark"),
 }
 
