@@ -83,6 +83,7 @@ class ChangeData(TypedDict):
     constant: str
     value: int
     verdict: str
+    cell: dict[str, int]
 
 
 class StableData(TypedDict):
@@ -92,6 +93,8 @@ class StableData(TypedDict):
     verdict: str
     stable_up_to: dict[str, int]
     changes: NotRequired[ChangeData]
+    cells: list[dict[str, int]]
+    box: bool
 
 
 class RaisedData(TypedDict):
@@ -104,6 +107,7 @@ class RaisedData(TypedDict):
     complete: bool
     why_stopped: str
     changed: list[str]
+    cell: dict[str, int]
 
 
 class GrowthData(TypedDict):
@@ -118,6 +122,7 @@ class GrowthData(TypedDict):
     switched_off: list[str]
     properties: list[StableData]
     steps: list[RaisedData]
+    not_raised: dict[str, str]
 
 
 class WarningData(TypedDict):

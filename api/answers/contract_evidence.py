@@ -125,6 +125,8 @@ class PointData(TypedDict):
     searches: int
     states: int
     omission: float
+    costs: NotRequired[dict[str, int]]
+    fewer: NotRequired[dict[str, str]]
 
 
 class NamedProperty(TypedDict):

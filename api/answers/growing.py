@@ -2,16 +2,24 @@
 
 A bound that was reached is raised by one, alone, and the search made again; if it ends, the bound stays raised. That
 goes on, round after round, until no bound is reached that can be raised, or the time is over. A bound of 0 leaves a
-kind of step out on purpose, and is not raised.
+kind of step out on purpose, and is not raised; a value that the machine refuses is passed over.
+
+What was searched is a staircase of cells. The cells beside it, below the last one, are searched then, a few of them,
+unless the typed program shows that their verdicts follow from those that were. Only then, or if all of them were
+searched, is a verdict stable in the whole box.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from fencepost.api.answers.as_json import OPTIONAL
+from fencepost.explorers.program.ir.monotone import growing_bounds
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.verdict import Cause, Reason, Verdict, cause_of, ended_by_signal
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
@@ -19,10 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fencepost.api.asking.targets import Question
-    from fencepost.explorers.verdict import Result
+    from fencepost.explorers.verdict import BoundCount, Result
+    from fencepost.model.language import Constants, Property
 
     Ask = Callable[[Question, float], Result]
     """Makes a search within so many seconds."""
+
+
+BESIDE = 32
+"""Cells beside the staircase that are searched at most."""
+MANY_CELLS = 4096
+"""Cells of a box beyond which nothing is said of all of them."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +52,33 @@ class Raise:
     why_stopped: str = ""
     changed: tuple[str, ...] = ()
     """The properties that have another verdict than before."""
+    cell: Mapping[str, int] = field(default_factory=dict)
+    """All bounds of the search."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The bound that gives a property another verdict, and that verdict."""
+    """The bound that gives a property another verdict, and that verdict; `cell` has all bounds under which it does."""
 
     constant: str
     value: int
     verdict: str
+    cell: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Stable:
-    """A verdict that is the same up to these bounds, all of them at once."""
+class StableVerdict:
+    """A verdict that is the same in `cells`, the last of which is `stable_up_to`.
+
+    `box` says that it is the same in every cell between the first and the last that the machine does not refuse.
+    """
 
     name: str
     verdict: str
     stable_up_to: Mapping[str, int]
     changes: Change | None = field(default=None, metadata=OPTIONAL)
+    cells: tuple[Mapping[str, int], ...] = ()
+    box: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,8 +97,10 @@ class Growth:
     settled: tuple[str, ...]
     open: tuple[str, ...]
     switched_off: tuple[str, ...]
-    properties: tuple[Stable, ...]
+    properties: tuple[StableVerdict, ...]
     steps: tuple[Raise, ...]
+    not_raised: Mapping[str, str] = field(default_factory=dict)
+    """Why each bound that is still reached was not raised further."""
 
 
 def grow(question: Question, first: Result, seconds: float, search: Ask, *, began: float) -> Growth:
@@ -93,9 +118,13 @@ class Growing:
         self.steps: list[Raise] = []
         self.given_up: dict[str, str] = {}
         """The bounds that cannot be raised further, with the reason."""
+        self.refused: dict[str, str] = {}
+        """The bounds of which the machine refuses all larger values beside the others, with the reason."""
         self.verdicts = {item.name: str(item.verdict) for item in first.properties}
         self.up_to = dict.fromkeys(self.verdicts, self.bounds())
         self.changes: dict[str, Change] = {}
+        self.found = [(self.bounds(), dict(self.verdicts))] if first.complete else []
+        """The cells that were searched to the end, with the verdicts."""
 
     def bounds(self) -> dict[str, int]:
         """Return the bounds of the newest search."""
@@ -113,6 +142,7 @@ class Growing:
                 why = self.raised(name, left / (len(waiting) - place))
                 if why:
                     break
+        boxes = self.boxes(why) if self.newest.complete else {}
         reached = [item for item in self.newest.bounds if item.reached]
         beyond = [item for item in self.newest.bounds if not item.reached and self.newest.complete]
         verdicts = self.verdicts if self.newest.complete else {}
@@ -126,9 +156,26 @@ class Growing:
             tuple(item.constant for item in beyond),
             tuple(item.constant for item in reached if item.value),
             tuple(item.constant for item in reached if not item.value),
-            tuple(Stable(name, word, self.up_to[name], self.changes.get(name)) for name, word in verdicts.items()),
+            tuple(self.stable(name, word, boxes) for name, word in verdicts.items()),
             tuple(self.steps),
+            {item.constant: self.why_not_raised(item) for item in reached if item.value and self.newest.complete},
         )
+
+    def stable(self, name: str, verdict: str, boxes: Mapping[str, bool]) -> StableVerdict:
+        """Return where a property has its verdict."""
+        change = self.changes.get(name)
+        cells = tuple(cell for cell, verdicts in self.found if verdicts[name] == verdict)
+        cells = (*(cell for cell in cells if cell != self.up_to[name]), self.up_to[name])
+        return StableVerdict(name, verdict, self.up_to[name], change, cells, change is None and boxes[name])
+
+    def why_not_raised(self, item: BoundCount) -> str:
+        """Return why a bound that is reached is not raised further."""
+        name = item.constant
+        if item.value < 0:
+            return "a negative bound is not raised"
+        if item.value >= self.question.constants.declared()[name].high:
+            return "the largest value that is declared"
+        return self.refused.get(name) or self.given_up.get(name) or "the time was over"
 
     def why_not_further(self) -> str:
         """Return why the bounds that were given up are not raised further, an empty string if they have no room."""
@@ -143,55 +190,150 @@ class Growing:
     def waiting(self) -> list[str]:
         """Return the bounds that are worth raising: they are reached, and have room."""
         declared = self.question.constants.declared()
+        out = self.given_up.keys() | self.refused.keys()
         return [
             item.constant
             for item in self.newest.bounds
-            if item.reached and item.constant not in self.given_up and 0 < item.value < declared[item.constant].high
+            if item.reached and item.constant not in out and 0 < item.value < declared[item.constant].high
         ]
 
+    def constants(self, cell: Mapping[str, int]) -> Constants:
+        """Return the constants of a cell; raise UsageError if the machine refuses them."""
+        return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
+
+    def next_value(self, name: str) -> tuple[int, Constants | None]:
+        """Return the next larger value of a bound that the machine does not refuse, and None if there is none."""
+        value = self.bounds()[name] + 1
+        passed = []
+        for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
+            cell = {**self.bounds(), name: larger}
+            try:
+                constants = self.constants(cell)
+            except UsageError as error:
+                why = Reason(f"refused by the machine: {str(error).rpartition(': ')[2]}", Cause.ERROR)
+                passed.append(Raise(name, larger, 0, 0.0, complete=False, why_stopped=why, cell=cell))
+                continue
+            self.steps += passed
+            return larger, constants
+        self.refused[name] = f"{name}={value} is {passed[0].why_stopped}" if passed else ""
+        return value, None
+
     def raised(self, name: str, seconds: float) -> str:
-        """Raise a bound by one within a time; return why no other can be raised any more, if that is so."""
-        machine, value = self.question.protocol.machine, self.bounds()[name] + 1
+        """Raise a bound within a time; return why no other can be raised any more, if that is so."""
         if not next(item.reached for item in self.newest.bounds if item.constant == name):
             return ""  # another bound that was raised meanwhile has made up for it
-        try:
-            constants = machine.set_constants({**self.question.constants.values, **self.bounds(), name: value})
-        except UsageError:
-            self.given_up[name] = ""
+        value, constants = self.next_value(name)
+        if constants is None:
             return ""
-        try:
-            found = self.search(replace(self.question, constants=constants), seconds)
-        except (DomainError, ModelError) as error:
-            self.given_up[name] = Reason(f"the model goes wrong: {str(error).splitlines()[0]}", Cause.ERROR)
-            self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=self.given_up[name]))
-            return ""
-        changed = self.changed(name, value, found)
-        if not found.complete:
-            self.given_up[name] = found.why_stopped
-            self.steps.append(_step(name, value, found, changed))
-            return found.why_stopped if ended_by_signal(found.why_stopped) else ""
+        cell = {**self.bounds(), name: value}
+        found = self.searched(name, value, cell, constants, seconds)
+        if isinstance(found, str):
+            self.given_up[name] = found
+            return found if ended_by_signal(found) else ""
         self.newest = found
-        self.steps.append(_step(name, value, found, changed))
+        self.refused.clear()  # beside a larger bound a value may go that was refused
         for item in found.properties:
             if item.name not in self.changes:
                 self.up_to[item.name] = self.bounds()
         return ""
 
-    def changed(self, name: str, value: int, found: Result) -> tuple[str, ...]:
+    def searched(
+        self, name: str, value: int, cell: Mapping[str, int], constants: Constants, seconds: float
+    ) -> Result | str:
+        """Search a cell and keep what was found; return the reason if it did not end."""
+        try:
+            found = self.search(replace(self.question, constants=constants), seconds)
+        except (DomainError, ModelError) as error:
+            why = Reason(f"the model goes wrong: {str(error).splitlines()[0]}", Cause.ERROR)
+            self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=why, cell=dict(cell)))
+            return why
+        changed = self.changed(name, value, cell, found)
+        self.steps.append(_step(name, value, found, changed, cell))
+        if not found.complete:
+            return found.why_stopped
+        self.found.append((dict(cell), {item.name: str(item.verdict) for item in found.properties}))
+        return found
+
+    def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
         """Note and return the properties whose verdict a raised bound changes; an undecided one is no change."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)
             decided = item.verdict is not Verdict.UNDETERMINED
             if decided and item.name not in self.changes and verdict != self.verdicts[item.name]:
-                self.changes[item.name] = Change(name, value, verdict)
+                self.changes[item.name] = Change(name, value, verdict, dict(cell))
                 made.append(item.name)
         return tuple(made)
 
+    def boxes(self, why: str) -> dict[str, bool]:
+        """Search a few cells beside the staircase that are not covered; return whose verdicts are those of the box."""
+        first, last = self.found[0][0], self.bounds()
+        if math.prod(last[name] - first[name] + 1 for name in first) > MANY_CELLS:
+            return dict.fromkeys(self.verdicts, False)
+        searched = [cell for cell, _ in self.found]
+        ranges = (range(first[name], last[name] + 1) for name in first)
+        between = (dict(zip(first, values, strict=True)) for values in product(*ranges))
+        beside = sorted((cell for cell in between if cell not in searched), key=lambda cell: sum(cell.values()))
+        beside = [cell for cell in beside if self.is_allowed(cell)]
+        if not beside:
+            return dict.fromkeys(self.verdicts, True)
+        growing = {item.name: self.growing(item) for item in self.question.properties}
+        uncovered: dict[str, bool] = dict.fromkeys(self.verdicts, False)
+        tries = 0
+        for cell in beside:
+            open_ones = [
+                name
+                for name in self.verdicts
+                if name not in self.changes and not self.is_covered(name, cell, growing[name])
+            ]
+            if not open_ones:
+                continue
+            left = self.end - time.perf_counter()
+            if tries < BESIDE and left > 0 and not ended_by_signal(why):
+                tries += 1
+                name = next(name for name in reversed(first) if cell[name] > first[name])
+                found = self.searched(name, cell[name], cell, self.constants(cell), left)
+                for changed in self.steps[-1].changed:
+                    below = [one for one in searched if any(one[bound] < cell[bound] for bound in cell)]
+                    self.up_to[changed] = below[-1]
+                if not isinstance(found, str):
+                    continue
+                why = found if ended_by_signal(found) else why
+            uncovered |= dict.fromkeys(open_ones, True)
+        return {name: not is_open for name, is_open in uncovered.items()}
 
-def _step(name: str, value: int, found: Result, changed: tuple[str, ...]) -> Raise:
+    def is_allowed(self, cell: Mapping[str, int]) -> bool:
+        """Say whether the machine does not refuse a cell."""
+        try:
+            self.constants(cell)
+        except UsageError:
+            return False
+        return True
+
+    def growing(self, prop: Property) -> frozenset[str]:
+        """Return the bounds of which a larger value only adds steps, and shows a property nothing else."""
+        if prop.kind.over_behaviours:
+            return frozenset()
+        return growing_bounds(translate(self.question.protocol.machine, (prop,)))
+
+    def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
+        """Say whether a cell has a property's verdict because of a cell that was searched.
+
+        What no larger cell reaches, no smaller one does; what a smaller one reaches, larger ones do.
+        """
+        prop = next(item for item in self.question.properties if item.name == name)
+        unreached = self.verdicts[name] == str(Verdict.HOLDS if prop.kind.must_hold else Verdict.UNREACHED)
+        for other, verdicts in self.found:
+            small, large = (cell, other) if unreached else (other, cell)
+            if verdicts[name] == self.verdicts[name] and all(
+                small[bound] <= large[bound] if bound in growing else small[bound] == large[bound] for bound in cell
+            ):
+                return True
+        return False
+
+
+def _step(name: str, value: int, found: Result, changed: tuple[str, ...], cell: Mapping[str, int]) -> Raise:
     """Return a bound that was raised with what the search of it found."""
     seconds = round(found.seconds, 4)
-    return Raise(
-        name, value, found.distinct, seconds, found.complete, found.why_stopped if not found.complete else "", changed
-    )
+    why = "" if found.complete else found.why_stopped
+    return Raise(name, value, found.distinct, seconds, found.complete, why, changed, dict(cell))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -70,3 +74,8 @@ def show_rate(count: int, seconds: float, noun: str) -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """Return a number with its noun: `1 state`, `12 states`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def in_values(values: Mapping[str, int]) -> str:
+    """Return constants with their values: `crashes=2 fences=1`."""
+    return " ".join(f"{name}={value}" for name, value in values.items())

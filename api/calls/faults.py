@@ -55,7 +55,10 @@ class Minimal:
 
 @dataclass(frozen=True)
 class Tolerated:
-    """A setting and the cost of the cheapest faults that break the property, None if none of those tried does."""
+    """A setting and the cost of the cheapest faults that break the property, None if none of those tried does.
+
+    `front` has every minimal set of faults that does, each with how many of each kind it has and what they cost.
+    """
 
     setting: Mapping[str, Any]
     least: int | None
@@ -113,7 +116,7 @@ class FaultsResult(Answer["FaultsData"]):
                 if item.undetermined
                 else "nothing tried breaks it"
                 if item.least is None
-                else item.least,
+                else min(sum(one.faults.values()) for one in item.front),
                 "; ".join(words_of(dict(one.faults)) for one in item.front),
             )
             for item in self.settings
@@ -312,6 +315,8 @@ class _Request:
             "searches": result.searches,
             "states": result.states,
             "omission": result.omission,
+            "costs": costs,
+            "fewer": dict(result.fewer),
         }
         return data, traces
 

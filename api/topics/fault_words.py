@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
+from fencepost.api.topics.claims import Tolerates, faults_in_words, is_weighted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +27,9 @@ def tolerated(point: PointData) -> str:
     """Return how many faults a setting tolerates, in words."""
     if point["undetermined"]:
         return "undetermined"
-    if point["least"] is None:
-        return f"all that were tried ({words_of(point['most'])})"
-    if point["least"]:
-        return counted(max(point["least"] - 1, 0), "fault")
+    claim = Tolerates.of(point)
+    if claim is not None:
+        return claim.sentence
     return (
         f"none: it fails without any{'' if _all_spent(point) or not point['kinds'] else ' ' + either(point['kinds'])}"
     )
@@ -41,20 +41,24 @@ def _all_spent(point: PointData) -> bool:
 
 
 def breaks_with(point: PointData) -> str:
-    """Return every minimal set of faults, with what happened for free in its history, and the states of its trace."""
-    return "; ".join(_broken(item, point["kinds"]) for item in point["front"])
+    """Return every minimal set of faults, with its cost unless each fault costs 1.
+
+    What happened for free in its history is named, and how many states its trace has.
+    """
+    weighted = is_weighted(point)
+    return "; ".join(_broken(item, point["kinds"], weighted=weighted) for item in point["front"])
 
 
-def _broken(item: BreakingData, kinds: list[str]) -> str:
+def _broken(item: BreakingData, kinds: list[str], *, weighted: bool) -> str:
     free = item.get("free")
-    counted_ones = words_of(item["faults"], [] if free == {} else kinds)
-    return f"{counted_ones}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
+    shown = words_of(item["faults"], [] if free == {} else kinds)
+    shown += f", cost {item['cost']}" if weighted else ""
+    return f"{shown}{f', for free {words_of(free)}' if free else ''} ({counted(item['length'], 'state')})"
 
 
 def words_of(used: dict[str, int], kinds: list[str] | tuple[str, ...] = ()) -> str:
     """Return faults in words: `crashes 2, fences 1`, or `no crash or fence` if only these kinds are counted."""
-    shown = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count)
-    return shown or f"no {either(kinds) if kinds else 'fault'}"
+    return faults_in_words(used) if any(used.values()) or not kinds else f"no {either(kinds)}"
 
 
 def either(kinds: list[str] | tuple[str, ...]) -> str:

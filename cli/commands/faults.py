@@ -123,10 +123,16 @@ def print_faults(console: Console, data: FaultsData) -> None:
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
     console.print()
+    fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
+    apart = "; ".join(f"{name}: {why}" for name, why in fewer.items())
     print_rows(
         console,
         [
             (styled("tried", "dim"), f"up to {words_of(most)}; other budgets as the constants set them, at no cost"),
+            *(
+                [(styled("each", "dim"), f"fewer were searched too, as more may not cover them ({apart})")]
+                * bool(fewer)
+            ),
             (styled("searches", "dim"), f"{searches:,}, of {states:,} states together{left_out(omission)}"),
         ],
     )

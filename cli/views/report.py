@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.asking.quantities import counted, show_rate, show_seconds, show_size
+from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds, show_size
+from fencepost.api.topics.claims import NeverMatters, raised_in, stable_claims
 from fencepost.cli.views.console import (
     heading,
     print_facts,
@@ -343,42 +344,38 @@ def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> 
     """Print what raising the bounds has shown; larger values of `unshared` bounds that are not reached add no state."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
+    raised = raised_in(growth)
     for item in growth.steps:
         found = f"{item.distinct:,} states, {show_seconds(item.seconds)}"
         changed = (
             f"{'; ' if item.why_stopped else ': '}another verdict on {', '.join(item.changed)}" if item.changed else ""
         )
-        end = f"unfinished after {found}: {item.why_stopped}{changed}" if item.why_stopped else f"{found}{changed}"
-        print_lines(console, f"{item.constant}={item.value}: {end}", indent=2)
+        begun = f"unfinished after {found}: " if item.distinct else ""
+        end = f"{begun}{item.why_stopped}{changed}" if item.why_stopped else f"{found}{changed}"
+        print_lines(console, f"{in_values({name: item.cell[name] for name in raised})}: {end}", indent=2)
     if not growth.steps:
         print_lines(console, "none", indent=2)
     print_facts(console, _lines(growth, unshared))
 
 
 def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text | str]]:
-    same = [item.name for item in growth.properties if item.changes is None]
-    if same and growth.bounds:
-        words = "every verdict" if len(same) == len(growth.properties) else ", ".join(same)
-        yield "stable", f"{words}, up to {_shown(growth.bounds)}"
+    for claim in stable_claims(growth) if growth.bounds else ():
+        yield "stable", claim.sentence
+    raised = raised_in(growth)
     for item in growth.properties:
         change = item.changes
         if change is not None:
-            yield (
-                item.name,
-                styled(
-                    f"{item.verdict} up to {_shown(item.stable_up_to)}; "
-                    f"{change.verdict} with {change.constant}={change.value}",
-                    "yellow",
-                ),
-            )
+            same = f"{item.verdict} in {counted(len(item.cells), 'cell')}, up to {in_values(item.stable_up_to)}"
+            other = in_values({name: change.cell[name] for name in raised})
+            yield item.name, styled(f"{same}; {change.verdict} with {other}", "yellow")
     if growth.settled:
         yield "settled", f"not reached any more: {beyond_bounds({name: name for name in growth.settled}, unshared)}"
-    if growth.open:
-        yield "still reached", ", ".join(growth.open)
+    for name in growth.open:
+        why = growth.not_raised.get(name)
+        yield "still reached", f"{name}: {why}" if why else name
     if growth.switched_off:
         yield "switched off", f"{', '.join(growth.switched_off)}: a bound of 0 is not raised"
-    largest = f"; {', '.join(growth.open)}: the largest value that is declared" if growth.open else ""
-    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else f"nothing is left to raise{largest}"
+    why = f"unfinished: {growth.why_stopped}" if growth.why_stopped else "nothing is left to raise"
     yield "growth", f"{why} ({show_seconds(growth.seconds)} in all)"
 
 
@@ -386,12 +383,8 @@ def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
     """Return what is known of larger values of bounds that were not reached; `shown` is each by name."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
-    words = [f"{', '.join(free)}: larger values add no state"] if free else []
+    words = [NeverMatters(free).sentence] if free else []
     if read:
         them = "it" if len(read) == 1 else "them"
         words.append(f"{', '.join(read)}: the model reads {them} elsewhere too, so larger values may add states")
     return "; ".join(words)
-
-
-def _shown(bounds: Mapping[str, int]) -> str:
-    return " ".join(f"{name}={value}" for name, value in bounds.items())

@@ -1,17 +1,19 @@
 """The fewest faults that break a property: searches with more and more of the budgets that a state holds.
 
-A budget bounds how often a fault may happen, so what happens with fewer faults happens with more of them too. If
-the largest budgets break nothing, nothing does. Else the budgets are tried in the order of what they cost, and
-none that has a breaking one below it: so every one that is found is minimal, and those that are found are all
-there are up to the constants.
+Budgets are tried in the order of what they cost, and none that has a breaking one below it: so every one that is found
+is minimal, and those that are found are all there are up to the constants. Where the typed program shows that what
+happens with fewer faults happens with more of them too, the largest budgets are searched first: if they break nothing,
+nothing fewer does. Where it does not, as a property or another guard reads a budget, fewer are searched each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.program.ir.monotone import BUDGET, why_fewer_matter
+from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal, require_no_error
 from fencepost.model.language.domains import Extreme, Range, linear
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Schema
-
-BUDGET = "budget"
-"""The field of the state whose record holds what is left of each budget."""
 
 Faults = tuple[int, ...]
 """How many faults of each kind, in the order of the kinds."""
@@ -62,6 +61,8 @@ class Tolerance:
     unknown: tuple[tuple[Faults, str], ...]
     searches: int
     states: int
+    fewer: Mapping[str, str] = field(default_factory=dict)
+    """The kinds of which fewer were searched each, as more do not cover them, with the reason."""
     omission: float = 0.0
     """The probability at most that a search left out a state, where it kept fingerprints instead of states."""
 
@@ -92,8 +93,8 @@ def _ends(machine: Machine) -> dict[str, Linear]:
             "it are counted by walks only."
         )
     found = {}
-    for name, field in fields(budget.record):
-        domain = field.domain if isinstance(field, Scalar) else None
+    for name, item in fields(budget.record):
+        domain = item.domain if isinstance(item, Scalar) else None
         if isinstance(domain, Range) and linear(domain.high).names:
             found[name] = linear(domain.high)
     return found
@@ -171,12 +172,14 @@ def tolerance(
 ) -> Tolerance:
     """Return all minimal faults that break a property, by kinds and what one costs; constants set all other budgets.
 
-    Where the model goes wrong with some faults, it does with more of them: these are unknown. Raises the DomainError
-    where nothing else is known.
+    Where more faults cover fewer ones and the model goes wrong with some, it does with more of them: these are unknown.
+    Raises the DomainError where nothing else is known.
     """
     kinds = tuple(costs)
     bounds = [fault_kinds(machine)[name] for name in kinds]
     most = tuple(int(constants.values[name]) for name in bounds)
+    fewer = _why_fewer_matter(machine, prop, dict(zip(kinds, bounds, strict=True)))
+    apart = [kind in fewer for kind in kinds]
     front: list[Breaking] = []
     unknown: list[tuple[Faults, str]] = []
     results: dict[Faults, Result] = {}
@@ -184,7 +187,10 @@ def tolerance(
     for place, faults in enumerate((most, *in_order(most, tuple(costs.values())))):
         if any(_covers(item.faults, faults) for item in front):
             continue
-        if place and any(_covers(item, faults) for item in wrong if item != most):
+        if place and (
+            any(_covers(item, faults, apart) for item in wrong if item != most)
+            or any(_covers(faults, item, apart) and _tolerated(results[item], prop) for item in results)
+        ):
             continue
         if faults not in results and faults not in wrong:
             if tell is not None:
@@ -206,12 +212,25 @@ def tolerance(
             front.append(Breaking(faults, _cost(faults, costs.values()), result))
         elif interrupted or (not violated and not result.complete and place):
             unknown.append((faults, result.why_stopped))
-        if interrupted or (not violated and result.complete and faults == most):
+        if interrupted:
             break
     if wrong and not results:
         raise next(iter(wrong.values()))
     states, omission = (sum(getattr(item, name) for item in results.values()) for name in ("distinct", "omission"))
-    return Tolerance(constants, kinds, most, tuple(front), tuple(unknown), len(results), states, min(1.0, omission))
+    return Tolerance(
+        constants, kinds, most, tuple(front), tuple(unknown), len(results), states, fewer, min(1.0, omission)
+    )
+
+
+def _why_fewer_matter(machine: Machine, prop: Property, bounds: Mapping[str, str]) -> dict[str, str]:
+    """Return the kinds of faults of which fewer may break what more do not, as far as is shown, with the reason."""
+    program = translate(machine, (prop,))
+    found = {kind: why_fewer_matter(program, bound) for kind, bound in bounds.items()}
+    return {kind: why for kind, why in found.items() if why}
+
+
+def _tolerated(result: Result, prop: Property) -> bool:
+    return result.complete and result.of(prop.name).verdict is not Verdict.VIOLATED
 
 
 def _searched(machine: Machine, constants: Constants, prop: Property, options: Options, kernels: Kernels) -> Result:
@@ -240,5 +259,7 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
     return sum(count * cost for count, cost in zip(faults, costs, strict=True))
 
 
-def _covers(fewer: Faults, more: Faults) -> bool:
-    return all(one <= other for one, other in zip(fewer, more, strict=True))
+def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
+    """Say whether faults are among others, and as many of each kind that stands apart."""
+    kept = apart or [False] * len(fewer)
+    return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

@@ -92,7 +92,7 @@ def _may_begin_at_none(machine: Machine, domain: Range) -> bool:
 
 def _unread(program: Program) -> Iterator[ModelWarning]:
     read = {item.name for made in program.functions for item in inside(made.body) if isinstance(item, nodes.Constant)}
-    for found in _sums(program):
+    for found in sums_of_program(program):
         read |= linear(found).names
     machine = program.machine
     for function in (machine.refuse, machine.notes):
@@ -107,21 +107,27 @@ def _unread(program: Program) -> Iterator[ModelWarning]:
             )
 
 
-def _sums(program: Program) -> Iterator[Linear | int]:
+def sums_of_program(program: Program, *, schema: bool = True) -> Iterator[Linear | int]:
     """Yield the sums of constants in the schema, in domains of parameters, and in properties of whole behaviours."""
-    yield from _sums_of_record(program.machine.state, set())
+    if schema:
+        yield from sums_of_record(program.machine.state)
     for action in (program.initial, *program.actions):
         for item in action.parameters:
             yield from sums_of(item.domain)
     for prop in program.asked:
-        for _, domain in prop.params:
+        eventual = prop.eventual
+        for _, domain in (*prop.params, *(eventual.params if eventual is not None else ())):
             yield from sums_of(domain)
-        if prop.eventual is not None:
-            for _, domain in prop.eventual.params:
-                yield from sums_of(domain)
-            costs = prop.eventual.costs
-            yield from () if costs is None or callable(costs) else (cost for _, cost in costs)
-            yield from () if prop.eventual.bound is None else (prop.eventual.bound,)
+        if eventual is not None:
+            yield from (
+                () if eventual.costs is None or callable(eventual.costs) else (cost for _, cost in eventual.costs)
+            )
+            yield from () if eventual.bound is None else (eventual.bound,)
+
+
+def sums_of_record(record: type[Record]) -> Iterator[Linear | int]:
+    """Yield the sums of constants in the domains and sizes of a record, those of one inside it once."""
+    yield from _sums_of_record(record, set())
 
 
 def _sums_of_record(record: type[Record], seen: set[type]) -> Iterator[Linear | int]:
@@ -273,28 +279,13 @@ def unshared_bounds(program: Program) -> frozenset[str]:
     bag that gets less roomy.
     """
     elsewhere = {
-        *_shrinking(program.machine.state),
-        *(name for found in _counted_sums(program) for name in linear(found).names),
+        *shrinking_in_record(program.machine.state),
+        *(name for found in sums_of_program(program, schema=False) for name in linear(found).names),
     }
-    return frozenset(name for name in program.bounds if name not in elsewhere and not _is_read(program, name))
+    return frozenset(name for name in program.bounds if name not in elsewhere and not is_read(program, name))
 
 
-def _counted_sums(program: Program) -> Iterator[Linear | int]:
-    for action in (program.initial, *program.actions):
-        for item in action.parameters:
-            yield from sums_of(item.domain)
-    for prop in program.asked:
-        eventual = prop.eventual
-        for _, domain in (*prop.params, *(eventual.params if eventual is not None else ())):
-            yield from sums_of(domain)
-        if eventual is not None:
-            yield from (
-                () if eventual.costs is None or callable(eventual.costs) else (cost for _, cost in eventual.costs)
-            )
-            yield from () if eventual.bound is None else (eventual.bound,)
-
-
-def _shrinking(record: type[Record]) -> Iterator[str]:
+def shrinking_in_record(record: type[Record]) -> Iterator[str]:
     """Yield the constants of which a larger value does more to a record than leave room for more."""
     for _, field in fields(record):
         yield from _shrinking_in(field)
@@ -303,17 +294,22 @@ def _shrinking(record: type[Record]) -> Iterator[str]:
 def _shrinking_in(field: FieldType) -> Iterator[str]:
     match field:
         case Nested():
-            yield from _shrinking(field.record)
+            yield from shrinking_in_record(field.record)
         case BagOf():
             yield from _falling(field.room)
-            yield from _shrinking(field.record)
+            yield from shrinking_in_record(field.record)
         case ArrayOf():
             yield from field.length.names
             yield from _shrinking_in(field.element)
         case Scalar():
-            yield from linear(getattr(field.domain, "low", 0)).names  # the value of the zero state
-            for name in ("high", "count"):
-                yield from _falling(getattr(field.domain, name, 0))
+            yield from shrinking_in_domain(field.domain)
+
+
+def shrinking_in_domain(domain: Domain | InFlight) -> Iterator[str]:
+    """Yield the constants of which a larger value may take numbers out of a domain, or move its start."""
+    yield from linear(getattr(domain, "low", 0)).names  # the value of the zero state
+    for name in ("high", "count"):
+        yield from _falling(getattr(domain, name, 0))
 
 
 def _falling(total: Linear | int) -> Iterator[str]:
@@ -326,7 +322,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
             yield name
 
 
-def _is_read(program: Program, name: str) -> bool:
+def is_read(program: Program, name: str) -> bool:
     """Say whether a constant is read where it is not about its own bound."""
     called = {program.initial.function, *(action.function for action in program.actions), *program.properties.values()}
     for item in program.behaviours.values():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
+from fencepost.api.answers import growing
 from fencepost.api.answers.growing import Change
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
@@ -242,11 +243,161 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
     assert "spare" in growth.settled
     assert "holidays" in growth.switched_off
     assert found.verdict == "holds"
-    assert found.to_dict()["growth"]["properties"][1]["changes"] == {
-        "constant": "errands",
-        "value": 4,
-        "verdict": "violated",
-    }
+    data = found.to_dict()["growth"]["properties"][1]
+    assert data["changes"].items() >= {"constant": "errands", "value": 4, "verdict": "violated"}.items()
+    assert data["changes"]["cell"] == {**data["stable_up_to"], "errands": 4}
+
+
+EVENS = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    n = bound(2, low=-3, high=9, meaning="steps")
+
+class State(Record):
+    x: Annotated[int, Range(-4, 9)]
+
+def refuse(c):
+    return "n must be even" if c.n % 2 else None
+
+@action()
+def initial(s: State, c: C) -> None:
+    "At the start."
+    s.x = -4
+
+@action()
+def up(s: State, c: C) -> None:
+    "A step."
+    require(s.x < c.n, bound=C.n)
+    s.x += 1
+
+@always
+def small(s: State, c: C) -> bool:
+    "It is below 4."
+    return s.x < 4
+
+MACHINE = Machine("evens", "steps", State, C, initial, (up,), refuse=refuse)
+PROPERTIES = (small,)
+"""
+
+REQUESTS = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require, sometimes
+
+class C(Constants):
+    asks = bound(1, low=0, high=4, meaning="requests")
+    tries = bound(1, low=0, high=4, meaning="attempts")
+    pauses = bound(1, low=0, high=4, meaning="pauses")
+
+class State(Record):
+    asked: Annotated[int, Range(0, 9)]
+    tried: Annotated[int, Range(0, 9)]
+    paused: Annotated[int, Range(0, 9)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    "Nothing happened."
+
+@action()
+def ask(s: State, c: C) -> None:
+    "A request."
+    require(s.asked < c.asks, bound=C.asks)
+    s.asked += 1
+
+@action()
+def attempt(s: State, c: C) -> None:
+    "An attempt."
+    require(s.tried < c.tries, bound=C.tries)
+    s.tried += 1
+
+@action()
+def pause(s: State, c: C) -> None:
+    "A pause."
+    require(s.paused < c.pauses, bound=C.pauses)
+    s.paused += 1
+
+@always
+def no_more(s: State, c: C) -> bool:
+    "There are no more attempts than there may be requests."
+    return s.tried <= c.asks
+
+@always
+def few(s: State, c: C) -> bool:
+    "There are few attempts."
+    return s.tried < 9
+
+@sometimes
+def both(s: State, c: C) -> bool:
+    "Each happens once."
+    return s.asked == 1 and s.tried == 1
+
+MACHINE = Machine("requests", "requests and attempts", State, C, initial, (ask, attempt, pause))
+PROPERTIES = (no_more, few, both)
+"""
+
+
+def written(folder: Path, text: str) -> str:
+    file = folder / "model.py"
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_a_value_that_the_machine_refuses_is_named_and_larger_ones_are_tried(tmp_path: Path, engine: str) -> None:
+    growth = api.check(written(tmp_path, EVENS), engine=engine, grow=60).growth
+    assert growth is not None
+    assert growth.why_stopped == ""
+    assert [(item.value, item.why_stopped, item.changed) for item in growth.steps[:2]] == [
+        (3, "refused by the machine: n must be even", ()),
+        (4, "", ("small",)),
+    ]
+    assert growth.properties[0].changes == Change("n", 4, "violated", {"n": 4})
+    assert growth.not_raised == {"n": "n=9 is refused by the machine: n must be even"}
+
+
+def test_a_bound_that_is_not_raised_is_named_with_the_reason(tmp_path: Path) -> None:
+    file = written(tmp_path, EVENS)
+    negative = api.check(file, n=-2, grow=60).growth
+    assert negative is not None
+    assert (negative.steps, negative.not_raised) == ((), {"n": "a negative bound is not raised"})
+    page = " ".join(fencepost("check", file, "--grow", "10s").stdout.split())
+    assert "n=3: refused by the machine: n must be even" in page
+    assert "still reached n: n=9 is refused by the machine: n must be even" in page
+    assert "the largest value" not in page
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_cells_beside_the_staircase_are_searched_where_a_property_reads_a_bound(tmp_path: Path, engine: str) -> None:
+    growth = api.check(written(tmp_path, REQUESTS), engine=engine, grow=60).growth
+    assert growth is not None
+    no_more, few, both = growth.properties
+    assert no_more.changes is not None
+    assert no_more.changes.verdict == "violated"
+    assert no_more.changes.cell == {"asks": 1, "tries": 2, "pauses": 1}
+    assert no_more.stable_up_to == {"asks": 2, "tries": 1, "pauses": 1}
+    assert not no_more.box
+    assert few.box
+    assert both.box
+    assert few.stable_up_to == {"asks": 4, "tries": 4, "pauses": 4}
+
+
+def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The property reads a bound and is never violated, which no search of other cells shows."""
+    monkeypatch.setattr(growing, "BESIDE", 3)
+    file = written(tmp_path, REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9"))
+    found = api.check(file, grow=60).growth
+    assert found is not None
+    no_more, few, _ = found.properties
+    assert no_more.changes is None
+    assert not no_more.box
+    assert few.box
+    page = " ".join(fencepost("check", file, "--grow", "10s").stdout.split())
+    assert "stable no-more, with the 13 cells that were searched, the last of them asks=4 tries=4 pauses=4" in page
+    assert "other cells below that were not searched" in page
+    assert "stable few, both, up to asks=4 tries=4 pauses=4" in page
 
 
 def test_growth_says_that_it_is_unfinished() -> None:
@@ -271,7 +422,7 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert growth.why_stopped == "the model goes wrong with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
     assert [(item.stable_up_to, item.changes) for item in growth.properties] == [
-        ({"drops": 4}, Change("drops", 5, "violated")),
+        ({"drops": 4}, Change("drops", 5, "violated", {"drops": 5})),
         ({"drops": 4}, None),
     ]
     assert growth.open == ("drops",)

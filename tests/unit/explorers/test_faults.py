@@ -201,6 +201,99 @@ def test_budgets_that_share_a_constant_are_not_counted_apart(tmp_path: Path) -> 
         choose_kinds(machine, machine.set_constants({"k": 1}), ())
 
 
+BUDGETS = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
+
+class C(Constants):
+    crashes = bound(2, low=0, high=4, meaning="crashes")
+    fences = bound(3, low=0, high=4, meaning="fences")
+
+class Budget(Record):
+    crashes: Annotated[int, Range(0, C.crashes)]
+    fences: Annotated[int, Range(0, C.fences)]
+
+class State(Record):
+    budget: Budget
+    x: Annotated[int, Range(0, 30)]
+
+@action()
+def initial(s: State, c: C) -> None:
+    s.budget.crashes = c.crashes
+    s.budget.fences = c.fences
+
+@action()
+def crash(s: State, c: C) -> None:
+    require(s.budget.crashes > 0, bound=C.crashes)
+    s.budget.crashes -= 1
+    s.x += 4
+
+@action()
+def fence(s: State, c: C) -> None:
+    require(s.budget.fences > 0, bound=C.fences)
+    s.budget.fences -= 1
+    s.x += 1
+
+@action()
+def settle(s: State, c: C) -> None:
+    require(SETTLES)
+    s.x = 30
+
+@always
+def small(s: State, c: C) -> bool:
+    return s.x < 4 or s.x == 30
+
+@always
+def roomy(s: State, c: C) -> bool:
+    return s.x < 2 or c.crashes > 1
+
+@always
+def settled(s: State, c: C) -> bool:
+    return s.x != 30
+
+MACHINE = Machine("budgets", "crashes and fences", State, C, initial, (crash, fence, settle))
+PROPERTIES = (small, roomy, settled)
+"""
+
+
+@pytest.mark.parametrize(
+    ("settles", "prop", "expected", "apart"),
+    [
+        ("s.x > 40", "small", [{"crashes": 1}], set()),
+        ("s.x > 40", "roomy", [{"crashes": 1}, {"fences": 2}], {"crashes"}),
+        ("s.budget.crashes == 0 and s.x == 0", "settled", [{}], {"crashes"}),
+        ("s.x == c.crashes * 4 and c.crashes == 1", "settled", [{"crashes": 1}], {"crashes"}),
+        ("s.x == 0 and s.budget.crashes < 2 and s.budget.fences < 3", "settled", [{}], {"crashes", "fences"}),
+    ],
+)
+def test_fewer_faults_are_searched_too_unless_more_cover_them(
+    tmp_path: Path, settles: str, prop: str, expected: list[dict[str, int]], apart: set[str]
+) -> None:
+    file = tmp_path / "budgets.py"
+    file.write_text(BUDGETS.replace("SETTLES", settles))
+    (setting,) = api.faults(str(file), prop=prop).to_dict()["grid"]
+    assert [item["faults"] for item in setting["front"]] == expected
+    assert set(setting["fewer"]) == apart
+
+
+@pytest.mark.parametrize(
+    ("costs", "tolerates", "breaks"),
+    [
+        ({"crashes": 3}, "0 faults; the cheapest that break it cost 3", "crashes 1, cost 3 (2 states)"),
+        ({"crashes": 5, "fences": 5}, "0 faults; the cheapest that break it cost 5", "crashes 1, cost 5 (2 states)"),
+        ({"crashes": 0}, "0 faults; the cheapest that break it cost 0", "crashes 1, cost 0 (2 states)"),
+        ({}, "0 faults", "crashes 1 (2 states)"),
+    ],
+)
+def test_costs_are_costs_and_counts_are_counts(
+    tmp_path: Path, costs: dict[str, int], tolerates: str, breaks: str
+) -> None:
+    file = tmp_path / "budgets.py"
+    file.write_text(BUDGETS.replace("SETTLES", "s.x > 40"))
+    (setting,) = api.faults(str(file), prop="small", costs=costs).to_dict()["grid"]
+    assert (tolerated(setting), breaks_with(setting)) == (tolerates, breaks)
+
+
 def test_a_protocol_without_budgets_is_refused() -> None:
     with pytest.raises(UsageError, match="has no faults to count"):
         fault_kinds(PROTOCOLS["kip320"].machine)

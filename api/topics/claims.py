@@ -1,0 +1,145 @@
+"""Claims that go beyond a verdict, each a type from which its sentence is made.
+
+A claim says what would refute it: searches by the definition of other cells, fewer faults, the machine without a guard.
+`tests/random_machines/claims.py` tries to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fencepost.api.asking.quantities import counted, in_values
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fencepost.api.answers.contract_evidence import PointData
+    from fencepost.api.answers.growing import Growth
+
+FEW_CELLS = 4
+"""Cells that a sentence names one by one."""
+
+
+@dataclass(frozen=True)
+class Stable:
+    """Properties have the same verdict in each of these cells, or in the whole box from the first to the last one.
+
+    A cell is a value of each bound. A cell of the box that the machine refuses has no verdict.
+    """
+
+    properties: str
+    cells: tuple[Mapping[str, int], ...]
+    box: bool
+
+    @property
+    def sentence(self) -> str:
+        """Return how far the verdicts are stable."""
+        last, first = self.cells[-1], self.cells[0]
+        if self.box:
+            return f"{self.properties}, up to {in_values(last)}"
+        raised = [name for name in last if any(cell[name] != first[name] for cell in self.cells)]
+        where = f"the {len(self.cells)} cells that were searched, the last of them {in_values(last)}"
+        if len(self.cells) <= FEW_CELLS:
+            where = f"{'; '.join(in_values({name: cell[name] for name in raised}) for cell in self.cells)}"
+        return f"{self.properties}, with {where}; other cells below that were not searched"
+
+
+@dataclass(frozen=True)
+class Tolerates:
+    """No faults of the counted kinds up to `most` that are at most `faults` in number break the property.
+
+    `faults` is None if none of those up to `most` do. The cheapest that do cost `least`.
+    """
+
+    faults: int | None
+    most: Mapping[str, int]
+    least: int | None = None
+    weighted: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Return how many faults are tolerated, and what the cheapest cost that are not."""
+        if self.faults is None:
+            return f"all that were tried ({faults_in_words(self.most)})"
+        cost = f"; the cheapest that break it cost {self.least}" if self.weighted else ""
+        return f"{counted(self.faults, 'fault')}{cost}"
+
+    @classmethod
+    def of(cls, point: PointData) -> Tolerates | None:
+        """Return what a setting tolerates; None where a search did not end, or no fault is needed."""
+        if point["undetermined"]:
+            return None
+        if not point["front"]:
+            return cls(None, point["most"])
+        fewest = min(sum(item["faults"].values()) for item in point["front"])
+        return cls(fewest - 1, point["most"], point["least"], is_weighted(point)) if fewest else None
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Without a guard a property that holds is violated."""
+
+    guard: str
+    properties: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Return which properties need the guard."""
+        return f"{', '.join(self.properties)}: violated without {self.guard}"
+
+
+@dataclass(frozen=True)
+class Prevents:
+    """With a setting no state of a history's kind is reached: the property holds along the way, and at its end."""
+
+    setting: str
+    prop: str
+
+    @property
+    def sentence(self) -> str:
+        """Return what prevents the violation."""
+        return f"{self.setting} prevents every violation of {self.prop}"
+
+
+@dataclass(frozen=True)
+class NeverMatters:
+    """Larger values of a bound add no state."""
+
+    bounds: Sequence[str]
+
+    @property
+    def sentence(self) -> str:
+        """Return the bounds with what larger values do."""
+        return f"{', '.join(self.bounds)}: larger values add no state"
+
+
+def stable_claims(growth: Growth) -> list[Stable]:
+    """Return how far verdicts are the same that no raised bound changes, those together that are in the same cells."""
+    same = [item for item in growth.properties if item.changes is None]
+    groups: dict[tuple[int, bool], list[str]] = {}
+    cells = {}
+    for item in same:
+        key = (len(item.cells), item.box)
+        groups.setdefault(key, []).append(item.name)
+        cells[key] = item.cells
+    return [
+        Stable("every verdict" if len(names) == len(growth.properties) else ", ".join(names), cells[key], key[1])
+        for key, names in groups.items()
+        if cells[key] and cells[key][0]
+    ]
+
+
+def raised_in(growth: Growth) -> list[str]:
+    """Return the bounds that were raised, in the order of the constants."""
+    return [name for name in growth.bounds if any(name == item.constant for item in growth.steps)]
+
+
+def is_weighted(point: PointData) -> bool:
+    """Say whether a fault costs another number than 1."""
+    return any(cost != 1 for cost in point.get("costs", {}).values())
+
+
+def faults_in_words(used: Mapping[str, int]) -> str:
+    """Return faults in words: `crashes 2, fences 1`."""
+    return ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in used.items() if count) or "no fault"

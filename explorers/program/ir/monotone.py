@@ -1,0 +1,241 @@
+"""Constants of which a larger value only adds steps: what happens under a smaller one happens under a larger one too.
+
+A pass over the program that rather says no: what is not shown here must be searched for each value. Shown are a bound
+that nothing but its own guards reads, and a budget that starts as its constant, is asked only whether enough of it is
+left, and is spent by a number that the text gives. Two runs that differ in such a constant then take the same steps,
+until the smaller one refuses: it has no state, and no error, that the larger one has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.nodes import BinaryOp, Order
+from fencepost.explorers.program.ir.oversights import (
+    is_read,
+    names_in,
+    path_of,
+    shrinking_in_domain,
+    shrinking_in_record,
+    sums_of_program,
+    sums_of_record,
+)
+from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.subset.kinds import Rec
+from fencepost.model.language.domains import linear
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.explorers.program.ir.nodes import Expression, Node
+    from fencepost.explorers.program.ir.program import Function, Program
+    from fencepost.model.language.records import FieldType, Record
+
+BUDGET = "budget"
+"""The field of the state whose record holds what is left of each budget."""
+
+
+def growing_bounds(program: Program) -> frozenset[str]:
+    """Return the constants of which a larger value only adds steps, as far as that is shown."""
+    budgets = budgets_of(program)
+    return frozenset(
+        name
+        for name in program.bounds
+        if not why_not_guards_alone(program, name)
+        or (name in budgets and not why_fewer_matter(program, name, errors=True))
+    )
+
+
+def budgets_of(program: Program) -> dict[str, str]:
+    """Return the budgets that end at a constant alone: the constant and the budget's field."""
+    budget = dict(fields(program.machine.state)).get(BUDGET)
+    found = {}
+    for name, field in fields(budget.record) if isinstance(budget, Nested) else ():
+        high = linear(getattr(field.domain, "high", 0)) if isinstance(field, Scalar) else linear(0)
+        if len(high.names) == 1:
+            found[next(iter(high.names))] = name
+    return found
+
+
+def why_not_guards_alone(program: Program, name: str) -> str:
+    """Return why it is not shown that only the guards of a bound read it; an empty string where that is shown."""
+    if any(isinstance(node, nodes.Fits) and node.bound == name for node in _everything(program)):
+        return "an effect is left out where there is no room"
+    if any(name in linear(total).names for total in sums_of_program(program)):
+        return f"a domain ends at {name}"
+    return f"{name} is read elsewhere than in its own guards" if is_read(program, name) else ""
+
+
+def why_fewer_matter(program: Program, name: str, *, errors: bool = False) -> str:
+    """Return why it is not shown that what fewer of a budget allow, more allow too; an empty string where it is.
+
+    `name` is the constant of the budget. A domain may be roomier for more, unless it matters that `errors` of fewer
+    are those of more too. What refuses constants is left out: a refused machine has no verdict.
+    """
+    field = budgets_of(program)[name]
+    state = program.machine.state
+    budget = dict(fields(state))[BUDGET]
+    assert isinstance(budget, Nested)
+    own = dict(fields(budget.record))[field]
+    everywhere = [*sums_of_record(state), *sums_of_program(program, schema=False)]
+    reading = sum(name in linear(total).names for total in everywhere)
+    if not _is_from_zero(own, name) or (reading > 1 and errors) or name in _shrinking(program):
+        return f"a domain depends on {name}"
+    if sum(_times(item, budget.record) for _, item in fields(state)) != 1:
+        return "budgets are kept in more than one place"
+    if any(isinstance(node, nodes.Copy) and _holds(node.place.type, budget.record) for node in _everything(program)):
+        return "budgets are copied"
+    return _why_read(program, Place(f"{BUDGET}.{field}", field, budget.record), name)
+
+
+def _shrinking(program: Program) -> set[str]:
+    """Return the constants of which a larger value may do more than add values that are tried or fit."""
+    found = set(shrinking_in_record(program.machine.state))
+    for action in (program.initial, *program.actions):
+        found |= {name for item in action.parameters for name in shrinking_in_domain(item.domain)}
+    for prop in program.asked:
+        found |= {name for _, domain in prop.params for name in shrinking_in_domain(domain)}
+        if prop.eventual is not None:
+            found |= program.machine.constants.declared().keys()
+    return found
+
+
+class Place:
+    """Where a budget is."""
+
+    def __init__(self, path: str, field: str, record: type[Record]) -> None:
+        self.path, self.field, self.record = path, field, record
+
+    def is_meant(self, node: Node) -> bool:
+        """Say whether a node may be this budget, wherever its record lies."""
+        return (
+            isinstance(node, nodes.Field)
+            and node.name == self.field
+            and isinstance(node.owner.type, Rec)
+            and node.owner.type.record is self.record
+        )
+
+
+def _why_read(program: Program, place: Place, name: str) -> str:
+    """Return which function reads a budget or its constant otherwise than one that only asks and spends."""
+    acting = {action.function for action in program.actions}
+    for function in program.functions:
+        allowed: set[Node] = set()
+        if function.number == program.initial.function and function.number not in acting:
+            allowed = _given(function, place, name)
+        elif function.number in acting:
+            asked, least = _asked(function, place)
+            allowed = asked | _spent(function, place, least)
+        for node in inside(function.body):
+            if node in allowed:
+                continue
+            if place.is_meant(node):
+                return f"{function.name} reads or changes s.{place.path}"
+            if isinstance(node, nodes.Constant) and node.name == name:
+                return f"{function.name} reads {name}"
+    return ""
+
+
+def _given(function: Function, place: Place, name: str) -> set[Node]:
+    """Return the nodes that let a budget start as its constant, once."""
+    names = names_in(function)
+    found: set[Node] = set()
+    stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
+    for item in stores[:1] if len(stores) == 1 and stores[0] in function.body else ():
+        if (
+            path_of(item.place, names) == (0, place.path)
+            and isinstance(item.value, nodes.Constant)
+            and item.value.name == name
+        ):
+            found |= {item.place, item.value}
+    return found
+
+
+def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
+    """Return the reads of a budget by guards that ask whether enough is left, and how much they ask for."""
+    names, most = names_in(function), 0
+    found: set[Node] = set()
+    for guard in function.body:
+        for part in _conjuncts(guard.condition) if isinstance(guard, nodes.Require) else ():
+            node, least = _at_least(part)
+            if node is not None and place.is_meant(node) and path_of(node, names) == (0, place.path):
+                found.add(node)
+                most = max(most, least)
+    return found, most
+
+
+def _conjuncts(condition: Expression) -> Iterator[Expression]:
+    """Yield what a condition asks for, where all of that must hold."""
+    if isinstance(condition, nodes.Logic) and condition.conjunction:
+        for value in condition.values:
+            yield from _conjuncts(value)
+    else:
+        yield condition
+
+
+def _at_least(part: Expression) -> tuple[Expression | None, int]:
+    """Return a number that is 0 or more and the least it may be where a condition holds, which more of it fulfil."""
+    if isinstance(part, nodes.Field):
+        return part, 1
+    if not isinstance(part, nodes.Compare) or len(part.rest) != 1:
+        return None, 0
+    left, (order, right) = part.first, part.rest[0]
+    if order in (Order.LESS, Order.AT_MOST) or (order is Order.DIFFERENT and isinstance(left, nodes.Literal)):
+        left, right = right, left
+        order = {Order.LESS: Order.MORE, Order.AT_MOST: Order.AT_LEAST}.get(order, order)
+    if not isinstance(right, nodes.Literal):
+        return None, 0
+    match order:
+        case Order.MORE:
+            return left, right.value + 1
+        case Order.AT_LEAST:
+            return left, right.value
+        case Order.DIFFERENT if right.value == 0:
+            return left, 1
+    return None, 0
+
+
+def _spent(function: Function, place: Place, least: int) -> set[Node]:
+    """Return the nodes of the one store that spends from a budget, never more than guards have asked for."""
+    names = names_in(function)
+    stores = [item for item in inside(function.body) if isinstance(item, nodes.Store) and place.is_meant(item.place)]
+    looped = {node for item in inside(function.body) if isinstance(item, nodes.For) for node in inside(item.body)}
+    if len(stores) != 1 or stores[0] in looped:
+        return set()
+    item = stores[0]
+    match item.value:
+        case nodes.Binary(operator=BinaryOp.SUBTRACT, left=left, right=nodes.Literal(value=by)) if 0 <= by <= least:
+            if path_of(item.place, names) == path_of(left, names) == (0, place.path):
+                return {item.place, left}
+    return set()
+
+
+def _everything(program: Program) -> Iterable[Node]:
+    return (node for function in program.functions for node in inside(function.body))
+
+
+def _is_from_zero(field: FieldType, name: str) -> bool:
+    """Say whether a number lies between 0 and a constant alone."""
+    domain = field.domain if isinstance(field, Scalar) else None
+    high = linear(getattr(domain, "high", 0))
+    return getattr(domain, "low", None) == 0 and not high.offset and list(high.terms.items()) == [(name, 1)]
+
+
+def _times(field: FieldType, record: type[Record]) -> int:
+    """Return how many fields may hold a record, those inside of others included."""
+    match field:
+        case Nested() | BagOf():
+            inner = sum(_times(item, record) for _, item in fields(field.record))
+            return inner + (field.record is record)
+        case ArrayOf():
+            return 2 * _times(field.element, record)
+    return 0
+
+
+def _holds(kind: object, record: type[Record]) -> bool:
+    """Say whether a record is another one, or has it inside."""
+    if not isinstance(kind, Rec):
+        return True
+    return kind.record is record or any(_times(item, record) for _, item in fields(kind.record))
