@@ -3,7 +3,7 @@
     [texts]                              # what several entries say, put where they write {rule}
     rule = "A rule that the model follows: nothing is left to judge."
 
-    [[section]]                          # a heading of docs/coverage.md; its entries have its `kind` and so on
+    [[section]]                          # a heading of the catalogue; its entries have its `kind` and so on
     title = "KIP-903: stale broker epochs"
     kind = "step"
     protocol = "replication"

@@ -106,7 +106,7 @@ def _with_crashes(question: Question) -> Iterator[str]:
     yield (
         "What crashes alone do, with everything repaired and every crash losing the log, to a record on "
         f"{values['brokers']} brokers, "
-        f"{elr} and {unclean}: {told} (docs/checks/crashes.md)."
+        f"{elr} and {unclean}: {told} (docs/losing-data.md)."
     )
 
 

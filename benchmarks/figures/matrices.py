@@ -1,7 +1,6 @@
 """Measuring the figures of the matrices and of the fault tables: hours, so `tox -e figures` does it by night.
 
-`python -m benchmarks.figures.matrices` measures what is stale; then `fencepost guarantees --write docs` builds the
-pages.
+`python -m benchmarks.figures.matrices` measures what is stale; `fencepost site` builds the pages.
 """
 
 from __future__ import annotations

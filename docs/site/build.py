@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import logging
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -15,15 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.files import make_sure_folder
-from fencepost.api.topics.matrices import best_of, history, measured
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.site import links, protocols, settings, traces
-from fencepost.site.checks import example_of
-from fencepost.site.entries import PAGES
-from fencepost.site.evidence import card, with_evidence, with_stories
+from fencepost.site import checks, entries, links, protocols, settings, traces
+from fencepost.site.evidence import card, with_stories
 from fencepost.site.markdown import text_of
 from fencepost.site.places import EXPLORER, around_explorer, slug
+from fencepost.site.stale import stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +29,6 @@ STATIC = ("site.css", "settings.js")
 STAGES = 5
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 """Files by which a site that was built before is known."""
-_DIAGRAM = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -76,6 +72,8 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
         tell(f"3 of {STAGES}: MkDocs renders {sum(1 for _ in pages.rglob('*.md')):,} pages, which takes longest")
         generate(pages, output, navigation(pages))
         shutil.move(explorer, output / Path(EXPLORER).parent)
+    for line in stale():
+        tell(line)
     tell(f"4 of {STAGES}: links between all pages")
     (output / "404.html").unlink()  # it works at the root of a server alone, and nobody knows where this will be
     join(output)
@@ -100,8 +98,6 @@ def gather(folder: Path, docs: Path) -> None:
         to = folder / file.relative_to(docs)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to)
-        if file.suffix == ".html":
-            to.write_text(traces.with_icon(file.read_text("utf-8")), encoding="utf-8")
     for name in STATIC:
         (folder / name).write_bytes((files("fencepost.site") / "static" / name).read_bytes())
 
@@ -110,36 +106,23 @@ def gathered(docs: Path) -> dict[str, str]:
     """Return every page as Markdown, by its place."""
     found = {
         place: with_stories(text, place) if _is_about_entries(place) else text
-        for place, text in links.pages(docs).items()
+        for place, text in links.pages(docs, built()).items()
     }
     if "index.md" in found:
         title, about, rest = found["index.md"].split("\n\n", 2)
         found["index.md"] = f"{title}\n\n{about}\n\n{links.OPEN}\n\n{card()}\n\n{rest}"
-    for name in PAGES:
-        place = f"guarantees/{name}.md"
-        found[place] = with_evidence(found[place], place)
-    for name, data in measured().items():
-        place = f"checks/{name}.md"
-        diagram = _DIAGRAM.search(found[place])
-        if diagram:
-            found[place] = found[place].replace(diagram[0], _picture(name, data))
     made = {**protocols.pages(), **protocols.run_pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
     return found | {place: text_of(lines) for place, lines in made.items()}
 
 
+def built() -> dict[str, str]:
+    """Return the pages of entries of the catalogue and of checks, by their place, with links as pages in docs/ have."""
+    return {place: text_of(lines) for place, lines in {**entries.pages(), **checks.pages()}.items()}
+
+
 def _is_about_entries(place: str) -> bool:
-    """Say whether a page of prose is about entries of the catalogue, which stories may tell."""
-    return place.startswith(("guarantees/", "findings/")) or place in ("findings.md", "bugs.md")
-
-
-def _picture(name: str, data: dict[str, Any]) -> str:
-    """Return the example of a page on checks as a picture, which needs no script that draws diagrams."""
-    from fencepost.counterexamples.render.html import figure
-
-    found = example_of(best_of(data))
-    assert found is not None
-    made = history(name, found)
-    return figure(made.trace, made.path)
+    """Say whether a page is about entries of the catalogue, which stories may tell."""
+    return place.startswith(("guarantees/", "findings/")) or place == "findings.md"
 
 
 def join(output: Path) -> None:
@@ -222,7 +205,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Protocols": ("protocols/index.md", *(f"protocols/{name}.md" for name in PROTOCOLS), "replication.md", "quorum.md"),
     "Guarantees": ("guarantees.md", "guarantees/", "coverage.md", "proofs.md"),
     "Runs": ("runs/",),
-    "Findings": ("findings.md", "findings/", "bugs.md", "traces.md"),
+    "Findings": ("findings.md", "findings/", "traces.md"),
     "Checks": ("checks.md", "checks/"),
     "Kafka": ("conformance.md", "clusters.md", "clients.md", "audit.md"),
     "Use it": (
@@ -236,10 +219,14 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 def navigation(pages: Path) -> list[Any]:
     """Return the menu for the pages of a folder."""
-    left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")} - {"index.md", "glossary.md"}
+    left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")} - {
+        "index.md",
+        "start.md",
+        "glossary.md",
+    }
     left -= {name for name in left if name.startswith("source/")}
     named = {name for group in GROUPS.values() for name in group}
-    menu: list[Any] = ["index.md", {"Explore": EXPLORER}]
+    menu: list[Any] = ["index.md", {"Start": "start.md"}, {"Explore": EXPLORER}]
     for title, wanted in GROUPS.items():
         found = []
         for name in wanted:

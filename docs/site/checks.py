@@ -11,11 +11,11 @@ from fencepost.api.answers.matrix import MEANING
 from fencepost.api.calls.vacuity import TELLS, UNBREAKABLE, falsifiable, report, vacuous
 from fencepost.api.topics.fault_words import breaks_with, left_out, tolerated, words_of
 from fencepost.api.topics.matrices import ORDER, best_of, history, measured
-from fencepost.counterexamples.render import render
+from fencepost.counterexamples.render.html import figure
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.site.markdown import NOTICE, ROW, number, row, table
+from fencepost.site.markdown import number, row, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def pages() -> dict[str, Iterator[str]]:
 
 def index() -> Iterator[str]:
     """Yield the lines of the index: how many guards are needed, by protocol."""
-    yield from ("# Why every check is there", "", NOTICE, "", INTRODUCTION, "", COMMANDS, "")
+    yield from ("# Why every check is there", "", INTRODUCTION, "", COMMANDS, "")
     counts = {
         name: Counter(found["purpose"] for found, _ in best_of(data).values()) for name, data in measured().items()
     }
@@ -60,7 +60,7 @@ def index() -> Iterator[str]:
         [f"[{name}](checks/{name}.md)", *(number(count[item] or None) for item in ORDER)]
         for name, count in counts.items()
     )
-    yield from table(("protocol", *ORDER), rows, numbers=range(1, 1 + len(ORDER)))
+    yield from table(("protocol", *ORDER), rows)
     yield from ("", "[The checks that each KIP added](checks/kips.md) and")
     yield from ("[how many crashes an acknowledged record survives](checks/crashes.md) have pages of their own.", "")
     yield from table(("purpose", "meaning"), ((f"**{name}**", text) for name, text in MEANING.items()))
@@ -83,7 +83,7 @@ def _falsifiable() -> Iterator[str]:
 def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of the page of a protocol."""
     machine, best = protocol(name).machine, best_of(data)
-    yield from (f"# Checks of {name}", "", NOTICE, "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
+    yield from (f"# Checks of {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
     counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
     yield (f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md).")
@@ -103,18 +103,14 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def _guard(name: str, condition: str, sentence: str, found: Found) -> str:
-    """Return the row of a guard; its sentence and the constants are left out where the row would get too wide."""
+    """Return the row of a guard."""
     number_ = name.rpartition(" ")[2]
     purpose = f"**{found[0]['purpose']}**" if found[0]["broken"] else found[0]["purpose"]
-    for asks in (f"`{condition}`: {sentence}" if sentence else f"`{condition}`", f"`{condition}`"):
-        for how in (without_it(found), without_it(found, where=False)):
-            made = row((number_, asks, purpose, how))
-            if len(made) <= ROW:
-                return made
-    return made
+    asks = f"`{condition}`: {sentence}" if sentence else f"`{condition}`"
+    return row((number_, asks, purpose, without_it(found)))
 
 
-def without_it(found: Found, *, where: bool = True) -> str:
+def without_it(found: Found) -> str:
     """Return what is violated first, after how many steps, and at which constants.
 
     If nothing is violated, return why nothing was decided, or where steps left a domain.
@@ -126,7 +122,7 @@ def without_it(found: Found, *, where: bool = True) -> str:
     first, length = next(iter(data["broken"].items()))
     others = len(data["broken"]) - 1
     more = f", {others} more" if others else ""
-    return f"{first} after {length - 1} steps{more}" + (f" ({base['run']})" if where else "")
+    return f"{first} after {length - 1} steps{more} ({base['run']})"
 
 
 def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
@@ -149,7 +145,7 @@ def _bases(data: dict[str, Any]) -> Iterator[str]:
         [base["run"], number(base["distinct"]), str(base["depth"]), *(str(_count(base, item)) for item in COUNTED)]
         for base in data["bases"]
     )
-    yield from table(("run", "distinct", "depth", *COUNTED), rows, numbers=range(1, 7))
+    yield from table(("run", "distinct", "depth", *COUNTED), rows)
     yield ""
 
 
@@ -177,7 +173,7 @@ def example_of(best: dict[str, Found]) -> Found | None:
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield one history as a diagram."""
+    """Yield one history as a picture, which needs no script that draws diagrams."""
     found = example_of(best)
     if found is None:
         return
@@ -188,7 +184,8 @@ def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
         f"The shortest history to a violation of {prop} ({found[1]['run']}):",
         "",
     )
-    yield from ("```mermaid", *render("mermaid", history(name, found)).rstrip().splitlines(), "```", "")
+    made = history(name, found)
+    yield from (figure(made.trace, made.path), "")
 
 
 SHORTEST = 3
@@ -266,7 +263,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 
 def kips_page(best: Best) -> Iterator[str]:
     """Yield the lines of the page: the checks of each KIP with what was found of them."""
-    yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "", NOTICE, "")
+    yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
     yield (
         "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue "
         "that differs from a run that holds in this switch alone. For every other check the table has what the "
@@ -360,7 +357,7 @@ def unexplained(best: Best) -> list[str]:
 def crashes_page() -> Iterator[str]:
     """Yield the lines of the page: what settings tolerate, and what that says of KIP-966's claim."""
     known = crashes_measured()
-    yield from ("# How many crashes an acknowledged record survives", "", NOTICE, "")
+    yield from ("# How many crashes an acknowledged record survives", "")
     yield (
         "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean "
         f"shutdowns. So `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other "
@@ -394,7 +391,7 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
         ]
         for point in data["grid"]
     )
-    yield from table(head, rows, numbers=(len(first["setting"]) + 2,))
+    yield from table(head, rows)
     omission = sum(point["omission"] for point in data["grid"])
     states = sum(point["states"] for point in data["grid"])
     tried = f"Up to {words_of(first['most'])} were tried, by searches of {states:,} states"

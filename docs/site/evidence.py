@@ -36,23 +36,6 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Entry
 
 
-def with_evidence(text: str, page: str) -> str:
-    """Return a page of entries with what belongs to each of them below it."""
-    lines = text.split("\n")
-    found: list[str] = []
-    waiting = ""
-    for line in lines:
-        if waiting and line.startswith("#"):
-            found += [waiting, ""]
-            waiting = ""
-        heading = re.fullmatch(r"### (\S+)", line)
-        claim = re.match(r'- <a id="([^"]+)"></a>\*\*(\S+)\*\*', line)
-        if heading and heading[1] in entries():
-            waiting = details(entries()[heading[1]], page)
-        found.append(line + " " + details(entries()[claim[2]], page) if claim and claim[2] in entries() else line)
-    return "\n".join([*found, waiting]).rstrip("\n") + "\n"
-
-
 def details(entry: Entry, page: str) -> str:
     """Return what belongs to an entry as an element that opens; empty if nothing does."""
     parts = [part for part in _parts(entry, page) if part]

@@ -21,13 +21,14 @@ from fencepost.site.places import (
     relative,
     rendered,
 )
+from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-FRONT = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+FRONT = {"README.md": "start.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 """The pages of the repository that do not stand in docs/, and where they are on the site."""
 OPEN = (
     "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } "
@@ -44,21 +45,22 @@ _FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+)\.md\](?=\()")
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
-def pages(docs: Path) -> dict[str, str]:
-    """Return the text of every page by its place on the site, the source files that they link to among them."""
+def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of every page by its place on the site: written by hand, built, and source files linked to."""
     root = docs.parent
     files = {FRONT[name]: root / name for name in FRONT if (root / name).is_file()}
     files |= {file.relative_to(docs).as_posix(): file for file in sorted(docs.rglob("*.md"))}
+    texts = {page: with_tables(file.read_text("utf-8"), page) for page, file in files.items()} | dict(built)
     shown: dict[str, Path] = {}
-    found = {page: _text(page, file, docs, shown) for page, file in files.items()}
+    found = {page: _text(page, text, files.get(page, docs / page).parent, docs, shown) for page, text in texts.items()}
     for folder in [file for file in shown.values() if file.is_dir()]:
         shown |= {_source_place(file, root): file for file in sorted(folder.glob("*.py"))}
     return found | {place: source(file, root) for place, file in shown.items()}
 
 
 def assets(docs: Path) -> Iterator[Path]:
-    """Yield the files of docs/ that pages show as they are: pictures and pages of histories."""
-    yield from (file for file in sorted(docs.rglob("*")) if file.suffix in (".png", ".svg", ".html"))
+    """Yield the pictures in docs/."""
+    yield from (file for file in sorted(docs.rglob("*")) if file.suffix in (".png", ".svg"))
 
 
 def source(file: Path, root: Path) -> str:
@@ -74,20 +76,20 @@ def source(file: Path, root: Path) -> str:
     return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{text}\n`````\n"
 
 
-def _text(page: str, file: Path, docs: Path, shown: dict[str, Path]) -> str:
+def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]) -> str:
     """Return a page with links that stay on the site; code in fences is left alone."""
 
     def target(found: re.Match[str]) -> str:
         before, path, anchor = found[1], found[2], found[3] or ""
         if not path or re.match(r"[a-z]+:", path):
             return found[0]
-        place = _place((file.parent / path).resolve(), docs, shown)
+        place = _place((folder / path).resolve(), docs, shown)
         return f"{before}{relative(place, page)}{anchor}" if place else found[0]
 
     def changed(text: str) -> str:
         return _LINK.sub(target, _FILE.sub(r"[\1]", _LIST.sub(r"\1\n\n", text)))
 
-    parts = _FENCED.split(file.read_text("utf-8"))
+    parts = _FENCED.split(text)
     return "".join(part if part.startswith("```") else changed(part) for part in parts)
 
 
@@ -180,6 +182,8 @@ def _names() -> dict[str, dict[str, str]]:
         _add(found, name, ((item.name, of_guard(name, item.name)) for item in guards(known.machine)))
         _add(found, name, ((item, of_constant(name, item)) for item in known.machine.constants.declared()))
     _add(found, "", ((name, of_trace(name)) for name in names()))
+    _add(found, "", ((f"fencepost guarantees {name}", of_entry(name)) for name in entries()))
+    _add(found, "", (("fencepost guarantees", "guarantees.md"), ("fencepost vacuity", "checks.md")))
     return found
 
 

@@ -1,7 +1,8 @@
-"""The writer of Markdown: tables, and the notice of a page that is built."""
+"""The writer of Markdown: tables, and the text of a page."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,20 +13,16 @@ Figures = dict[str, Any]
 """A row as it was measured."""
 Column = str | Callable[[Figures], str]
 """A format of a row's figures, or a function that makes a cell of them."""
-NOTICE = (
-    "<!-- Built by `fencepost guarantees --write docs`. Do not edit: "
-    "edit `invariants/`, or measure `invariants/figures/` again. -->"
-)
-ROW = 300
-"""Characters that a row of a table may have: wider ones cannot be read."""
+_NUMBER = re.compile(r"\**[\d.,]*\**")
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> Iterator[str]:
-    """Yield the lines of a table; the columns at the places in `numbers` are set to the right."""
-    right = set(numbers)
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; columns of numbers are set to the right."""
+    found = list(rows)
+    columns = list(zip(*found, strict=True)) or [("-",)] * len(head)
     yield row(head)
-    yield row(["--:" if place in right else "---" for place in range(len(head))])
-    yield from map(row, rows)
+    yield row(["--:" if all(map(_NUMBER.fullmatch, column)) else "---" for column in columns])
+    yield from map(row, found)
 
 
 def row(cells: Sequence[str]) -> str:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fencepost.api.answers.exploring import opened
 from fencepost.api.topics.evidence import cases_of
 from fencepost.api.topics.matrices import best_of, measured
-from fencepost.invariants.catalogue import entries
+from fencepost.invariants.catalogue import entries, sections
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.site.entries import page_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -25,6 +24,35 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 EXPLORER = "explore/index.html"
+PAGES = {
+    "lineage": ("The published models", ("published models",)),
+    "replication": ("Replication", ("Global", "across KIPs")),
+    "controller-failover": ("Fail-over of the active controller", ("active controller",)),
+    "kraft": ("The metadata quorum", ("KRaft base",)),
+    "kip-903": ("KIP-903: stale broker epochs", ("KIP-903",)),
+    "kip-392": ("KIP-392: fetching from followers", ("KIP-392",)),
+    "kip-951": ("KIP-951: leader discovery", ("KIP-951",)),
+    "kip-1166": ("KIP-1166: the high watermark in the fetch request", ("KIP-1166",)),
+    "consistency-tokens": ("Consistency tokens", ("onsistency token",)),
+    "bugs": ("Historic bugs", ("Historic bugs",)),
+    "hypotheses": ("Hypotheses", ("Hypotheses",)),
+}
+"""The pages of entries: title, and words by which a heading of the entries is known to belong there."""
+
+
+@cache
+def page_of() -> dict[str, str]:
+    """Return the page of each entry by id; a heading that no page claims is on the page of replication."""
+    found: dict[str, str] = {}
+    for title, ids in sections().items():
+        page = next((name for name, (_, words) in PAGES.items() if any(word in title for word in words)), "replication")
+        found |= dict.fromkeys(ids, page)
+    return found
+
+
+def link_to(name: str, folder: str = "") -> str:
+    """Return a link to an entry, from a page that sees the pages in this folder."""
+    return f"[{name}]({folder}{page_of()[name]}.md#{name.lower()})"
 
 
 def slug(text: str) -> str:

@@ -59,7 +59,6 @@ def _index() -> Iterator[str]:
             ]
             for name, found in PROTOCOLS.items()
         ),
-        numbers=range(2, 6),
     )
     yield ""
 
@@ -178,7 +177,7 @@ def runs_page(name: str) -> Iterator[str]:
     place = f"runs/{name}.md"
     yield from (f"# Runs of {name}", "", f"[The protocol]({relative(of_protocol(name), place)}). {INTRODUCTION}", "")
     head = ("run", "set", "states", "depth", "violated", "evidence for")
-    yield from (*table(head, (_row(run, place) for run in runs_of(name)), numbers=(2, 3)), "")
+    yield from (*table(head, (_row(run, place) for run in runs_of(name))), "")
 
 
 def _row(run: Run, place: str) -> list[str]:

@@ -69,7 +69,7 @@ def listed() -> Iterator[str]:
             ]
         )
     yield from (
-        *table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows, numbers=(4,)),
+        *table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows),
         "",
     )
 

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 """The worst first."""
-GUARANTEES = "docs/guarantees/replication.md"
+GUARANTEES = "docs/replication.md"
 FINDINGS = "docs/findings.md"
 
 
@@ -54,10 +54,6 @@ STATE = (
 )
 
 
-def _guarantee(identity: str) -> str:
-    return f"{GUARANTEES}#{identity.lower()}"
-
-
 SORTS: dict[str, Sort] = {
     item.name: item
     for item in (
@@ -66,7 +62,7 @@ SORTS: dict[str, Sort] = {
             True,
             "critical",
             "G-S6",
-            _guarantee("G-S6"),
+            GUARANTEES,
             "Leader, ISR, ELR and replicas do not fit together.",
             STATE,
         ),
@@ -75,7 +71,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S6",
-            _guarantee("G-S6"),
+            GUARANTEES,
             "A broker that is fenced or shutting down leads or stays in the ISR.",
             (
                 "Look at the broker's log for 'fenced' and at its heartbeats; records acknowledged meanwhile may "
@@ -87,7 +83,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S6b",
-            _guarantee("G-S6b"),
+            GUARANTEES,
             (
                 "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that "
                 "may lead without loss. With a new, empty replica it can be elected."
@@ -101,7 +97,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S7",
-            _guarantee("G-S7"),
+            GUARANTEES,
             "A broker has registered again and stayed in the ISR with its old place (KIP-903, HYP-2).",
             f"Its log may be shorter than that of the incarnation that was in sync. {COMPARE}",
         ),
@@ -110,7 +106,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S6",
-            _guarantee("G-S6"),
+            GUARANTEES,
             "The eligible leader replicas are not those that KIP-966's rule gives.",
             STATE,
         ),
@@ -119,7 +115,7 @@ SORTS: dict[str, Sort] = {
             True,
             "critical",
             "G-S1b",
-            _guarantee("G-S1b"),
+            GUARANTEES,
             "A leader was elected as if cleanly that was neither in the ISR nor in the ELR.",
             f"{COMPARE} {STATE}",
         ),
@@ -128,7 +124,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S5",
-            _guarantee("G-S5"),
+            GUARANTEES,
             "A leader or a replica changed and no leader epoch was opened.",
             f"Two brokers may have written in one epoch. {COMPARE}",
         ),
@@ -137,7 +133,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-L6",
-            _guarantee("G-L6"),
+            GUARANTEES,
             "Nobody leads although an eligible broker is active.",
             (
                 "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active "
@@ -149,7 +145,7 @@ SORTS: dict[str, Sort] = {
             True,
             "medium",
             "G-S13",
-            _guarantee("G-S13"),
+            GUARANTEES,
             "A partition is changed that was deleted or never created.",
             STATE,
         ),
@@ -158,7 +154,7 @@ SORTS: dict[str, Sort] = {
             True,
             "critical",
             "G-S5",
-            _guarantee("G-S5"),
+            GUARANTEES,
             "A snapshot has another state of the partition than the records before it.",
             (
                 "Brokers that start from the snapshot and those that follow the log disagree. Compare "
@@ -170,7 +166,7 @@ SORTS: dict[str, Sort] = {
             True,
             "high",
             "G-S13",
-            _guarantee("G-S13"),
+            GUARANTEES,
             "A partition that is there is created again.",
             STATE,
         ),
@@ -336,7 +332,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "G-S2",
-            _guarantee("G-S2"),
+            GUARANTEES,
             "The last known leader was elected after it may have lost records.",
             (
                 "It had stopped uncleanly. Look at its log for 'Recovering unflushed segment' and for a log end "
@@ -348,7 +344,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "G-S2b",
-            _guarantee("G-S2b"),
+            GUARANTEES,
             "The last replica that was in sync went away, and nobody led.",
             "Its disk alone has the last acknowledged records: bring that broker back before any other election.",
         ),
@@ -357,7 +353,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "G-S2b",
-            _guarantee("G-S2b"),
+            GUARANTEES,
             "One replica alone was in sync.",
             "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was "
             "refused, and this holds for acks=0 or 1. "
@@ -368,7 +364,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "G-L6",
-            _guarantee("G-L6"),
+            GUARANTEES,
             "Nobody led: the partition was offline, for producers and consumers.",
             "Look at why its last brokers went away (the table says it, if the log does), and who was waited "
             "for. Three replicas on separate "
@@ -379,7 +375,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "G-S5",
-            _guarantee("G-S5"),
+            GUARANTEES,
             "A leader epoch was opened though neither the leader changed nor a replica was removed.",
             "Clients and followers refresh for nothing; look at the active controller's log at this offset.",
         ),
@@ -388,7 +384,7 @@ SORTS: dict[str, Sort] = {
             False,
             "low",
             "G-S4",
-            _guarantee("G-S4"),
+            GUARANTEES,
             "The ISR was smaller than min ISR, while somebody led.",
             (
                 "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers "

@@ -1,4 +1,4 @@
-"""`fencepost guarantees`: the catalogue as data and as pages that are never stale."""
+"""`fencepost guarantees`: the catalogue as data, as tables and as pages."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.api.calls.vacuity import family_of
+from fencepost.api.topics.evidence import of_kind
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence, runs, sections, status
-from fencepost.site.entries import page_of
-from fencepost.site.pages import whole_pages
+from fencepost.model.language.errors import UsageError
+from fencepost.site import build
+from fencepost.site.places import page_of
+from fencepost.site.tables import with_tables
 
-from tests.docs.built_pages import built, built_once  # noqa: F401 (a fixture)
+from tests.docs.built_pages import built
 from tests.helpers.commands import fencepost
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from click.testing import Result
 
 ROOT = ARCHIVE.parent.parent
@@ -80,75 +81,39 @@ def made() -> dict[str, str]:
     return built()
 
 
-@pytest.mark.usefixtures("built_once")
-def test_written_pages_are_fresh_until_somebody_edits_them(tmp_path: Path, made: dict[str, str]) -> None:
-    folder = tmp_path / "docs"
-    assert guarantees("--check", str(folder)).exit_code == 1
-    assert guarantees("--write", str(folder)).stdout == "".join(f"wrote {folder}/{name}\n" for name in made)
-    fresh = guarantees("--check", str(folder))
-    assert "differs: " not in fresh.stdout
-    assert fresh.exit_code == 0
-    (folder / "coverage.md").write_text("edited")
-    differs = guarantees("--check", str(folder))
-    says = f"differs: {folder}/coverage.md\n`fencepost guarantees --write {folder}` builds the pages again.\n"
-    assert differs.stdout.startswith(says)
-    assert differs.exit_code == 1
-
-
-@pytest.mark.usefixtures("built_once")
-def test_what_is_not_built_any_more_fails_the_check(tmp_path: Path) -> None:
-    guarantees("--write", str(tmp_path))
-    (tmp_path / "guarantees" / "kip999.md").write_text("It holds.")
-    found = guarantees("--check", str(tmp_path))
-    assert f"left over: {tmp_path}/guarantees/kip999.md: no such page is built: remove it." in found.stdout
-    assert found.exit_code == 1
-
-
-@pytest.mark.usefixtures("built_once")
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("name", "says"),
     [
-        ("<!-- cases B15 -->\n\n| id |\n", "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"),
-        (
-            "<!-- cases B15 -->\n\n| id |\n<!-- cases B15 -->\n\n<!-- end -->\n",
-            "own.md: a line `<!-- cases ... -->` has no line",
-        ),
-        (
-            "<!-- cases B15--> \n\n| id |\n\n<!-- end -->\n",
-            "own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`",
-        ),
-        ("<!-- cases bug -->\n\n<!-- end -->\n", "own.md: there is no table or entry 'bug'."),
-        ("<!-- cases lemmas kip32 -->\n\n<!-- end -->\n", "own.md: there is no proof 'kip32'."),
-        ("<!-- cases cuts -->\n\n<!-- end -->\n", "own.md: there is no proof ''."),
+        ("bug", "there is no table or entry 'bug'."),
+        ("lemmas kip32", "there is no proof 'kip32'."),
+        ("cuts", "there is no proof ''."),
+        ("HYP-1 clusters", "there is no entry 'clusters'."),
     ],
 )
-def test_a_table_that_cannot_be_built_is_refused(tmp_path: Path, text: str, says: str) -> None:
-    guarantees("--write", str(tmp_path))
-    (tmp_path / "own.md").write_text(text)
-    found = guarantees("--check", str(tmp_path))
+def test_a_table_that_does_not_exist_is_refused(name: str, says: str) -> None:
+    found = guarantees("--table", name)
     assert found.exit_code == 2
     assert says in found.stderr
 
 
-@pytest.mark.usefixtures("built_once")
-def test_check_looks_into_docs_unless_told_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert guarantees("--check").stdout.startswith("differs: docs/guarantees.md\n")
+@pytest.mark.parametrize("name", ["LIN-1", "bugs"])
+def test_a_place_for_a_table_without_an_end_is_refused(name: str) -> None:
+    for text in (f"<!-- cases {name} -->\n", f"<!-- cases {name} -->\n<!-- cases {name} -->\n<!-- end -->\n"):
+        with pytest.raises(UsageError, match=r"own.md: a line `<!-- cases ... -->` has no line `<!-- end -->`"):
+            with_tables(text, "own.md")
 
 
-@pytest.mark.usefixtures("built_once")
-def test_tables_inside_pages_of_the_folder_are_built_too(tmp_path: Path) -> None:
-    page = tmp_path / "own.md"
-    page.write_text("Before.\n\n<!-- cases LIN-1 -->\nold\n<!-- end -->\n\nAfter.\n")
-    assert f"wrote {page}\n" in guarantees("--write", str(tmp_path)).stdout
-    text = page.read_text()
+def test_a_table_is_printed_by_its_name_and_inserted_in_pages() -> None:
+    text = with_tables("Before.\n\n<!-- cases LIN-1 -->\nold\n<!-- end -->\n\nAfter.\n", "findings/own.md")
     assert text.startswith("Before.\n\n<!-- cases LIN-1 -->\n\n| id | property |")
     assert "| LIN-1 | weak-isr | violated | kip320-first-try 3/2/2/2 | 12 | 1,437,076 |" in text
+    assert "](../../counterexamples/archive/kip320-first-try-weak-isr.trace)" in text
     assert text.endswith("<!-- end -->\n\nAfter.\n")
+    assert guarantees("--table", "LIN-1").stdout.startswith("| id | property |")
 
 
 def test_pages_are_the_same_every_time(made: dict[str, str]) -> None:
-    assert whole_pages() == made
+    assert build.built() == made
 
 
 def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None:
@@ -167,6 +132,11 @@ def test_every_heading_of_the_catalogue_has_a_page(made: dict[str, str]) -> None
     for title, ids in sections().items():
         (name,) = {page_of()[item] for item in ids}
         assert f"\n## {title}\n" in made[f"guarantees/{name}.md"]
+
+
+def test_every_bug_is_on_one_page_with_what_brings_it_back(made: dict[str, str]) -> None:
+    rows = made["guarantees/bugs.md"].partition("## Each brought back")[2].splitlines()
+    assert {entry.id for entry in of_kind("bug")} == {line.split("|")[1].strip() for line in rows if "| B" in line}
 
 
 def test_the_page_of_the_lineage_compares_it_with_tlc(made: dict[str, str]) -> None:

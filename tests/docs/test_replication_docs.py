@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from fencepost.api.topics.evidence import of_kind
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.model.cluster.machine import MACHINE
-from fencepost.site.pages import measured
+from fencepost.site.tables import measured
 
 from tests.helpers.places import DOCS
 
-PAGES = ("bugs.md", "findings.md", "proofs.md", "replication.md")
+PAGES = ("findings.md", "proofs.md", "replication.md")
 RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 BY_NAME = {run.name: run for run in RUNS}
 
@@ -24,13 +23,6 @@ def test_runs_and_switches_that_the_text_names_exist(name: str) -> None:
     assert [title for title in titles if f"replication {title}" not in BY_NAME] == []
     settings = re.findall(r"`([a-z_]+)=[a-z0-9-]+`", text)
     assert [item for item in settings if item not in MACHINE.constants.declared()] == []
-
-
-def test_every_known_bug_has_a_row() -> None:
-    told = {
-        line.split("|")[1].strip() for line in (DOCS / "bugs.md").read_text().splitlines() if line.startswith("| B")
-    }
-    assert {entry.id for entry in of_kind("bug")} == told
 
 
 def test_what_was_measured_is_what_is_pinned() -> None:

@@ -18,9 +18,10 @@ from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
 from fencepost.site import evidence, links, protocols, settings, traces
 from fencepost.site.build import GROUPS, build
-from fencepost.site.evidence import details, with_evidence
+from fencepost.site.evidence import details
 from fencepost.site.places import around_explorer, of_entry, of_guard, of_run, of_trace, rendered, slug
 
+from tests.docs.built_pages import built
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
 
@@ -87,7 +88,7 @@ def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_s
 
 def test_evidence_stands_below_its_entry_and_above_the_next() -> None:
     page = "guarantees/lineage.md"
-    text = with_evidence((DOCS / page).read_text(), page)
+    text = built()[page]
     parts = re.split(r"^### ", text, flags=re.MULTILINE)[1:]
     assert len(parts) >= 3
     for part in parts[:3]:
@@ -175,7 +176,7 @@ def test_links_of_prose_stay_on_the_site(tmp_path: Path) -> None:
         "[b](../other.md#x), [c](../../model.py), [d](https://kafka.apache.org).\n"
         "A list:\n- [e][e]\n\n```sh\n[f](../../model.py)\n```\n\n[e]: ../../LICENSE\n"
     )
-    found = links.pages(docs)
+    found = links.pages(docs, {})
     assert found["findings/one.md"] == (
         "Text [a](../traces/kip101-weak-isr.html), [b](../other.md#x), "
         "[c](../source/model.py.md), [d](https://kafka.apache.org).\n"
@@ -216,7 +217,7 @@ def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> 
     offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', evidence.card())
     assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
     places = ("guarantees/kip-903.md", "findings/hyp-10.md", "findings.md", "guarantees/bugs.md")
-    found = {place: evidence.with_stories((DOCS / place).read_text(), place) for place in places}
+    found = {place: evidence.with_stories(built().get(place) or (DOCS / place).read_text(), place) for place in places}
     rest = found["guarantees/kip-903.md"].partition("\n")[2]
     assert rest.lstrip().startswith("[Story, step by step: ")
     assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
@@ -262,7 +263,7 @@ def test_an_entry_says_how_many_verdicts_its_runs_give_and_why() -> None:
 
 
 def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
-    found = links.pages(DOCS)
+    found = links.pages(DOCS, built())
     inside = {
         place: re.findall(r"\[[\w/-]+\.md\]\(", text)
         for place, text in found.items()
@@ -272,7 +273,7 @@ def test_no_text_of_a_link_is_a_file_of_the_repository() -> None:
 
 
 def test_the_menu_names_pages_that_are_there() -> None:
-    made = {"settings.md", "traces.md", "architecture.md", "changelog.md", "runs/"}
+    made = {"settings.md", "traces.md", "architecture.md", "changelog.md", "runs/", "guarantees/", "checks/", *built()}
     wanted = {name for group in GROUPS.values() for name in group if not name.startswith("protocols/")} - made
     assert [name for name in sorted(wanted) if not (DOCS / name).exists()] == []
 

@@ -178,12 +178,8 @@ REFUSED = [
     ),
     ("chek", "There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is."),
     (
-        "guarantees --write /no/such/folder/docs",
-        "/no/such/folder/docs cannot be written: No such file or directory. Name a place where you may write.",
-    ),
-    (
-        "guarantees --json --check",
-        "--json and --check were given together, and each is an action of its own: write one of them.",
+        "guarantees --json --table clusters",
+        "--json and --table were given together, and each is an action of its own: write one of them.",
     ),
     (
         "show x.trace --format txt",

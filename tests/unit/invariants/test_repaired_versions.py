@@ -117,7 +117,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
         "What crashes alone do, with everything repaired and every crash "
         "losing the log, to a record on 2 brokers, with ELR and without "
         "unclean elections: min ISR 1: can be lost with 1 crash; min ISR "
-        "2: survives 1 crash, can be lost with 2 (docs/checks/crashes.md)."
+        "2: survives 1 crash, can be lost with 2 (docs/losing-data.md)."
     ) in notes
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.answers.matrix import suspicions
@@ -18,12 +18,8 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.site import checks, stale
 
-from tests.docs.built_pages import built_once  # noqa: F401 (a fixture)
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLANTED = str(MACHINES / "planted.py")
 
@@ -135,27 +131,19 @@ def test_a_changed_bound_of_the_grid_makes_the_counted_faults_stale(monkeypatch:
     assert stale.stale_crashes() == list(stale.SIZES)
 
 
-@pytest.mark.usefixtures("built_once")
-def test_stale_figures_are_named_with_their_model_and_fail_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_stale_figures_are_named_with_their_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     monkeypatch.setattr(stale, "stale_crashes", lambda: ["3"])
     monkeypatch.setattr(stale, "versions_are_stale", lambda: False)
     monkeypatch.setattr(stale, "faults_are_stale", lambda: False)
-    assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
-    found = fencepost("guarantees", "--check", str(tmp_path))
-    assert found.exit_code == 0
-    first, second = (line for line in found.stdout.splitlines() if "proofs.json" not in line)
+    first, second = (line for line in stale.stale() if "proofs.json" not in line)
     mark = matrices.measured()["kip320"]["mark"]
     assert first.startswith(f"stale: invariants/figures/matrices/kip320.json: measured with model {mark}, which is ")
     assert "`python -m benchmarks.figures.matrices kip320`" in first
     assert "`python -m benchmarks.figures.matrices --faults 3`" in second
 
 
-@pytest.mark.usefixtures("built_once")
-def test_a_verdict_that_is_no_longer_true_fails_the_check(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert fencepost("guarantees", "--write", str(tmp_path)).exit_code == 0
+def test_a_verdict_that_is_no_longer_true_is_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matrices, "stale", lambda: ["kip320"])
     assert list(stale.refuted()) == []
     row, base = next(matrices.histories(matrices.measured()["kip320"]))
@@ -205,18 +193,10 @@ def test_every_guarantee_that_holds_was_seen_to_fail_in_some_variant() -> None:
     assert vacuity.vacuous() == list(vacuity.UNBREAKABLE)
 
 
-@pytest.mark.usefixtures("built_once")
-def test_a_guarantee_without_evidence_fails_the_check_of_the_pages(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_guarantee_without_evidence_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     before = vacuity.vacuous()
     monkeypatch.setattr(vacuity, "seen_to_fail", set)
-    assert len(vacuity.vacuous()) > len(before)
-    found = fencepost("guarantees", "--check", str(tmp_path))
-    assert found.exit_code == 1
-    assert (
-        "vacuous: KIP903-S4 holds, and nothing shows that it can fail: add a variant that violates it" in found.stdout
-    )
+    assert {"KIP903-S4"} <= set(vacuity.vacuous()) - set(before)
 
 
 @pytest.mark.parametrize("name", list(matrices.BASES))
