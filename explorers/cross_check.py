@@ -13,12 +13,13 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.explorers.running.interrupts import Signals
+from fencepost.explorers.verdict import CrossCheck
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, MismatchError
 from fencepost.model.language.interpreter import Transition
@@ -39,43 +40,10 @@ SHARE = 0.1
 """By default as many states as fit into this share of the search's time, or into the least
 seconds, whichever is more.
 """
-SURE = 0.999
 BY_GUARD = 1.0
 """Seconds from which on refusals are counted by guard, which takes reading the model's text; else by action."""
 FIRST_CHUNK = 4
 CHUNK = 256
-
-
-@dataclass(frozen=True)
-class CrossCheck:
-    """How many stored states were expanded once more, of how many that the search expanded."""
-
-    states: int
-    of: int
-
-    @property
-    def whole(self) -> bool:
-        """Whether no expanded state was left out."""
-        return self.states == self.of
-
-    @property
-    def excludes(self) -> float:
-        """The least share of wrong states that such a sample shows with a probability of 0.999;
-        0 where all were checked.
-        """
-        if self.whole:
-            return 0.0
-        return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
-
-    def __str__(self) -> str:
-        if not self.states:
-            return "no stored state was cross-checked"
-        if self.whole:
-            return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
-        return (
-            f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in "
-            f"{int(1 / self.excludes):,} were wrong, this would have shown it with probability {SURE}"
-        )
 
 
 class CrossCheckError(MismatchError):
@@ -98,16 +66,20 @@ def cross_check(search: Search, result: Result, count: int | None = None, seed: 
     wanted = checker.expanded if count is None else min(count, checker.expanded)
     drawn = draw(checker.expanded, seed)
     done, size, ready = 0, FIRST_CHUNK, time.perf_counter()
-    while done < wanted:
-        chunk = [next(drawn) for _ in range(min(size, wanted - done))]
-        checker.check([checker.place(number) for number in chunk])
-        done += len(chunk)
-        size = CHUNK
-        if count is None:
+    asked_to_stop: list[str] = []
+
+    def ask(why: str) -> bool:
+        asked_to_stop.append(why)
+        return len(asked_to_stop) == 1
+
+    with Signals(ask):
+        while done < wanted and size and not asked_to_stop:
+            chunk = [next(drawn) for _ in range(min(size, wanted - done))]
+            checker.check([checker.place(number) for number in chunk])
+            done += len(chunk)
             now = time.perf_counter()
-            size = min(CHUNK, int((allowed - (now - began)) / ((now - ready) / done)))
-            if size < 1:
-                break
+            left = (allowed - (now - began)) / ((now - ready) / done)
+            size = min(CHUNK, int(left)) if count is None else CHUNK
     return CrossCheck(done, checker.expanded)
 
 

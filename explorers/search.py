@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.compile import Kernels, compile_watched, generate
@@ -65,6 +66,10 @@ def search(
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
     began = time.perf_counter()
     result = made.run()
+    if options.cross_check != 0 and not result.problems:
+        from fencepost.explorers.cross_check import cross_check
+
+        result = replace(result, cross_check=cross_check(made, result, options.cross_check))
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
     if not of_behaviours:

@@ -268,6 +268,44 @@ def not_kept(error: UsageError) -> Problem:
     return Problem(ProblemKind.NOT_KEPT, str(error), error)
 
 
+SURE = 0.999
+"""The probability with which a cross-check would have shown what it excludes."""
+EVERY = 1 << 62
+"""More states than any search stores."""
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """How many stored states were expanded once more, of how many that the search expanded."""
+
+    states: int
+    of: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether no expanded state was left out."""
+        return self.states == self.of
+
+    @property
+    def excludes(self) -> float:
+        """The least share of wrong states that such a sample shows with a probability of 0.999;
+        0 where all were checked.
+        """
+        if self.whole:
+            return 0.0
+        return 1.0 - (1.0 - SURE) ** (1.0 / self.states) if self.states else 1.0
+
+    def __str__(self) -> str:
+        if not self.states:
+            return "no stored state was cross-checked"
+        if self.whole:
+            return f"all {self.states:,} expanded states were cross-checked by the plain semantics"
+        return (
+            f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in "
+            f"{int(1 / self.excludes):,} were wrong, this would have shown it with probability {SURE}"
+        )
+
+
 @dataclass(frozen=True)
 class Result:
     """Result of an exploration."""
@@ -300,6 +338,8 @@ class Result:
     problems: tuple[Problem, ...] = ()
     kept: bool = False
     """Whether a checkpoint was written from which the search goes on."""
+    cross_check: CrossCheck | None = None
+    """The stored states that the plain semantics expanded once more; None if none were."""
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -354,10 +394,19 @@ class Options:
     memory: int | None = None
     checkpoint: str | None = None
     resume: bool = False
+    cross_check: int | None = 0
+    """How many stored states the plain semantics expands once more; None: as many as fit into a tenth of the time."""
 
     def __post_init__(self) -> None:
         """Raise UsageError for what is not a number, or too small a one."""
-        for name, least in (("workers", 0), ("max_depth", 1), ("max_states", 1), ("budget", 0), ("memory", 0)):
+        for name, least in (
+            ("workers", 0),
+            ("max_depth", 1),
+            ("max_states", 1),
+            ("budget", 0),
+            ("memory", 0),
+            ("cross_check", 0),
+        ):
             require_number(name, getattr(self, name), least, fractions=name in ("budget", "memory"))
 
 

@@ -165,6 +165,7 @@ class CheckResult(Result):
                 for item in self.compiled
             ],
             **pick(self, "store_bytes peak_memory_bytes"),
+            "cross_check": None if self.cross_check is None else pick(self.cross_check, "states of"),
         }
         if warn:
             data["warnings"] = [pick(item, "kind about text") for item in self.warnings]

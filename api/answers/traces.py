@@ -28,7 +28,7 @@ WIDTH = 100
 def trace_of_path(
     found: Protocol,
     constants: Constants,
-    prop: str,
+    prop: str | None,
     path: Path,
     *,
     title: str = "",

@@ -27,6 +27,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LEAST = {
+    "cross_check": 0,
     "budget": 0,
     "depth": 0,
     "grow": 0,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.growing import grow as grown
 from fencepost.api.answers.results import CheckResult
-from fencepost.api.answers.traces import way_of
+from fencepost.api.answers.traces import trace_of_path, way_of, write_trace
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import of_model, placed
@@ -20,6 +20,7 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
+from fencepost.explorers.cross_check import CrossCheckError
 from fencepost.explorers.program.subset.program import check as read
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.running.memory import DEFAULT_SHARE, default_memory, peak_memory
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from fencepost.model.language import Constants, Machine, Property
 
 
+DIFFERENCE = "cross-check.trace"
+"""Where the way to a state is written on which the engines differ."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python: the definition, and slow",
@@ -73,6 +76,7 @@ def check(
     checkpoint: str | Path | None = None,
     resume: bool = False,
     grow: float | None = None,
+    cross_check: int | None = None,
     cluster: Cluster | None = None,
     progress: Watch | Callable[[Event], None] | None = None,
     cancel: Callable[[], bool] | None = None,
@@ -88,6 +92,8 @@ def check(
     processors. With `grow` the bounds that were reached are raised afterwards, one after the other, for as many
     seconds in all; the result's `growth` says how far each verdict is stable. `progress` is called with events while
     the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so.
+    The plain semantics, which is the definition, expands `cross_check` of the stored states once more: if it is not given,
+    as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError.
     Raises a FencepostError for what does not exist or cannot be done.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
@@ -104,6 +110,7 @@ def check(
         memory=default_memory() if memory is None else memory,
         checkpoint=str(checkpoint) if checkpoint else None,
         resume=resume,
+        cross_check=cross_check,
     )
     watch = progress if isinstance(progress, Watch) else watched(progress)
     growth = None
@@ -138,7 +145,9 @@ def larger(
 ) -> Result:
     """Make the search of a growth: one that ends in time, keeps no checkpoint, and goes on past violations."""
     budget = seconds if options.budget is None else min(seconds, options.budget)
-    chosen = replace(options, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False)
+    chosen = replace(
+        options, cross_check=0, budget=budget, checkpoint=None, resume=False, deadlock=False, stop_on_violation=False
+    )
     return explore(question, engine, chosen, watch, cluster)
 
 
@@ -163,6 +172,12 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         if way:
             error.add_note(way)
         raise
+    except CrossCheckError as error:
+        if error.path is None:
+            raise
+        trace = trace_of_path(question.protocol, question.constants, None, error.path, normalize=options.normalize)
+        write_trace(trace, Path(DIFFERENCE))
+        raise CrossCheckError(f"{error} The way to the state is in {DIFFERENCE}.", error.path) from error
     except FencepostError:
         raise
     except Exception as error:

@@ -22,6 +22,7 @@ from fencepost.cli.commands.options import (
     cluster_of,
     command_line,
     constants_options,
+    cross_check_option,
     expect_option,
     limits_of,
     output_options,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     type=Time(),
     help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
 )
+@cross_check_option
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
 @click.option(
     "--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}."
@@ -179,7 +181,7 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
     reports: list[CheckedRun] = []
     why = ""
     wrong: FencepostError | None = None
-    limits |= {name: given[name] for name in ("engine", "grow", "deadlock")}
+    limits |= {name: given[name] for name in ("engine", "grow", "cross_check", "deadlock")}
     with Display(quiet=given["quiet"]) as display:
         for question in questions:
             try:

@@ -12,7 +12,7 @@ from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
 from fencepost.api.files import make_sure_folder, make_sure_writable
 from fencepost.cli.commands.constants import parse_constants
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import EVERY, Verdict
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -47,6 +47,20 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in the newest 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the bytes that a text means; nothing for an empty one."""
         return parse_size(value, _named(param)) if value else None
+
+
+class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
+    """A number of states, or all of them."""
+
+    name = "N|all"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text means."""
+        if value == "all":
+            return EVERY
+        if not str(value).isdecimal():
+            raise UsageError(f"{_named(param)} was given {value!r}: write a number of states, or all.")
+        return int(value)
 
 
 class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -173,6 +187,12 @@ search_options = _together(
         "--checkpoint", metavar="DIR", help="Keep an unfinished search there, so that --resume can continue it."
     ),
     click.option("--resume", is_flag=True, help="Continue from the checkpoint."),
+)
+cross_check_option = click.option(
+    "--cross-check",
+    type=Sample(),
+    help="Expand so many stored states once more by the plain semantics: a number, or all.  [default: as many as fit "
+    "into a tenth of the time]",
 )
 LIMITS = (
     *("workers", "compact", "memory", "budget", "max_depth", "max_states"),

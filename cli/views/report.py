@@ -240,6 +240,8 @@ def reach(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
     if not result.complete and not result.distinct:
         return
     yield "states", f"{result.distinct:,} distinct, {result.generated:,} generated, depth {result.depth}"
+    if result.cross_check is not None:
+        yield "cross-check", str(result.cross_check)
     workers = f" with {counted(result.workers, 'worker')}" if result.workers else ""
     found, seconds = show_rate(result.distinct, result.seconds, "states"), show_seconds(result.seconds)
     made = show_rate(result.generated, result.seconds, "steps")
