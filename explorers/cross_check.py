@@ -79,7 +79,7 @@ def cross_check(search: Search, result: Result, count: int | None = None, seed: 
             done += len(chunk)
             now = time.perf_counter()
             left = (allowed - (now - began)) / ((now - ready) / done)
-            size = min(CHUNK, int(left)) if count is None else CHUNK
+            size = CHUNK if count is not None else min(CHUNK, max(0, int(left)))
     return CrossCheck(done, checker.expanded)
 
 
@@ -207,6 +207,8 @@ class _Checker:
         """Return the hashes of states, and whether each is stored."""
         search = self.search
         rows = search.layout.encode(keys)
+        if not keys:
+            return np.zeros(0, np.uint64), np.zeros(0, bool)
         words, hashes = rows.view(np.uint64).reshape(len(rows), -1), self._hashes(rows)
         order, starts = np.empty(len(rows), np.uint32), np.zeros(search.owners + 1, np.int64)
         found = np.full(len(rows), -1, np.int64)

@@ -142,3 +142,9 @@ def test_what_a_sample_excludes() -> None:
 def test_numbers_are_drawn_once_each_and_the_same_by_seed() -> None:
     assert sorted(draw(1000, 3)) == list(range(1000))
     assert list(draw(1000, 3)) == list(draw(1000, 3)) != list(draw(1000, 4))
+
+
+def test_a_sample_ends_when_its_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, result = searched(TRUE)
+    monkeypatch.setattr("fencepost.explorers.cross_check.LEAST_SECONDS", -1.0)
+    assert 0 < cross_check(made, result).states < result.distinct
