@@ -41,11 +41,13 @@ def search(
     usual: tuple[Property, ...] = (),
     watch: Watching | None = None,
     tell: Callable[[Progress], None] | None = None,
+    summed: bool = False,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties; what has to be compiled
     first is told to `watch`.
 
     The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
+    `summed`: the result of a complete search has a digest of its states.
     """
     options = options or Options()
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
@@ -72,6 +74,8 @@ def search(
         result = replace(result, cross_check=cross_check(made, result, options.cross_check))
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
+    if summed and result.complete:
+        result = replace(result, digest=made.digest())
     if not of_behaviours:
         return result
     from fencepost.explorers.liveness.engine import Engine

@@ -340,6 +340,8 @@ class Result:
     """Whether a checkpoint was written from which the search goes on."""
     cross_check: CrossCheck | None = None
     """The stored states that the plain semantics expanded once more; None if none were."""
+    digest: int | None = None
+    """The sum over the hashes of all stored states, whatever their order, modulo 2^64; None unless it was asked for."""
 
     @cached_property
     def verdict(self) -> Verdict:

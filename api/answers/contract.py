@@ -163,6 +163,7 @@ class SearchData(TypedDict):
     compiled: list[CompiledData]
     growth: NotRequired[GrowthData]
     warnings: NotRequired[list[WarningData]]
+    base: NotRequired[str]
 
 
 class ExpectedData(TypedDict):

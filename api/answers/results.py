@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -51,6 +52,14 @@ def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> 
     return f"<p><b>{escape(title)}</b></p><table><tr>{''.join(f'<th>{name}</th>' for name in head)}</tr>{cells}</table>"
 
 
+class Base(StrEnum):
+    """Whether a variant has the states and the steps of the machine that it was made of."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    NOT_COMPARED = "not compared"
+
+
 @dataclass(frozen=True, repr=False)
 class CheckResult(Result):
     """Result of a check: verdict, properties, counts, coverage, and a history for every violation and witness.
@@ -65,6 +74,8 @@ class CheckResult(Result):
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
     """What made the search stop before its end; None if nothing did."""
+    base: Base | None = field(kw_only=True, default=None)
+    """How a variant made by `replacing` compares with its base; None for what is no variant."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"
@@ -171,6 +182,8 @@ class CheckResult(Result):
             data["warnings"] = [pick(item, "kind about text") for item in self.warnings]
         if self.growth is not None:
             data["growth"] = as_json(self.growth)
+        if self.base is not None:
+            data["base"] = str(self.base)
         return data | judged(self.verdict, expected)
 
     def _property(self, item: PropertyResult, files: Mapping[str, str]) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.growing import grow as grown
-from fencepost.api.answers.results import CheckResult
+from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.answers.traces import trace_of_path, way_of, write_trace
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import of_model, placed
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.base import base_of, compare
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from fencepost.api.answers.growing import Growth
+    from fencepost.api.calls.base import Compared
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Problem
     from fencepost.invariants.protocols import Protocol
@@ -121,15 +123,27 @@ def check(
         found = explore(question, engine, options, watch, cluster)
         if grow is not None:
             growth = grown(question, found, grow, partial(larger, engine, options, watch, cluster), began=began)
+        compared = compare(question, options, found, watch)
+        watch.clear()
     if memory is None:
         found = with_memory_explained(found)
-    return answer(question, options, found, growth)
+    return answer(question, options, found, growth, compared)
 
 
-def answer(question: Question, options: Options, found: Result, growth: Growth | None = None) -> CheckResult:
+def answer(
+    question: Question,
+    options: Options,
+    found: Result,
+    growth: Growth | None = None,
+    compared: Compared | None = None,
+) -> CheckResult:
     """Return what a search found of a question, with what a reader must know."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
-    more = {"notes": notes_on(question, options, found), "peak_memory_bytes": peak_memory()}
+    notes = notes_on(question, options, found)
+    told = compared.notes if compared is not None else ()
+    does_nothing = compared is not None and compared.outcome is Base.SAME
+    notes = (*told, *notes) if does_nothing else (*notes, *told)
+    more = {"notes": notes, "peak_memory_bytes": peak_memory()}
     return CheckResult(
         **{**parts, **more},
         question=question,
@@ -137,6 +151,7 @@ def answer(question: Question, options: Options, found: Result, growth: Growth |
         growth=growth,
         verdict=found.verdict,
         cause=cause_of(found.why_stopped),
+        base=compared.outcome if compared is not None else None,
     )
 
 
@@ -208,7 +223,14 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
     asked = question.properties
     return search(
-        found.machine, constants, asked, options, usual=found.properties, watch=watch, tell=watch.telling(name)
+        found.machine,
+        constants,
+        asked,
+        options,
+        usual=found.properties,
+        watch=watch,
+        tell=watch.telling(name),
+        summed=base_of(question) is not None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.results import Base
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
 from fencepost.api.calls.engines import STAGES, dump
@@ -223,8 +224,10 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
 
 
 def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
-    """Yield the status for the verdict, and for a violation that was found with larger bounds."""
+    """Yield the status for the verdict, for a variant that does nothing, and for a violation with larger bounds."""
     yield exit_of(result.verdict, expected)
+    if result.base is Base.SAME:
+        yield Exit.UNDETERMINED
     changes = [item.changes for item in result.growth.properties if item.changes] if result.growth else []
     if any(item.verdict == str(Verdict.VIOLATED) for item in changes):
         yield exit_of(Verdict.VIOLATED, expected)

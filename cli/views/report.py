@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fencepost.api.answers.results import Base
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds, show_size
 from fencepost.api.topics.claims import NeverMatters, raised_in, stable_claims
 from fencepost.cli.views.console import (
@@ -144,6 +145,9 @@ def print_verdict(console: Console, result: CheckResult, expected: Verdict | Non
     doubt = ""
     if result.omission and result.verdict in (Verdict.HOLDS, Verdict.UNREACHED):
         doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
+    base = result.question.protocol.machine.base
+    if result.base is Base.SAME and base is not None:
+        doubt += f", as its base {base.name}: the variant does nothing here"
     console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
     print_lines(console, result.question.protocol.machine.sentence, style="dim")
     for note in result.notes:

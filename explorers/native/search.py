@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, processors
 from fencepost.explorers.native.store import TooManyStates
@@ -195,6 +196,11 @@ class Search(Expansion):
         return first
 
     # -- what was found
+
+    def digest(self) -> int:
+        """Return the sum over the hashes of all stored states modulo 2^64, which does not depend on their order."""
+        sums = (int(part.all_hashes()[: part.count].sum(dtype=np.uint64)) for part in self.partitions)
+        return sum(sums) % 2**64
 
     @property
     def compiled(self) -> tuple[Compiled, ...]:

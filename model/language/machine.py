@@ -65,6 +65,8 @@ class Machine:
     cast: Cast = NOBODY
     repairs: tuple[Repair, ...] = ()
     terms: Callable[[Any], tuple[str, ...]] | None = None
+    base: Machine | None = field(default=None, compare=False, repr=False)
+    """The machine that `replacing` made this one of; no answer depends on it."""
 
     def __post_init__(self) -> None:
         """Refuse what is not a part of a machine, or stands in the place of another one."""
@@ -97,15 +99,28 @@ class Machine:
     def _refuse(self, what: str, instead: str) -> None:
         raise ModelError(f"machine {self.name!r}: {what}, which does not belong there: {instead}.")
 
-    def replacing(self, *, name: str, sentence: str, source: str = "", **actions: Action | None) -> Machine:
-        """Return this machine with some actions replaced by others (None drops one), under a new name and source."""
+    def replacing(
+        self, *, name: str, sentence: str, source: str = "", **parts: Action | Callable[[Any, Any], None] | None
+    ) -> Machine:
+        """Return this machine with some parts replaced by others, under a new name and source; it becomes their `base`.
+
+        A part is an action by its name, or `normalize`. None drops it.
+        """
         known = [item.name for item in self.actions]
-        for old in actions:
-            if old not in known:
-                raise UsageError(f"machine {self.name!r} has no action {old!r}.{nearest(old, known)}")
-        kept = (actions.get(item.name, item) for item in self.actions)
+        for old, part in parts.items():
+            if old == "normalize":
+                if part is not None and (isinstance(part, Action) or not callable(part)):
+                    self._refuse(f"`normalize` is {described(part)}", "write a plain function (state, constants)")
+            elif old not in known:
+                helper = " A helper is replaced in the actions that call it." if callable(part) else ""
+                raise UsageError(
+                    f"machine {self.name!r} has no action {old!r}.{nearest(old, [*known, 'normalize'])}{helper}"
+                )
+        normalize: Any = parts.pop("normalize", self.normalize)
+        kept: tuple[Any, ...] = tuple(parts.get(item.name, item) for item in self.actions)
         left = tuple(item for item in kept if item is not None)
-        return replace(self, name=name, sentence=sentence, source=source or self.source, actions=left)
+        source = source or self.source
+        return replace(self, name=name, sentence=sentence, source=source, normalize=normalize, actions=left, base=self)
 
     def action(self, name: str) -> Action:
         """Return the action of this name, with dashes or underscores; raise UsageError if there is none."""

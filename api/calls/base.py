@@ -1,0 +1,277 @@
+"""Comparison of a variant, made by `Machine.replacing`, with the machine that it was made of.
+
+A variant that never acts has the verdicts of its base, which say nothing about the change. Two complete searches under
+the same constants are the same if they have as many states in each level, as many steps of each action, and the same
+sum over the hashes of all states: their schema and constants are the same, and so are their layouts.
+"""
+
+from __future__ import annotations
+
+import ast
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from fencepost.api.answers.results import Base
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.explorers.program.subset.kinds import Rec
+from fencepost.explorers.program.subset.program import check as read
+from fencepost.explorers.program.subset.program import is_require
+from fencepost.explorers.program.subset.scope import Scope
+from fencepost.invariants.catalogue import runs_of, values_of
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.errors import FencepostError
+from fencepost.model.language.own_names import path_shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from fencepost.api.asking.targets import Question
+    from fencepost.api.asking.watching import Watch
+    from fencepost.explorers.program.subset.kinds import Function
+    from fencepost.explorers.program.subset.program import Program
+    from fencepost.explorers.verdict import Options, Result
+    from fencepost.model.language.actions import Action
+    from fencepost.model.language.machine import Machine
+
+LEAST_SECONDS = 5.0
+TIMES = 1.5
+"""The base is searched for as long as the variant was, times this, or for the least seconds; never for more states."""
+SHOWN = 2
+"""Guards that are named of an action that is never enabled: those that refuse most often."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Outcome of a comparison, with what a reader must know of it."""
+
+    outcome: Base
+    notes: tuple[str, ...] = ()
+
+
+def base_of(question: Question) -> Machine | None:
+    """Return the machine that a user's variant was made of; None for our protocols, and for what is no variant."""
+    machine = question.protocol.machine
+    return None if _is_ours(machine) else machine.base
+
+
+def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
+    """Return the actions of the base that a variant replaces, each with the one in its place."""
+    now = {item.name: item for item in machine.actions}
+    return tuple((item, now.get(item.name)) for item in base.actions if now.get(item.name) is not item)
+
+
+def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:
+    """Compare a finished search with the base of its machine; None if the machine is no variant."""
+    base = base_of(question)
+    if base is None:
+        return None
+    if found.digest is None:
+        return Compared(Base.NOT_COMPARED)
+    pinned = _pinned(question, base, found) if options.normalize else ""
+    if pinned:
+        return Compared(Base.DIFFERS, (pinned,))
+    machine = question.protocol.machine
+    if not replaced_in(machine, base) and machine.normalize is base.normalize:
+        why = "it replaces no action of it, and a helper that is changed in its module is changed in both"
+        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: {why}.",))
+    changed = _changed_in(base)
+    if changed:
+        why = f"its module was changed in this process, by {changed}"
+        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: {why}.",))
+    try:
+        other = _search(question, base, options, found, watch)
+    except FencepostError as error:
+        why = str(error).partition("\n")[0].rstrip(".")
+        return Compared(
+            Base.NOT_COMPARED, (f"not compared with its base {base.name}, which ended in an error: {why}.",)
+        )
+    except KeyboardInterrupt:
+        return Compared(Base.NOT_COMPARED, (f"not compared with its base {base.name}: interrupted.",))
+    if not other.complete and other.distinct <= found.distinct:
+        why = f"not compared with its base {base.name}: {other.why_stopped}."
+        return Compared(Base.NOT_COMPARED, (why,))
+    if not _are_same(found, other):
+        many = f"{counted(other.distinct, 'state')}{'' if other.complete else ' or more'}"
+        told = f"its base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"
+        more = ", by other steps" if other.distinct == found.distinct else f", and {found.distinct:,} here"
+        return Compared(Base.DIFFERS, (f"{told}{more}.",))
+    reasons = " ".join(_reasons(machine, base, found, other, normalize=options.normalize))
+    told = (
+        f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} "
+        f"as its base {base.name}, by as many steps of each action. {reasons} So the verdict is that of "
+        f"{base.name}, and says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
+    )
+    return Compared(Base.SAME, (told,))
+
+
+def _is_ours(machine: Machine) -> bool:
+    ours = PROTOCOLS.get(machine.name)
+    return ours is not None and ours.machine is machine
+
+
+def _changed_in(base: Machine) -> str:
+    """Return where a helper of one of our machines is from that a user put into its module; nothing if there is none."""
+    if not _is_ours(base):
+        return ""
+    others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))
+    return next((f"{item.__qualname__} ({_place(item)})" for item in others), "")
+
+
+def _pinned(question: Question, base: Machine, found: Result) -> str:
+    """Return how the pinned figures of the base differ; nothing if they do not, or if there are none."""
+    if not _is_ours(base):
+        return ""
+    for run in runs_of(base.name):
+        if run.distinct is None or run.depth is None:
+            continue
+        if base.constants(**values_of(run)).values != question.constants.values:
+            continue
+        if (run.distinct, run.depth) != (found.distinct, found.depth):
+            return (
+                f"it differs from its base {base.name}, which has {counted(run.distinct, 'state')} and depth "
+                f"{run.depth} under these constants (run `{run.name}` of the catalogue)."
+            )
+        return ""
+    return ""
+
+
+def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
+    """Search the base: no longer and for no more states than the variant took."""
+    from fencepost.explorers.search import search
+
+    seconds = max(LEAST_SECONDS, TIMES * found.seconds)
+    if options.budget is not None:
+        seconds = max(0.0, min(seconds, options.budget - found.seconds))
+    chosen = replace(
+        options,
+        budget=seconds,
+        max_states=found.distinct + 1,
+        max_depth=None,
+        checkpoint=None,
+        resume=False,
+        deadlock=False,
+        stop_on_violation=False,
+        cross_check=0,
+    )
+    usual = _compiled_before(question, base, options)
+    tell = watch.telling(f"{base.name} (the base)")
+    return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=True)
+
+
+def _compiled_before(question: Question, base: Machine, options: Options) -> tuple[Any, ...]:
+    """Return the properties with which the base was compiled before, if it was: then nothing has to be compiled."""
+    from fencepost.explorers.native.compile import generate, is_ready
+
+    usual = (PROTOCOLS[base.name] if _is_ours(base) else question.protocol).properties
+    try:
+        source = generate(base, question.constants, usual, normalize=options.normalize)
+    except FencepostError:
+        return ()
+    return usual if is_ready(source) else ()
+
+
+def _are_same(one: Result, other: Result) -> bool:
+    """Say whether two searches reached the same states, in the same levels, by as many steps of each action."""
+
+    def steps(result: Result) -> dict[str, int]:
+        return {name: count for name, count in result.fired.items() if count}
+
+    return other.complete and (one.distinct, one.levels, one.generated, one.digest, steps(one)) == (
+        other.distinct,
+        other.levels,
+        other.generated,
+        other.digest,
+        steps(other),
+    )
+
+
+def _reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
+    """Yield for each part that was replaced why it makes no difference, as far as the models' text and counts say."""
+    program, before = read(machine), read(base)
+    if machine.normalize is not base.normalize and normalize:
+        yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
+    for old, new in replaced_in(machine, base):
+        ahead = _ahead(program, before, old, new) if normalize else []
+        if not (other if new is None else found).fired.get(old.label):
+            yield from _never_enabled(old, new, other if new is None else found)
+        if ahead:
+            places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
+            yield (
+                f"`normalize` stands before {old.label}: it calls {places}, which asks what {old.label} of "
+                f"{base.name} asks and the new one does not. What that refuses may be gone before the new one sees "
+                "it: `normalize=False` searches without it, and `replacing(normalize=...)` replaces it too."
+            )
+        elif found.fired.get(old.label):
+            yield (
+                f"{old.label} happened {found.fired[old.label]:,} times, and each time led to a state to which "
+                f"{base.name} comes as well: where they differ was not reached."
+            )
+
+
+def _never_enabled(old: Action, new: Action | None, result: Result) -> Iterator[str]:
+    guards = sorted((item for item in result.guards if item.action == old.label), key=lambda item: -item.refused)
+    refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
+    why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": nothing that it could have been about was there"
+    yield f"{old.label} was never enabled{' in the base either' if new is None else ''}{why}."
+
+
+def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:
+    """Return the helpers of `normalize` that ask what the replaced action asks and the new one does not ask so.
+
+    The replaced action calls them, and the new one does not; or they compare what one of its guards compares that is
+    gone or changed. Of helpers that call each other it is the outermost that an action of the base calls too.
+    """
+    normalize = program.machine.normalize
+    if normalize is None or new is None:
+        return []
+    helpers = _reached(program, normalize) - {normalize}
+    shared = (helpers & _reached(before, old.function)) - _reached(program, new.function)
+    kept = set(_guards(program.functions[new.function]))
+    left = [guard for text, guard in _guards(before.functions[old.function]).items() if text not in kept]
+    gone = {text for guard in left for text in _compared(before.functions[old.function], guard)}
+    made = {item: program.functions[item] for item in helpers}
+    shared |= {item for item in helpers if gone & set(_compared(made[item], made[item].node))}
+    acting = {inner for item in before.machine.actions for inner in _reached(before, item.function)}
+    outer = {item for item in helpers & acting if _reached(program, item) & shared} | shared
+    called = {inner for item in outer for inner in _reached(program, item) if inner is not item}
+    return sorted(outer - called, key=lambda item: item.__qualname__)
+
+
+def _guards(made: Function) -> dict[str, ast.AST]:
+    return {ast.unparse(item): item for item in made.node.body[: made.guards] if is_require(made, item)}
+
+
+def _compared(made: Function, node: ast.AST) -> Iterator[str]:
+    """Yield the comparisons of fields in a text, each record by its class: whatever it is called there."""
+    for item in ast.walk(node):
+        if isinstance(item, ast.Compare) and any(isinstance(inner, ast.Attribute) for inner in ast.walk(item)):
+            shown = deepcopy(item)
+            for inner, copied in zip(ast.walk(item), ast.walk(shown), strict=True):
+                kind = made.types.get(inner) if isinstance(inner, ast.Name) else None
+                if isinstance(copied, ast.Name) and isinstance(kind, Rec):
+                    copied.id = kind.record.__name__
+            yield ast.unparse(shown)
+
+
+def _reached(program: Program, python: Callable[..., Any]) -> set[Callable[..., Any]]:
+    """Return a function with all functions of the model that it calls, and those that these call."""
+    found = {python}
+    waiting = [python]
+    while waiting:
+        made = program.functions.get(waiting.pop())
+        if made is None:
+            continue
+        scope = Scope(program, made)
+        for node in ast.walk(made.node):
+            item = scope.global_of(node) if isinstance(node, ast.Name | ast.Attribute) else None
+            if callable(item) and item in program.functions and item not in found:
+                found.add(item)
+                waiting.append(item)
+    return found
+
+
+def _place(item: Callable[..., Any]) -> str:
+    code = item.__code__
+    return f"{path_shown(code.co_filename)}:{code.co_firstlineno}"

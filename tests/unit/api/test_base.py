@@ -1,0 +1,231 @@
+"""A variant that does nothing is said to do nothing: a search beside that of the machine that it was made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api import check
+from fencepost.api.answers.results import Base
+from fencepost.cli.status import Exit
+from fencepost.model.language import action
+from fencepost.model.language.errors import ModelError, UsageError
+from fencepost.model.lineage import kip320
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import DOCS, MACHINES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHRINK = str(MACHINES / "shrink_any_epoch.py")
+AS_TRIED = ("--version", "kafka-4.4-repaired", "--set", "brokers=2", "--set", "min_isr=2")
+FETCH = str(DOCS / "examples" / "fetch_from_anyone.py")
+
+COUNTER = '''
+from typing import Annotated
+
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, require, shape
+
+
+class C(Constants):
+    most = shape(3, low=1, high=5, meaning="what is counted to")
+
+
+class State(Record):
+    n: Annotated[int, Range(0, 6)]
+    late: bool
+
+
+def too_far(s: State) -> bool:
+    return s.n > 2
+
+
+@action()
+def initial(s: State, c: C) -> None:
+    """Nothing is counted."""
+
+
+@action()
+def add(s: State, c: C) -> None:
+    """One more."""
+    require(s.n < c.most)
+    s.n += 1
+
+
+@action()
+def reset(s: State, c: C) -> None:
+    """Begin again."""
+    require(too_far(s))
+    require(not s.late)
+    s.n = 0
+
+
+def normalize(s: State, c: C) -> None:
+    if too_far(s):
+        s.n = 2
+
+
+BASE = Machine(
+    name="counter", sentence="a counter", state=State, constants=C, initial=initial, actions=(add, reset),
+    normalize=normalize,
+)
+
+
+@always()
+def small(s: State, c: C) -> bool:
+    """It stays small."""
+    return s.n <= c.most
+
+
+PROPERTIES = (small,)
+'''
+
+
+def variant(folder: Path, text: str, *options: str) -> tuple[int, dict[str, object]]:
+    """Return the exit status and the answer of a variant of the counter."""
+    (folder / "counter.py").write_text(COUNTER)
+    file = folder / "variant.py"
+    file.write_text(f"from counter import *\nfrom counter import BASE, PROPERTIES\n\n{text}")
+    found = fencepost("check", str(file), "--json", *options)
+    return found.exit_code, data_of(found)
+
+
+def first_note(data: dict[str, object]) -> str:
+    notes = data["notes"]
+    assert isinstance(notes, list)
+    return str(notes[0]) if notes else ""
+
+
+def test_a_variant_that_normalize_undoes_is_said_to_do_nothing_and_names_the_helper_that_stands_before_it() -> None:
+    found = fencepost("check", SHRINK, *AS_TRIED, "--json")
+    data = data_of(found)
+    assert (found.exit_code, data["verdict"], data["base"]) == (Exit.UNDETERMINED, "holds", "same")
+    note = data["notes"][0]
+    assert note.startswith("this variant does nothing under these constants: it reaches the same 19,053 states as ")
+    assert "`normalize` stands before controller-applies-alter-partition: it calls passes_epoch_checks (" in note
+    shown = fencepost("check", SHRINK, *AS_TRIED).stdout.splitlines()[0]
+    assert shown == "shrink-any-epoch  holds, as its base replication: the variant does nothing here"
+
+
+def test_without_normalize_it_is_violated_and_differs() -> None:
+    found = fencepost("check", SHRINK, *AS_TRIED, "--no-normalize", "--json")
+    data = data_of(found)
+    assert (found.exit_code, data["verdict"], data["base"]) == (Exit.FAILED, "violated", "differs")
+
+
+def test_a_variant_whose_base_is_pinned_is_compared_without_a_search() -> None:
+    data = data_of(fencepost("check", FETCH, "--set", "replicas=2", "--json"))
+    assert data["base"] == "differs"
+    assert data["notes"][-1].endswith("(run `kip320 2/2/2/2` of the catalogue).")
+
+
+def test_only_a_variant_of_a_users_own_has_a_base() -> None:
+    assert "base" not in data_of(fencepost("check", "kip320", "--set", "replicas=2", "--json"))
+    assert check("kip101", replicas=2, max_leader_epoch=1).base is None
+    assert check(kip320.MACHINE, (), replicas=2, max_leader_epoch=1).base is None
+
+
+def test_from_python_and_with_other_engines() -> None:
+    machine = kip320.MACHINE.replacing(name="same", sentence="nothing else", follower_fetch=kip320.follower_fetch)
+    assert check(machine, (), replicas=2, max_leader_epoch=1).base is Base.NOT_COMPARED
+    assert check(machine, (), replicas=2, engine="plain", max_leader_epoch=0).base is Base.NOT_COMPARED
+    assert check(machine, (), replicas=2, max_states=10).base is Base.NOT_COMPARED
+
+
+def test_an_action_that_is_never_enabled_is_named_with_the_guard_that_refuses(tmp_path: Path) -> None:
+    text = '''
+@action()
+def reset(s: State, c: C) -> None:
+    """Begin again, later."""
+    require(s.n > 4)
+    s.n = 0
+
+MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=reset)
+'''
+    status, data = variant(tmp_path, text)
+    assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
+    assert "reset was never enabled: `require(s.n > 4)` refused 3 times." in first_note(data)
+    assert "`normalize` stands before reset: it calls too_far (" in first_note(data)
+    dropped, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n')
+    assert (dropped, data["base"]) == (Exit.UNDETERMINED, "same")
+    assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
+
+
+def test_normalize_is_replaced_like_an_action(tmp_path: Path) -> None:
+    whole, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="whole", sentence="all of it", normalize=None)\n')
+    assert (whole, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 4)
+    text = """
+def otherwise(s: State, c: C) -> None:
+    if s.n == 3:
+        s.n = 2
+
+MACHINE = BASE.replacing(name="otherwise", sentence="in other words", normalize=otherwise)
+"""
+    status, data = variant(tmp_path, text)
+    assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
+    assert "`normalize`, which otherwise replaces, leads to the same states as that of counter." in first_note(data)
+    with pytest.raises(ModelError, match="`normalize` is action 'reset'"):
+        kip320.MACHINE.replacing(name="x", sentence="y", normalize=action()(reset))
+
+
+def reset(s: object, c: object) -> None:
+    """Do nothing."""
+
+
+def test_a_helper_cannot_be_replaced_and_one_that_is_changed_in_its_module_is_changed_in_both(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="A helper is replaced in the actions that call it"):
+        kip320.MACHINE.replacing(name="x", sentence="y", is_following=reset)  # type: ignore[arg-type]
+    text = """
+import counter
+
+def too_far(s: State) -> bool:
+    return s.n > 1
+
+counter.too_far = too_far
+MACHINE = BASE.replacing(name="patched", sentence="a helper is another")
+"""
+    status, data = variant(tmp_path, text)
+    assert (status, data["base"]) == (Exit.AS_EXPECTED, "not compared")
+    assert "a helper that is changed in its module is changed in both" in first_note(data)
+
+
+def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.model.lineage import base as helpers
+
+    machine = kip320.MACHINE.replacing(
+        name="fewer", sentence="nobody crashes", **{kip320.MACHINE.actions[0].name: None}
+    )
+    monkeypatch.setattr(helpers, "presumes_leadership", presumes_leadership)
+    found = check(machine, (), replicas=2, max_leader_epoch=1, normalize=False)
+    assert found.base is Base.NOT_COMPARED
+    assert "its module was changed in this process, by presumes_leadership (" in found.notes[-1]
+
+
+def presumes_leadership(l: Any, leader: int) -> bool:
+    """Say whether a replica believes that it leads: a rule of a user's own."""
+    return bool(l.leader == leader and l.end >= 0)
+
+
+def test_the_search_of_the_base_ends_where_it_has_more_states(tmp_path: Path) -> None:
+    text = '''
+@action()
+def add(s: State, c: C) -> None:
+    """One more, once."""
+    require(s.n < 1)
+    s.n += 1
+
+MACHINE = BASE.replacing(name="once", sentence="it counts to one", add=add, normalize=None)
+'''
+    status, data = variant(tmp_path, text)
+    assert (status, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 2)
+    assert "its base counter was searched too" in first_note(data)
+
+
+def test_the_base_does_not_remember_in_what_makes_machines_equal() -> None:
+    one = kip320.MACHINE.replacing(name="x", sentence="y")
+    other = one.replacing(name="x", sentence="y")
+    assert one == other
+    assert hash(one.name) == hash(other.name)
+    assert (one.base, other.base) == (kip320.MACHINE, one)
+    assert "base=" not in repr(one)
