@@ -1,6 +1,7 @@
 """Small models on which an engine once differed from the definition, and the outcome of each.
 
-A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` stands before each.
+A case begins with `== ` its claim ` | ` its outcome: verdict and states, or the error. `reported_head.txt` stands
+before each.
 """
 
 from __future__ import annotations

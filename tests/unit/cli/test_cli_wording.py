@@ -28,7 +28,9 @@ REWORDED = {
     ),
     '`fencepost.replay("x.trace", rewrite=True)` repairs it': "`fencepost replay x.trace --rewrite` repairs it",
     '`fencepost.check("kip320", replicas=2, workers=1)`': "`fencepost check kip320 --set replicas=2 --workers 1`",
-    '`fencepost.conform_clients("java", traces=FILE)`': "`fencepost conform leader-discovery --client java --trace FILE`",
+    '`fencepost.conform_clients("java", traces=FILE)`': (
+        "`fencepost conform leader-discovery --client java --trace FILE`"
+    ),
     '`fencepost.list_protocols("kip320")`': "`fencepost list kip320`",
     "`rewrite=` is of another command": "`--rewrite` is of another command",
     "`fencepost.replay(FILE, model=...)`": "`fencepost replay FILE --model ...`",

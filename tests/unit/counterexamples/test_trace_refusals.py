@@ -276,7 +276,7 @@ def test_a_step_that_differs_below_its_first_line_is_one_that_differs(here: Path
     step = next(number for number, step in enumerate(trace.steps, 1) if step.action.label == "serve")
     title = next(line for line in text.splitlines() if line.startswith(f"{step} serve"))
     folded, other = (title.replace("client=0,number", f"client={client},\n      number") for client in (0, 1))
-    found = first_difference(replace(read(here, lookup), recorded=(folded + "\n").splitlines(), states=1), other)  # type: ignore[arg-type]
+    found = first_difference(replace(read(here, lookup), recorded=(folded + "\n").splitlines(), states=1), other)
     assert found is not None
     assert found.step == step
 
