@@ -1,7 +1,9 @@
 """Prevention: other settings, or a later protocol, under which the same steps end differently.
 
 Each switch is turned, the steps are taken again on the plain semantics, and the first guard that refuses one of them is
-what the switch stands for. This says what prevents this one history, not that the property holds then.
+what the switch stands for. The property is asked along the way: steps that show before they are refused what they show
+without the switch are not prevented, and neither are those at which the model goes wrong. This says what prevents this
+one history, not that the property holds then.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constant, Constants
-    from fencepost.model.language.interpreter import Path
+    from fencepost.model.language.interpreter import Path, Transition
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import FieldType, Key
 
@@ -103,18 +105,34 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
 def is_prevented(
     machine: Machine, constants: Constants, prop: Property, path: Path, values: Mapping[str, int], *, normalize: bool
 ) -> bool:
-    """Say whether other values of some constants prevent a history: refuse a step, or make the property hold at its
-    end.
+    """Say whether other values of some constants prevent a history: a step is refused, or the steps end otherwise, and
+    the property is not decided on the way there.
     """
     other = Interpreter(machine, machine.set_constants({**constants.values, **values}), normalize=normalize)
-    state, last = path.start, None
+    state = path.start
     try:
+        if _decides(other, prop, state, None):
+            return False
         for step in path.steps:
             last = other.apply(state, step)
-            previous, state = state, last.after
-        return other.holds_step(prop, previous, last) if prop.over_steps and last else other.holds(prop, state)
-    except FencepostError:
+            if _decides(other, prop, state, last):
+                return False
+            state = last.after
+    except DisabledError:
         return True
+    except FencepostError:
+        return False
+    return True
+
+
+def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
+    """Say whether a state or a step shows what a trace of this property shows; the first state has no step."""
+    if prop.kind.over_behaviours:
+        return False
+    wanted = prop.kind is Kind.SOMETIMES
+    if prop.over_steps:
+        return last is not None and other.holds_step(prop, before, last) is wanted
+    return other.holds(prop, before if last is None else last.after) is wanted
 
 
 def known_as(trace: Trace, found: list[Prevention]) -> list[Entry]:
@@ -163,32 +181,31 @@ def _replayed(trace: Trace, path: Path, raws: Sequence[Key], other: Interpreter,
     `raws` are the states after each step of the history, before they are normalized.
     """
     record, state, states = other.machine.state, path.start, [path.start]
-    first: Ending | None = None
-    last = None
-    for number, (raw, step) in enumerate(zip(raws, path.steps, strict=True), 1):
-        mine = Step(other.machine.action(step.action.name), step.args)
-        try:
-            last = other.apply(state, mine)
-        except DisabledError as error:
-            return _refused(guards, mine, error, number, first)
-        except FencepostError:
-            return first
-        if first is None and last.raw != raw:
-            differs = tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
-            first = Ending(number, None, differs, mine.action.sentence)
-        previous, state = state, last.after
-        states.append(state)
     prop = trace.prop
     assert prop is not None
-    assert last is not None
+    first: Ending | None = None
     try:
+        if _decides(other, prop, state, None):
+            return None
+        for number, (raw, step) in enumerate(zip(raws, path.steps, strict=True), 1):
+            mine = Step(other.machine.action(step.action.name), step.args)
+            try:
+                last = other.apply(state, mine)
+            except DisabledError as error:
+                return _refused(guards, mine, error, number, first)
+            if _decides(other, prop, state, last):
+                return None
+            if first is None and last.raw != raw:
+                differs = tuple(item for item in changes(record, raw, last.raw) if not item.is_message)
+                first = Ending(number, None, differs, mine.action.sentence)
+            state = last.after
+            states.append(state)
         if prop.kind.over_behaviours:
             found = shown(other, prop, trace.args, replace(path, states=tuple(states)))
             return (first or Ending(0, None, (), found)) if isinstance(found, str) else None
-        holds = other.holds_step(prop, previous, last) if prop.over_steps else other.holds(prop, state)
     except FencepostError:
-        return first
-    return (first or Ending(0, None, (), "")) if holds else None
+        return None  # where the model goes wrong nothing is prevented
+    return first or Ending(0, None, (), "")
 
 
 def _refused(guards: Guards, step: Step, error: DisabledError, number: int, first: Ending | None) -> Ending:

@@ -1,8 +1,9 @@
 """The violating values: for which leader, which member, which offset a property is false.
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided
-it is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Only what the
-property itself comes to is evaluated, and no error of an explanation hides what it explains.
+it is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Where one name
+stands for several variables, its value is that of the one which the shown condition reads. Only what the property itself
+comes to is evaluated, and no error of an explanation hides what it explains.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
                 return None
             arguments += values
             for (name, domain), value in zip(prop.params, values, strict=True):
-                explained.note(name, domain.show(value))
+                explained.note(name, domain.show(value), value)
         explained.call(prop.function, arguments, wanted=True)
     return explained.binding
 
@@ -104,7 +105,12 @@ class _Explained:
 
     def __init__(self, *, alternatives: bool = False) -> None:
         self.alternatives = alternatives
-        self.values: dict[str, str] = {}
+        self.values: dict[str, tuple[str, Any]] = {}
+        """Names with their values, as text and as they are."""
+        self.is_hidden = False
+        """Whether a name of an inner scope has taken the place of an outer one."""
+        self.read: set[str] = set()
+        """The names that the condition reads."""
         self.condition = self.operands = ""
         self.is_so = False
         self.parts: list[tuple[str, Scope]] = []
@@ -112,8 +118,9 @@ class _Explained:
 
     @property
     def binding(self) -> ViolatingBinding:
-        """Knowledge about one evaluation. With `alternatives` an `or` of false operands is shown as a whole."""
-        return ViolatingBinding(tuple(self.values.items()), self.condition, self.operands, self.is_so)
+        """The values and the condition that were found."""
+        shown = tuple((name, text) for name, (text, _) in self.values.items())
+        return ViolatingBinding(shown, self.condition, self.operands, self.is_so)
 
     def call(self, function: Callable[..., Any], arguments: list[Any], *, wanted: bool) -> None:
         """Explain why a function does not return what is wanted."""
@@ -123,16 +130,17 @@ class _Explained:
         frame = _Frame(self, scope, set(names))
         frame.block(node.body)
         for name, value in frame.loops.items():
-            self.note(name, value)
+            self.note(name, value, scope.get(name))
         if isinstance(frame.result, ast.Constant) and frame.test is not None:
             test, known = frame.test
             frame.explain(test, known, wanted=not _value(test, known))
         elif frame.result is not None:
             frame.explain(frame.result, scope, wanted=wanted)
 
-    def note(self, name: str, value: str) -> None:
-        """Note a value, the outermost of a name."""
-        self.values.setdefault(name, value)
+    def note(self, name: str, text: str, value: Any) -> None:
+        """Note a value, the innermost of a name."""
+        self.is_hidden |= self.values.get(name, (text, value))[0] != text
+        self.values[name] = text, value
 
 
 class _Frame:
@@ -143,7 +151,7 @@ class _Frame:
         self.loops: dict[str, str] = {}
         self.result: ast.expr | None = None
         self.test: tuple[ast.expr, Scope] | None = None
-        """The condition of the last `if`, and its names: it decides a function that returns a constant."""
+        """The condition of the last `if` that returns, and its names: it decides a function that returns a constant."""
         self.left = ""
 
     def block(self, body: list[ast.stmt]) -> None:
@@ -159,7 +167,8 @@ class _Frame:
             case ast.Return(value=value):
                 self.result = value or ast.Constant(None)
             case ast.If():
-                self.test = node.test, dict(self.scope)
+                if any(isinstance(item, ast.Return) for part in node.body + node.orelse for item in ast.walk(part)):
+                    self.test = node.test, dict(self.scope)
                 self.block(node.body if _value(node.test, self.scope) else node.orelse)
             case ast.For():
                 self.loop(node)
@@ -188,10 +197,10 @@ class _Frame:
             case ast.BoolOp(op=op, values=values):
                 deciding = isinstance(op, ast.And) == wanted
                 decided = next(item for item in values if bool(_value(item, scope)) is not wanted) if deciding else None
-                for item in [decided] if decided is not None else sorted(values, key=_says_what_is_wrong):
-                    self.explain(item, scope, wanted=wanted)
-                if decided is None and (not wanted or self.explained.alternatives):
-                    self.explained.condition, self.explained.operands = ast.unparse(node), ""
+                if decided is not None:
+                    self.explain(decided, scope, wanted=wanted)
+                else:
+                    self.each(node, scope, wanted=wanted)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.explain(body if _value(test, scope) else orelse, scope, wanted=wanted)
             case ast.Call(func=ast.Name(id="all" | "any" as name), args=[ast.GeneratorExp() as items]) if wanted == (
@@ -203,16 +212,45 @@ class _Frame:
                     if bool(_value(items.elt, inner)) is not wanted
                 )
                 for variable, value in bound.items():
-                    self.explained.note(variable, value)
+                    self.explained.note(variable, value, inner[variable])
                 self.explain(items.elt, inner, wanted=wanted)
             case ast.Call(func=func, args=arguments, keywords=[]) if _is_readable(function := _value(func, scope)):
                 self.indices(node, scope)
                 self.explained.call(function, [_value(item, scope) for item in arguments], wanted=wanted)
             case _:
                 self.indices(node, scope)
+                self.names(node, scope)
                 self.explained.condition, self.explained.is_so = ast.unparse(node), not wanted
                 self.explained.parts.append((self.explained.condition, scope))
                 self.explained.operands = _operands(node, scope)
+
+    def each(self, node: ast.BoolOp, scope: Scope, *, wanted: bool) -> None:
+        """Explain every operand. The last condition is shown with its own values, or the whole without those in
+        which its operands differ.
+        """
+        explained = self.explained
+        outer, found, differing = explained.values, dict[str, tuple[str, Any]](), set[str]()
+        for item in sorted(node.values, key=_says_what_is_wrong):
+            explained.values = dict(outer)
+            self.explain(item, scope, wanted=wanted)
+            differing |= {name for name, value in explained.values.items() if found.get(name, value)[0] != value[0]}
+            found |= explained.values
+        if not wanted or explained.alternatives:
+            explained.condition, explained.operands = ast.unparse(node), ""
+            explained.values = {name: value for name, value in found.items() if name not in differing}
+        else:
+            strange = explained.read - explained.values.keys()
+            explained.values = {name: value for name, value in found.items() if name not in strange}
+
+    def names(self, node: ast.expr, scope: Scope) -> None:
+        """Give names that a condition reads the values that they have in it."""
+        self.explained.read = {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+        for name in sorted(self.explained.read):
+            value, known = scope.get(name), self.explained.values.get(name)
+            differs = known is not None and known[1] != value
+            is_lost = known is None and self.explained.is_hidden and name in self.parameters
+            if isinstance(value, int) and (differs or is_lost):
+                self.explained.note(name, _shown(value, "", None), value)
 
     def indices(self, node: ast.expr, scope: Scope) -> None:
         """Note which element of an array is meant, where the text says it in other words than by a loop's variable."""
@@ -223,9 +261,9 @@ class _Frame:
                 index, text = _value(item.slice, scope), ast.unparse(item.slice)
                 names = {name.id for name in ast.walk(item.slice) if isinstance(name, ast.Name)}
                 if text not in self.parameters and not names <= self.explained.values.keys():
-                    self.explained.note(
-                        text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text, str(int(index))
-                    )
+                    short = text.rpartition(".")[2] if isinstance(item.slice, ast.Attribute) else text
+                    is_free = self.explained.values.get(short, (str(int(index)), None))[0] == str(int(index))
+                    self.explained.note(short if is_free else text, str(int(index)), index)
 
 
 def _says_what_is_wrong(node: ast.expr) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from contextlib import suppress
 from enum import IntEnum
 from functools import cache
@@ -57,7 +58,7 @@ def refusal(setting: Setting, step: Step, error: FencepostError, *, explained: b
     frame = _frame(step.action, error)
     found, parts = unmet(condition, {**frame.f_globals, **frame.f_locals})
     values = [f"{name}={value}" for name, value in found.values]
-    values += [text for part, names in parts for text in _read(part, names)]
+    values += _read_by(parts)
     decided = found.condition if found.condition != condition else ""
     return Refusal(number, condition, decided, tuple(dict.fromkeys(values)), bound)
 
@@ -74,6 +75,31 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
         trace = trace.tb_next
     assert trace is not None
     return trace.tb_frame
+
+
+def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    """Return what parts of a condition read. A name that stands for several numbers in them is written as its number."""
+    found: dict[str, set[int]] = {}
+    for part, names in parts:
+        for item in ast.walk(expression_of(part)):
+            if isinstance(item, ast.Name) and isinstance(value := names.get(item.id), int):
+                found.setdefault(item.id, set()).add(int(value))
+    several = {name for name, values in found.items() if len(values) > 1}
+    told = []
+    for part, names in parts:
+        numbers = _Numbers({name: int(names[name]) for name in several if isinstance(names.get(name), int)})
+        told += _read(ast.unparse(numbers.visit(copy.deepcopy(expression_of(part)))), names)
+    return told
+
+
+class _Numbers(ast.NodeTransformer):
+    """Numbers in the place of names."""
+
+    def __init__(self, numbers: dict[str, int]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
 
 
 class Place(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from fencepost.counterexamples.render.pictures import Card, cards
 from fencepost.counterexamples.render.story import FORGOTTEN, GONE, IN_FLIGHT, LOST, RECEIVED, story
 from fencepost.counterexamples.sources import place_of, promises
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
+from fencepost.model.language.errors import FencepostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -225,6 +227,8 @@ def _content(made: Replay, history: Story) -> dict[str, Any]:
         "property": trace.prop,
         "sentences": _paragraphs(trace.prop),
         "property_source": place_of(trace.prop.function).shown if trace.prop else "",
+        "ending": _ending(made),
+        "broken": () if trace.prop else _broken(made),
         "promises": promises(trace.prop) if trace.prop else (),
         "bugs": known_as(trace, found),
         "remedies": first,
@@ -232,6 +236,39 @@ def _content(made: Replay, history: Story) -> dict[str, Any]:
         "code": _code,
         "card_html": card_html,
     }
+
+
+def _ending(made: Replay) -> tuple[str, str]:
+    """Return a heading and a sentence about the end of a history that is about no property."""
+    trace = made.trace
+    if trace.kafka:
+        return "Difference", f"After these steps Kafka {trace.kafka} does not do what the model does."
+    if trace.recorded:
+        return "Record", "What the controller did is recorded. The other steps are supposed: they make it possible."
+    return "Deadlock", "No action is enabled in the last state."
+
+
+def _broken(made: Replay) -> list[tuple[Property, int]]:
+    """Return the properties that must hold and that a history violates, each with the step at which it first does."""
+    trace, path = made.trace, made.path
+    plain, taken = trace.interpreter(), [None, *transitions(trace, path)]
+    found = []
+    for prop in trace.protocol.every_property:
+        if not prop.kind.must_hold or prop.kind.over_behaviours:
+            continue
+        with suppress(FencepostError):
+            for number, (state, step) in enumerate(zip(path.states, taken, strict=True)):
+                if step is None and prop.over_steps:
+                    continue
+                holds = (
+                    plain.holds_step(prop, path.states[number - 1], step)
+                    if prop.over_steps and step is not None
+                    else plain.holds(prop, state)
+                )
+                if not holds:
+                    found.append((prop, number))
+                    break
+    return sorted(found, key=lambda item: item[1])
 
 
 def _scenes(made: Replay, history: Story) -> list[Scene]:

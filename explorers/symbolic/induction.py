@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers.symbolic.asking import Asking
-from fencepost.explorers.symbolic.models import Pair, pair_of, smallest_model
+from fencepost.explorers.symbolic.models import OpenValueError, Pair, pair_of, smallest_model
 from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
 
@@ -141,4 +141,7 @@ def _pair(system: System, asking: Asking, before: Rec, happened: Happening, fail
     asking.add(fails)
     model = smallest_model(system, asking, before, happened)
     asking.solver.pop()
-    return None if model is None else pair_of(system, model, before, happened)
+    try:
+        return None if model is None else pair_of(system, model, before, happened)
+    except OpenValueError:
+        return None

@@ -115,7 +115,10 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
         if said != z3.sat or system.machine.refuse is None or not system.lifting.names:
             return said
         number_of = number_under(asking.solver.model())
-        values = {name: number_of(value) for name, value in system.lifting.values.items()}
+        try:
+            values = {name: number_of(value) for name, value in system.lifting.values.items()}
+        except OpenValueError:
+            return z3.unknown
         if not system.machine.refuse(system.machine.constants(**values)):
             return said
         refused = both(*(equal(value, values[name]) for name, value in system.lifting.values.items()))
@@ -226,14 +229,40 @@ def plain_length(system: System, place: Endless) -> int:
     return place.size.value(values)
 
 
+class OpenValueError(Exception):
+    """z3 leaves a quantifier in the value of a term, and cannot say which number that is."""
+
+
+OPEN = 1_000
+"""Milliseconds that z3 has for a value in which it left a quantifier."""
+
+
 def value_under(model: Any) -> Callable[[Any], int]:
-    """Return the function from a term to its plain value in a model."""
+    """Return the function from a term to its plain value in a model, which raises OpenValueError if z3 has none."""
 
     def value_of(term: Any) -> int:
         found = model.eval(term, model_completion=True)
+        if not _is_value(found):
+            found = _closed(found)
         return int(z3.is_true(found)) if z3.is_bool(found) else int(found.as_long())
 
     return value_of
+
+
+def _is_value(found: Any) -> bool:
+    return bool(z3.is_int_value(found) or z3.is_true(found) or z3.is_false(found))
+
+
+def _closed(found: Any) -> Any:
+    """Return the only value of a term without unknowns."""
+    solver, value = z3.Solver(), z3.FreshConst(found.sort())
+    solver.set("timeout", OPEN)
+    solver.add(value == found)
+    if solver.check() == z3.sat:
+        only = solver.model().eval(value, model_completion=True)
+        if _is_value(only) and solver.check(value != only) == z3.unsat:
+            return only
+    raise OpenValueError(f"no value of {found}")
 
 
 def number_under(model: Any) -> Callable[[Value], int]:

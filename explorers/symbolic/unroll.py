@@ -6,6 +6,7 @@ what the chosen move makes of the state before.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import state_properties, step_properties
 from fencepost.explorers.symbolic.models import (
+    OpenValueError,
     arguments,
     ask_allowed,
     number_under,
@@ -194,7 +196,10 @@ class Chain:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
         said = self.ask_inside(flag)
         if said == z3.sat:
-            found = self.history(self.asking.solver.model(), number + 1)
+            try:
+                found = self.history(self.asking.solver.model(), number + 1)
+            except OpenValueError:
+                return str(z3.unknown)
             return PropertyFailure(name, number, replace(found, violates=name))
         if self.inside is not True and said == z3.unsat:
             said = self.asking.ask(flag)
@@ -221,7 +226,8 @@ class Chain:
             limits = strict_arguments(self.system, happened)
             said = self.ask_inside(happened.cut, *limits) if error else self.asking.ask(happened.cut)
             if error and said == z3.sat:
-                return found, self.history(self.asking.solver.model(), len(self.states), happened)
+                with suppress(OpenValueError):
+                    return found, self.history(self.asking.solver.model(), len(self.states), happened)
             if said == z3.sat or (
                 (said == z3.unknown or self.inside is not True) and self.asking.ask(happened.cut) != z3.unsat
             ):

@@ -186,8 +186,10 @@ class Expressions:
         owner = self.value(node.value)
         return Field(owner, node.attr, at=where(node), type=self.kind(node))
 
-    def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Binary:
+    def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Expression:
         found = _BINARY[type(operator)]
+        if found in (BinaryOp.DIVIDE, BinaryOp.MODULO) and isinstance(right, Literal) and right.value < 0:
+            return _by_negative(found, left, -right.value, where(node))
         return Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
 
     def unary(self, node: ast.UnaryOp) -> Expression:
@@ -347,3 +349,13 @@ def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
     assert isinstance(target, ast.Tuple)
     assert isinstance(items, tuple)
     return [found for name, item in zip(target.elts, items, strict=True) for found in named(name, item)]
+
+
+def _by_negative(operator: BinaryOp, left: Expression, count: int, at: At) -> Expression:
+    """Return `left // -count` or `left % -count` by what divides by a positive number, rounded down as Python does."""
+    size, one = Literal(count, at=at), Literal(1, at=at)
+    if operator is BinaryOp.DIVIDE:
+        less = Binary(BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)
+        return Unary(UnaryOp.INVERT, Binary(BinaryOp.DIVIDE, less, size, at=at), at=at)
+    missing = Binary(BinaryOp.SUBTRACT, size, Binary(BinaryOp.MODULO, left, size, at=at), at=at)
+    return Unary(UnaryOp.NEGATE, Binary(BinaryOp.MODULO, missing, size, at=at), at=at)
