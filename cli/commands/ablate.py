@@ -249,7 +249,10 @@ def _found(row: RowData) -> list[Any]:
     if row["grown"]:
         return [f"{row['distinct']:,} states", *_beyond(row)]
     if row["purpose"] == "implied":
-        return [f"first to refuse {row['refused']:,} times"] if row["refused"] else ["guards before it refuse the same"]
+        if row["refused"]:
+            return [f"first to refuse {row['refused']:,} times"]
+        is_part = row["row"][-1:].isalpha()
+        return ["other parts or guards refuse the same" if is_part else "guards before it refuse the same"]
     return [f"refuses {row['alone']:,} steps alone", *_beyond(row)] if row["alone"] else []
 
 

@@ -85,7 +85,7 @@ def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
             if isinstance(item, ast.Name) and isinstance(value := names.get(item.id), int):
                 found.setdefault(item.id, set()).add(int(value))
     several = {name for name, values in found.items() if len(values) > 1}
-    told = []
+    told: list[str] = []
     for part, names in parts:
         numbers = _Numbers({name: int(names[name]) for name in several if isinstance(names.get(name), int)})
         told += _read(ast.unparse(numbers.visit(copy.deepcopy(expression_of(part)))), names)

@@ -326,7 +326,8 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
     about = prop.behaviour
     bound = None if about.bound is None else about.bound.value(constants.values)
     kept = chosen.worst is not None and (bound is None or chosen.worst <= bound)
-    least = [item.best for item in findings if item.best is not None and not item.vacuous]
+    # where `then` holds already there is no way, and no cost of one
+    least = [item.best for item in findings if item.best is not None and item.path is not None]
     cost = Cost(chosen.reach, chosen.worst, min(least, default=chosen.best), about.unit, bound)
     verdict = Verdict.HOLDS if kept else Verdict.VIOLATED
     return PropertyResult(prop.name, prop.kind, verdict, chosen.path, chosen.args, values, cost, note, vacuous)

@@ -255,13 +255,14 @@ def _is_value(found: Any) -> bool:
 
 def _closed(found: Any) -> Any:
     """Return the only value of a term without unknowns."""
-    solver, value = z3.Solver(), z3.FreshConst(found.sort())
-    solver.set("timeout", OPEN)
-    solver.add(value == found)
-    if solver.check() == z3.sat:
-        only = solver.model().eval(value, model_completion=True)
-        if _is_value(only) and solver.check(value != only) == z3.unsat:
-            return only
+    value = z3.FreshConst(found.sort())
+    for solver in (z3.Solver(), z3.Then("simplify", "qe", "smt").solver()):
+        solver.set("timeout", OPEN)
+        solver.add(value == found)
+        if solver.check() == z3.sat:
+            only = solver.model().eval(value, model_completion=True)
+            if _is_value(only) and solver.check(value != only) == z3.unsat:
+                return only
     raise OpenValueError(f"no value of {found}")
 
 
