@@ -15,7 +15,7 @@ from fencepost.counterexamples.render.html import figure
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.site.markdown import number, row, table
+from fencepost.site.markdown import number, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
 
 if TYPE_CHECKING:
@@ -88,26 +88,11 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
     yield (f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md).")
     yield from ("", *_suspicious(name))
-    yield from ("## Guards", "", row(("guard", "what it asks for", "purpose", "without it")), row(("---",) * 4))
-    known = {item.name: item for item in guards(machine)}
-    for item in machine.actions:
-        yield row((f"**{item.label}**", f"*{item.sentence}*", "", ""))
-        yield from (
-            _guard(guard.name, guard.condition, guard.sentence, best[guard.name])
-            for guard in known.values()
-            if guard.action == item.label and guard.name in best
-        )
+    where = f"[the protocol](../protocols/{name}.md#actions)"
+    yield f"What each guard asks for, and what is violated without it, is on the page of {where}."
     yield from ("", *_settings(machine, [found for found in best.values() if found[0]["kind"] == "setting"]))
     yield from _bases(data)
     yield from _example(name, best)
-
-
-def _guard(name: str, condition: str, sentence: str, found: Found) -> str:
-    """Return the row of a guard."""
-    number_ = name.rpartition(" ")[2]
-    purpose = f"**{found[0]['purpose']}**" if found[0]["broken"] else found[0]["purpose"]
-    asks = f"`{condition}`: {sentence}" if sentence else f"`{condition}`"
-    return row((number_, asks, purpose, without_it(found)))
 
 
 def without_it(found: Found) -> str:

@@ -35,7 +35,7 @@ OPEN = (
     "[Choose settings](settings.md){ .md-button }"
 )
 """The buttons at the top of the first page."""
-READ = (".py", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
+READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that are shown as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
@@ -69,9 +69,14 @@ def source(file: Path, root: Path) -> str:
     if file.is_dir():
         listed = "\n".join(f"- [{item.name}]({file.name}/{item.name}.md)" for item in sorted(file.glob("*.py")))
         return f"# `{name}`\n\n{listed}\n"
-    language = {".py": "python", ".toml": "toml", ".diff": "diff", ".ipynb": "json", ".json": "json"}.get(
-        file.suffix, "text"
-    )
+    language = {
+        ".py": "python",
+        ".java": "java",
+        ".toml": "toml",
+        ".diff": "diff",
+        ".ipynb": "json",
+        ".json": "json",
+    }.get(file.suffix, "text")
     text = file.read_text("utf-8").rstrip()
     return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{text}\n`````\n"
 

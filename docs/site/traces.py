@@ -88,12 +88,7 @@ def page(name: str) -> str:
     links = "".join(f'<a href="{escape(rendered(target, place))}">{escape(text)}</a>' for text, target in others)
     ways = WAYS.format(explore=escape(rendered(EXPLORER + link_of_trace(name), place)), others=links)
     head, end, rest = render("html", made).partition(END_OF_HEAD)
-    return with_icon(f"{head}{ways}{end}{rest}")
-
-
-def with_icon(text: str) -> str:
-    """Return a page of a history, one folder below the root of the site, with the site's icon."""
-    return text.replace(END_OF_META, ICON + END_OF_META, 1)
+    return f"{head}{ways}{end}{rest}".replace(END_OF_META, ICON + END_OF_META, 1)
 
 
 def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: None) -> None:

@@ -11,6 +11,8 @@ from fencepost.api.topics.matrices import BASES, best_of, histories, history, hi
 from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
+from fencepost.site import protocols
+from fencepost.site.places import of_guard
 from fencepost.site.stale import SIZES, crashes_measured, refuted
 from fencepost.site.tables import MARK, command_of, with_tables
 
@@ -211,7 +213,9 @@ def test_an_entry_is_shown_with_every_run_and_all_its_constants() -> None:
 def test_the_pages_on_checks_have_every_guard_of_the_measured_protocols() -> None:
     made = built()
     for name, data in measured().items():
-        text = made[f"checks/{name}.md"]
-        rows = best_of(data)
-        assert all(f"**{item.label}** | *{item.sentence}*" in text for item in PROTOCOLS[name].machine.actions)
-        assert text.count("\n| ") >= len(rows)
+        assert f"](../protocols/{name}.md#actions)" in made[f"checks/{name}.md"]
+        text = "\n".join(protocols.page(PROTOCOLS[name]))
+        assert all(f"### {item.label}\n\n{item.sentence}\n" in text for item in PROTOCOLS[name].machine.actions)
+        guarded = [found for found, _ in best_of(data).values() if found["kind"] == "guard"]
+        assert guarded
+        assert all(of_guard(name, found["row"]).partition("#")[2] in text for found in guarded)
