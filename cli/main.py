@@ -7,7 +7,9 @@ import traceback
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import version
+from importlib.util import find_spec
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -106,6 +108,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         with _while_read():
+            if not {"--quiet", "-q"} & set(ctx.args) and (note := note_on_clone(Path.cwd())):
+                click.echo(f"fencepost: {note}", err=True)
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -154,6 +158,37 @@ def run(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+
+
+def note_on_clone(folder: Path) -> str:
+    """Return what a user must know in a clone of Fencepost whose models are not those that run; else nothing."""
+    spec = find_spec("fencepost.model")
+    if spec is None or spec.origin is None:
+        return ""
+    runs = Path(spec.origin).resolve().parent
+    for root in (folder, *folder.parents):
+        here = root / "model"
+        if not (here / "language" / "machine.py").is_file() or not (root / "cli" / "root").is_dir():
+            continue
+        with suppress(OSError):
+            differ = _differing(here, runs) if here.resolve() != runs else []
+            if differ:
+                return (
+                    f"the models in {here} are not the ones that run: {differ[0]} differs from that in {runs}. "
+                    f"`pip install -e {root}` makes what is edited here count."
+                )
+        return ""
+    return ""
+
+
+def _differing(here: Path, runs: Path) -> list[str]:
+    """Return the Python files of two folders that differ, or that one of them lacks."""
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*.py")}
+
+    mine, others = files(here), files(runs)
+    return sorted(name for name in mine.keys() | others.keys() if mine.get(name) != others.get(name))
 
 
 def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str]) -> None:

@@ -20,6 +20,7 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.base import base_of, compare
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
+from fencepost.api.topics.measured import machine_mark
 from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
 from fencepost.explorers.cross_check import CrossCheckError
 from fencepost.explorers.program.subset.program import check as read
@@ -249,11 +250,11 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
     """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
     machine = question.protocol.machine
-    told = (
-        (*version_notes(question), *answer_notes(question, result, normalize=options.normalize))
-        if question.version
-        else ()
-    )
+    told: tuple[str, ...] = ()
+    if question.version:
+        mark = machine_mark(machine) if machine.repairs else None
+        about = answer_notes(question, result, mark, normalize=options.normalize)
+        told = (*version_notes(question, mark), *about)
     own = machine.notes(question.constants) if machine.notes else ()
     notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
     if result.kept and options.checkpoint:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.measured import (
+    beyond,
+    crashes_are_of,
+    driven_rows,
+    follows_version,
+    is_measured,
+    machine_mark,
+)
 from fencepost.api.topics.standing import outside_models
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Verdict
-from fencepost.invariants.figures.store import load
 from fencepost.model.language.machine import REPAIRED
 
 if TYPE_CHECKING:
@@ -17,10 +25,16 @@ if TYPE_CHECKING:
 
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.verdict import Result
+    from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Path
+    from fencepost.model.language.machine import Machine
 
 
-def version_notes(question: Question) -> Iterator[str]:
-    """Yield what a reader of an answer about a version must know; nothing of a question without one."""
+def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
+    """Yield what a reader of an answer about a version must know; nothing of a question without one.
+
+    `mark` is that of the question's machine, where it is known already.
+    """
     machine, name = question.protocol.machine, question.version
     if not name:
         return
@@ -29,16 +43,21 @@ def version_notes(question: Question) -> Iterator[str]:
         yield f"{name}: {version.sentence}" + (f" (after {machine.source})." if machine.source else ".")
         return
     left = machine.missing(question.constants.values)
+    mark = mark or machine_mark(machine)
     if machine.terms is not None:
         yield from machine.terms(question.constants)
     if name.endswith(REPAIRED):
-        yield f"{name} is {version.sentence}. No release has all of that: what holds here would hold of one that had."
+        of_release = "No release has all of that: what holds here would hold of one that had."
+        yield f"{name} is {version.sentence}. {of_release if is_measured(mark) else _otherwise(machine)}"
         return
-    yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(name)}"
+    if is_measured(mark):
+        yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
+    else:
+        yield f"{name} has the constants of Kafka as it reads: {version.sentence}. {_otherwise(machine)}"
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"It contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and `fencepost "
+            f"{'It' if is_measured(mark) else name} contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and `fencepost "
             "guarantees ID` shows each."
         )
     if machine.name == "replication" and (outside := outside_models(name)):
@@ -48,25 +67,41 @@ def version_notes(question: Question) -> Iterator[str]:
         )
 
 
-def _compared(version: str) -> str:
+def _otherwise(machine: Machine) -> str:
+    """Return what an answer about a variant, or about a model that was edited, does not say of Kafka."""
+    changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
+    return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
+
+
+def _compared(question: Question, mark: str) -> str:
     """Return on how many steps a version was compared with Kafka's classes of that release, as a sentence."""
-    rows = [row for kind in ("covers", "walks") for row in load("conformance").get(kind, ())]
-    own = [row for row in rows if re.fullmatch(rf"{re.escape(version.removeprefix('kafka-'))}\.\d+", row["release"])]
+    own = driven_rows(question.version, mark)
     if not own:
         return " It was not compared with Kafka's classes."
-    steps, differ = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in ("steps", "differences"))
+    release = own[0]["release"]
+    others = beyond(question, mark)
+    if others:
+        return f" It was not compared with Kafka's classes of {release} under these constants: {', '.join(others)}."
+    counts = ("steps", "differences", "aside")
+    steps, differ, aside = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in counts)
     found = f"{differ:,} differences" if differ else "no difference"
+    left = f"; {aside:,} histories were not followed to their end, and are left out of the comparison" if aside else ""
     return (
-        f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {own[0]['release']}, "
-        f"with {found} (docs/conformance.md)."
+        f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {release}, "
+        f"with {found}{left} (docs/conformance.md)."
     )
 
 
-def answer_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
-    """Yield which finding each violation of a version needs, and what crashes do without any."""
+def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
+    """Yield which finding each violation of a version needs, and what crashes do without any.
+
+    `mark` is that of the question's machine, where it is known already.
+    """
     machine = question.protocol.machine
     if not question.version or not machine.repairs:
         return
+    mark = mark or machine_mark(machine)
+    by_change: list[str] = []
     left = machine.missing(question.constants.values)
     needed: dict[str, list[str]] = {}
     for item in result.properties:
@@ -77,15 +112,37 @@ def answer_notes(question: Question, result: Result, *, normalize: bool) -> Iter
                 for it in left
                 if is_prevented(machine, question.constants, prop, item.path, it.values, normalize=normalize)
             ]
+            if not repairs and machine.base is not None and _is_refused_by(machine.base, question, prop, item.path):
+                by_change.append(item.name)
+                continue
             needed.setdefault(" or ".join(it.finding for it in repairs), []).append(item.name)
+    if by_change and machine.base is not None:
+        yield (
+            f"{machine.base.name} itself does not have the shortest history of {', '.join(by_change)}, under the same "
+            "constants: it is what this variant replaces that allows it."
+        )
+    why = "these settings allow it" if is_measured(mark) else "this model or these settings allow it"
     for findings, names in sorted(needed.items()):
         shown = f"the shortest history of {', '.join(names)}"
         yield (
             f"{findings} repaired prevents {shown}."
             if findings
-            else f"No repair prevents {shown}: these settings allow it, or it takes several findings."
+            else f"No repair prevents {shown}: {why}, or it takes several findings."
         )
-    yield from _with_crashes(question)
+    if crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and follows_version(question):
+        yield from _with_crashes(question)
+
+
+def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path) -> bool:
+    """Say whether the machine that a variant was made of refuses a step of a history, or has the property at its end.
+
+    Without `normalize`, which may remove what only the variant would act on.
+    """
+    known = {item.name: item for item in base.actions}
+    if any(step.action.name not in known for step in path.steps):
+        return True
+    steps = tuple(step._replace(action=known[step.action.name]) for step in path.steps)
+    return is_prevented(base, question.constants, prop, replace(path, steps=steps), {}, normalize=False)
 
 
 def _with_crashes(question: Question) -> Iterator[str]:

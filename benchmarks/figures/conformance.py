@@ -18,6 +18,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.topics.measured import NAME as MEASURED
+from fencepost.api.topics.measured import machine_mark, with_driven
 from fencepost.explorers.running.files import write_file
 from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import BINDINGS, QUORUM, REPLICATION, Binding
@@ -85,6 +87,8 @@ def main() -> None:
     for version in given.kafka or RELEASES:
         if given.part == "covers":
             _write("covers", version, [_covered(release(version), *graph, given) for graph in COVERS.items()])
+            graphs = [{**REPLICATION.small, **read_sizes(text)[0]} for text in COVERS.values()]
+            _write_driven("covers", version, graphs)
         if given.part == "moves":
             _write("moves", version, [_moved(release(version), *size, text) for size, text in MOVES.items()])
         if given.part == "changes":
@@ -152,6 +156,7 @@ def _walks(given: argparse.Namespace) -> None:
             row = _walked(version, keep, given)
             if int(row["steps"].replace(",", "")) >= given.steps:
                 _write("walks", version, [row])
+                _write_driven("walks", version, [SIZES])
 
 
 def _walked(version: str, keep: Path, given: argparse.Namespace) -> dict[str, str]:
@@ -253,6 +258,11 @@ def _write(part: str, version: str, rows: list[dict[str, str]]) -> None:
         {**figures, part: sorted([*kept, *rows], key=lambda row: (row["release"], row.get("protocol", "")))},
     )
     sys.stderr.write(f"{rows}\n")
+
+
+def _write_driven(part: str, version: str, graphs: list[dict[str, int]]) -> None:
+    """Write which machine was driven, and with which constants: of others nothing was shown."""
+    save(MEASURED, with_driven(part, version, machine_mark(REPLICATION.machine), graphs))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ from fencepost.api.calls.faults import faults
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.kept import Kept
 from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
+from fencepost.api.topics.measured import NAME as MEASURED
+from fencepost.api.topics.measured import machine_mark, with_crashes
 from fencepost.cli.views.display import Display
 from fencepost.explorers.evidence.rows import rows_of
 from fencepost.explorers.verdict import Options
@@ -160,6 +162,7 @@ def measure_faults(replicas: str, keep: str | None, workers: int) -> None:
         ).to_dict()
     mark = crashes_mark(replicas)
     save("faults", dict(sorted({**crashes_measured(), replicas: {"mark": mark, **made}}.items())))
+    save(MEASURED, with_crashes(replicas, machine_mark(found.machine)))
 
 
 @click.command()

@@ -1,0 +1,103 @@
+"""Evidence and what it is of: a machine by its mark, under constants that were driven or searched.
+
+What was executed on Kafka's classes, and what tables of crashes say, is true of the machine that was executed. A
+variant, a model that was edited, and constants beyond those have no such evidence.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.kept import digest
+from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.invariants.figures.store import load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from fencepost.api.asking.targets import Question
+    from fencepost.model.language.constants import Constant
+    from fencepost.model.language.machine import Machine
+
+NAME = "measured"
+PARTS = ("covers", "walks")
+"""The parts of the figures of conformance whose steps are counted."""
+ASKED = ("loss", "elr", "unclean_election")
+"""Rules that the table of crashes has a row for, or says of itself."""
+
+
+def machine_mark(machine: Machine) -> str:
+    """Return a digest of a machine: its schema, its actions, every helper that they call, what numbers there mean."""
+    return digest([*texts(machine, ()), *ends(machine, ())])
+
+
+def is_measured(mark: str) -> bool:
+    """Say whether the machine with this mark is the one that evidence is of."""
+    figures = load(NAME)
+    return mark in {*figures.get("crashes", {}).values(), *(item["mark"] for item in figures.get("driven", ()))}
+
+
+def driven_rows(version: str, mark: str) -> list[dict[str, Any]]:
+    """Return the figures of a version of Kafka's classes, those of the machine with this mark."""
+    known = {(item["part"], item["release"]) for item in _driven(version, mark)}
+    rows = [(part, row) for part in PARTS for row in load("conformance").get(part, ())]
+    return [row for part, row in rows if (part, row["release"]) in known]
+
+
+def beyond(question: Question, mark: str) -> list[str]:
+    """Return the constants of a question that are not among what was driven of its version, each with what was."""
+    machine = question.protocol.machine
+    declared = machine.constants.declared()
+    base = {name: int(item.default) for name, item in declared.items()}
+    base |= {name: int(value) for name, value in machine.version(question.version).values.items()}
+    rows = [{**base, **graph} for item in _driven(question.version, mark) for graph in item["constants"]]
+    found = []
+    for name, constant in declared.items():
+        value, driven = int(question.constants.values[name]), sorted({row[name] for row in rows})
+        inside = value in driven if _is_rule(constant) else driven[0] <= value <= driven[-1] or value == 0
+        if not inside:
+            shown = [str(constant.show(item)).lower() for item in dict.fromkeys((driven[0], driven[-1]))]
+            found.append(f"{name}={str(constant.show(value)).lower()} (driven: {' to '.join(shown)})")
+    return found
+
+
+def follows_version(question: Question) -> bool:
+    """Say whether a question has the rules of its version, whatever its sizes, or those that repair it."""
+    machine, values = question.protocol.machine, question.constants.values
+    wanted = machine.version(question.version).values
+    return all(
+        name in ASKED or not _is_rule(item) or int(values[name]) == int(wanted.get(name, item.default))
+        for name, item in machine.constants.declared().items()
+    )
+
+
+def crashes_are_of(brokers: int, mark: str) -> bool:
+    """Say whether the table of crashes for so many brokers is of the machine with this mark."""
+    known: Mapping[str, str] = load(NAME).get("crashes", {})
+    return known.get(str(brokers)) == mark
+
+
+def with_driven(part: str, release: str, mark: str, graphs: list[dict[str, int]]) -> dict[str, Any]:
+    """Return the figures with what a part of a release was driven with: constants that its version does not set."""
+    figures = load(NAME)
+    rows = [row for row in figures.get("driven", ()) if (row["part"], row["release"]) != (part, release)]
+    rows.append({"part": part, "release": release, "mark": mark, "constants": graphs})
+    return {**figures, "driven": sorted(rows, key=lambda row: (row["part"], row["release"]))}
+
+
+def with_crashes(brokers: str, mark: str) -> dict[str, Any]:
+    """Return the figures with the machine that a table of crashes was measured with."""
+    figures = load(NAME)
+    return {**figures, "crashes": {**figures.get("crashes", {}), brokers: mark}}
+
+
+def _driven(version: str, mark: str) -> Iterator[dict[str, Any]]:
+    release = version.removeprefix("kafka-") + "."
+    for item in load(NAME).get("driven", ()):
+        if item["release"].startswith(release) and item["mark"] == mark:
+            yield item
+
+
+def _is_rule(constant: Constant[Any]) -> bool:
+    return constant.kind is bool or issubclass(constant.kind, IntEnum)

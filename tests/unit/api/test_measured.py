@@ -1,0 +1,132 @@
+"""Evidence belongs to what was executed: sentences on Kafka's classes and on crashes are of one machine and of the
+constants that were driven."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.asking.targets import Question, ask
+from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark, with_driven
+from fencepost.api.topics.version_notes import version_notes
+from fencepost.cli.main import note_on_clone
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.cluster import controller
+from fencepost.model.cluster.machine import MACHINE
+
+from tests.helpers.commands import data_of, fencepost
+from tests.helpers.places import MACHINES, ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHRINK = str(MACHINES / "shrink_any_epoch.py")
+SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=1", "--set", "fences=0")
+DRIVEN = "1,142,294 of its steps were taken on Kafka's own classes of 4.1.2, with no difference; 1,565 histories were "
+CRASHES = "What crashes alone do"
+
+
+def noted(question: Question) -> str:
+    return " ".join(version_notes(question))
+
+
+def notes_of(*arguments: str) -> str:
+    return " ".join(data_of(fencepost("check", *arguments, "--json"))["notes"])
+
+
+def test_the_model_as_it_is_has_its_evidence() -> None:
+    assert is_measured(machine_mark(MACHINE)), "drive it again: `python -m benchmarks.figures.conformance covers`"
+    assert DRIVEN in noted(ask("replication", version="kafka-4.1", constants={"min_isr": 2}))
+    assert DRIVEN in noted(ask("replication", version="kafka-4.1"))
+    left = sum(int(row["aside"].replace(",", "")) for row in driven_rows("kafka-4.1", machine_mark(MACHINE)))
+    assert left == 1_565
+    assert CRASHES in notes_of("replication", "--version", "kafka-4.1", *SMALL)
+
+
+@pytest.mark.parametrize(
+    ("constants", "said"),
+    [
+        ({"brokers": 5}, "brokers=5 (driven: 2 to 3)"),
+        ({"fetch_broker_epoch_check": False}, "fetch_broker_epoch_check=false (driven: true)"),
+        ({"reassignments": 1, "movable": 3}, "reassignments=1 (driven: 0), movable=3 (driven: 0)"),
+    ],
+)
+def test_constants_beyond_those_that_were_driven_are_named(constants: dict[str, Any], said: str) -> None:
+    question = ask("replication", version="kafka-4.1", constants=constants)
+    assert f"It was not compared with Kafka's classes of 4.1.2 under these constants: {said}." in noted(question)
+    assert len(beyond(question, machine_mark(MACHINE))) == len(constants)
+
+
+def test_a_rule_that_is_set_otherwise_has_no_table_of_crashes() -> None:
+    changed = notes_of("replication", "--version", "kafka-4.1", *SMALL, "--set", "maximal_isr=off")
+    assert CRASHES not in changed
+    assert "own classes" not in changed
+
+
+def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_does_not_do() -> None:
+    notes = notes_of(SHRINK, "--version", "kafka-4.4-repaired", *SMALL, "--no-normalize")
+    assert "This model is a variant of replication: it is not the one that was compared with Kafka's classes." in notes
+    assert "replication itself does not have the shortest history of applied-requests-are-current" in notes
+    for wrong in ("own classes", CRASHES, "these settings allow it", "what holds here would hold"):
+        assert wrong not in notes
+    of_release = notes_of(SHRINK, "--version", "kafka-4.1", *SMALL)
+    assert "own classes" not in of_release
+    assert "kafka-4.1 contains HYP-1, until" in of_release
+
+
+def test_a_helper_that_is_changed_in_its_module_takes_the_evidence_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(controller, "passes_epoch_checks", passes_epoch_checks)
+    assert not is_measured(machine_mark(MACHINE))
+    assert "own classes" not in noted(ask("replication", version="kafka-4.1"))
+    assert "This model is edited: " in noted(ask("replication", version="kafka-4.1"))
+
+
+def passes_epoch_checks(c: Any, image: Any, m: Any) -> bool:
+    """Take every request of the leader."""
+    return bool(m.leader == image.leader or c.request_epoch_checks)
+
+
+def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_not_run_is_said(tmp_path: Path) -> None:
+    package = tmp_path / "site" / "fencepost"
+    shutil.copytree(ROOT / "cli" / "root", package)
+    for room in ("model", "invariants", "explorers", "counterexamples", "kafka", "api", "cli"):
+        shutil.copytree(ROOT / room, package / room)
+    shutil.copytree(ROOT / "api" / "testing", package / "testing")
+    edited = package / "model" / "cluster" / "controller.py"
+    text = edited.read_text()
+    where = "        and m.partition_epoch == image.partition_epoch\n"
+    assert where in text
+    edited.write_text(text.replace(where, "        and m.partition_epoch <= image.partition_epoch\n"))
+    arguments = ("check", "replication", "--version", "kafka-4.1", *SMALL, "--max-states", "500")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "COLUMNS": "500"}
+    made = subprocess.run(
+        [sys.executable, "-m", "fencepost", *arguments],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert "This model is edited: it is not the one that was compared with Kafka's classes." in made.stdout
+    assert "own classes" not in made.stdout
+    assert CRASHES not in made.stdout
+    assert "cluster/controller.py differs from that in " in made.stderr
+    assert f"`pip install -e {ROOT}` makes what is edited here count." in made.stderr
+
+
+def test_in_the_clone_that_runs_nothing_is_said(tmp_path: Path) -> None:
+    assert note_on_clone(ROOT) == ""
+    assert note_on_clone(ROOT / "docs") == ""
+    assert note_on_clone(tmp_path) == ""
+
+
+def test_figures_say_with_what_they_were_driven() -> None:
+    figures = load("measured")
+    parts = {(item["part"], item["release"]) for item in figures["driven"]}
+    rows = load("conformance")
+    assert parts == {(part, row["release"]) for part in ("covers", "walks") for row in rows[part]}
+    again = with_driven("walks", "4.4.0", "another", [{"brokers": 2}])
+    assert {item["mark"] for item in again["driven"]} == {"another", machine_mark(MACHINE)}
+    assert len(again["driven"]) == len(figures["driven"])
+    assert not is_measured(machine_mark(PROTOCOLS["quorum"].machine))
