@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
@@ -41,6 +41,11 @@ def parse_duration(text: str, option: str) -> float:
             "such as 10m or 1h30m."
         )
     return seconds
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as in a sentence: `one, two and three`."""
+    return " and ".join(part for part in (", ".join(words[:-1]), *words[-1:]) if part)
 
 
 def show_size(size: float) -> str:

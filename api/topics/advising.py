@@ -13,16 +13,17 @@ from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.exploring import opened
 from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, told
-from fencepost.api.topics.applying import findings_of
+from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
+from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from fencepost.api.answers.contract_evidence import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
 
@@ -46,6 +47,8 @@ class Settings:
     acks: str
     elr: bool
     unclean_election: bool
+    release: str = ""
+    """The release with its patch, as `4.1.2`, where one was named."""
 
     @property
     def text(self) -> str:
@@ -125,12 +128,20 @@ def settings_of(
             f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "
             "leave ELR out, or name a later release."
         )
-    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election)
+    named = kafka.strip().lower().removeprefix("kafka-")
+    release = named if named != version.removeprefix("kafka-") else ""
+    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election, release)
 
 
 def versions() -> tuple[str, ...]:
     """Return the releases that were read, by the names of the model's versions."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
+
+
+def patches_read(version: str) -> list[str]:
+    """Return the patches of a release whose sources or classes were read, as `4.1.2`."""
+    sentence = protocol(PROTOCOL).machine.version(version).sentence
+    return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
 
 
 def may_have_elr(version: str) -> bool:
@@ -170,6 +181,8 @@ def _shown(settings: Settings) -> dict[str, Any]:
         "acks": settings.acks,
         "elr": settings.elr,
         "unclean_election": settings.unclean_election,
+        "release": settings.release or None,
+        "read": patches_read(settings.version),
     }
 
 
@@ -294,7 +307,7 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
     crashes = data["crashes"]
     if crashes is not None:
         yield (
-            "The crashes were counted in a model in which every finding below is repaired, every crash may lose the "
+            f"The crashes were counted in a model in which {_without_findings(settings, data, crashes['constants'])}, every crash may lose the "
             "whole log, and at most "
             f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited "
             f"{crashes['states']:,} states"
@@ -304,12 +317,41 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
             "Never happened in these searches, so the crashes above say nothing about it: "
             f"{', '.join(crashes['never'])}."
         )
+    patches = patches_read(settings.version)
+    read = " and ".join(patches)
+    if settings.release and settings.release not in patches:
+        yield (
+            f"Kafka {settings.release} was not read: this is about {read}. Repairs of losses come in patches, so "
+            f"{settings.release} may have findings that are not listed, or lack some that are."
+        )
+    elif not settings.release and read:
+        yield f"What is said of {settings.version.replace('kafka-', 'Kafka ')} is about {read}: other patches may differ."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""
         yield f"ELR is taken to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
         yield "No release was named, so this is the newest that was read."
+
+
+def _without_findings(settings: Settings, data: AdviceData, constants: Mapping[str, Any]) -> str:
+    """Return how the model under these constants stands to the findings that are listed, as a clause."""
+    machine = protocol(PROTOCOL).machine
+    repairs, newest = {item.finding for item in machine.repairs}, unrepaired(versions()[-1], elr=settings.elr)
+    others = [item["id"] for item in data["findings"] if item["id"] not in repairs and item["group"] != "clusters"]
+
+    def may_happen(name: str) -> bool:
+        constant, _, value = entries()[name].switch.partition("=")
+        is_set = not constant or int(constants[constant]) == machine.constant(constant).parse(value)
+        return name in newest and is_set
+
+    never = [name for name in others if not may_happen(name)]
+    contained = [name for name in others if name not in never]
+    found = "every finding below with a repair in the model is repaired"
+    if never:
+        needs = "needs" if len(never) == 1 else "need"
+        found += f", what {listed(never)} {needs}, which no repair there covers, never happens"
+    return found + (f", {listed(contained)} can happen, as in this release" if contained else "")
 
 
 def _missed(omission: float) -> str:

@@ -36,13 +36,7 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ..
     lacking = {
         item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
     }
-    repaired = {item.finding for item in machine.repairs}
-    column = measured_on(version, elr=elr)
-    violated = {
-        row["entry"]
-        for row in load("versions").get("findings", ())
-        if row["entry"] not in repaired and row["by"].get(column, {}).get("verdict") == "violated"
-    }
+    column, violated = measured_on(version, elr=elr), unrepaired(version, elr=elr)
     found = [
         _applies(item, lacking.get(name, ""), "" if name in lacking else column, min_isr)
         for name, item in entries().items()
@@ -52,6 +46,17 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ..
     return tuple(
         sorted(found, key=lambda item: (item["loses"] is None and item["harm"] != "lost", item["harm"] is not None))
     )
+
+
+def unrepaired(version: str, *, elr: bool) -> list[str]:
+    """Return the findings that were shown in the model of a release, and that no repair in the model covers."""
+    repaired = {item.finding for item in protocol(PROTOCOL).machine.repairs}
+    column = measured_on(version, elr=elr)
+    return [
+        row["entry"]
+        for row in load("versions").get("findings", ())
+        if row["entry"] not in repaired and row["by"].get(column, {}).get("verdict") == "violated"
+    ]
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,15 +60,28 @@ class Guarantees:
 
 @call
 def guarantees(*ids: str) -> Guarantees:
-    """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id."""
-    known = {name.lower(): entry for name, entry in entries().items()}
-    for name in ids:
-        if name.lower() not in known:
-            raise UsageError(
-                f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} "
-                "`fencepost.guarantees()` has all of them."
-            )
-    return Guarantees(tuple(known[name.lower()] for name in ids) if ids else tuple(known.values()))
+    """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id.
+
+    An issue or a proposal of Kafka, such as KAFKA-15221, stands for the entries that name it.
+    """
+    if not ids:
+        return Guarantees(tuple(entries().values()))
+    return Guarantees(tuple(dict.fromkeys(entry for name in ids for entry in _named(name))))
+
+
+def _named(name: str) -> list[Entry]:
+    """Return the entry with an id, or those whose reference, source or sentence names such an issue or proposal."""
+    known = {item.lower(): entry for item, entry in entries().items()}
+    if name.lower() in known:
+        return [known[name.lower()]]
+    if re.fullmatch(r"(kafka|kip)-\d+", name.lower()):
+        word = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+        found = [item for item in known.values() if word.search(f"{item.reference}; {item.source}; {item.sentence}")]
+        if found:
+            return found
+    raise UsageError(
+        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` has all of them."
+    )
 
 
 def _guarantee(entry: Entry) -> dict[str, Any]:

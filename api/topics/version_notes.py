@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fencepost.api.asking.quantities import listed
+from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.api.topics.measured import (
     beyond,
@@ -18,6 +20,7 @@ from fencepost.api.topics.measured import (
 from fencepost.api.topics.standing import outside_models
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.catalogue import entries
 from fencepost.model.language.machine import REPAIRED
 
 if TYPE_CHECKING:
@@ -46,9 +49,12 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     mark = mark or machine_mark(machine)
     if machine.terms is not None:
         yield from machine.terms(question.constants)
+    open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
         of_release = "No release has all of that: what holds here would hold of one that had."
         yield f"{name} is {version.sentence}. {of_release if is_measured(mark) else _otherwise(machine)}"
+        if open_findings:
+            yield f"It still contains {open_findings}, which no repair in the model covers."
         return
     if is_measured(mark):
         yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
@@ -60,6 +66,9 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
             f"{'It' if is_measured(mark) else name} contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and `fencepost "
             "guarantees ID` shows each."
         )
+    if open_findings:
+        subject = "It" if is_measured(mark) else name
+        yield f"{subject} also contains {open_findings}, which no repair in the model covers."
     if machine.name == "replication" and (outside := outside_models(name)):
         yield (
             f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters "
@@ -71,6 +80,18 @@ def _otherwise(machine: Machine) -> str:
     """Return what an answer about a variant, or about a model that was edited, does not say of Kafka."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
+
+
+def _unrepaired(question: Question) -> str:
+    """Return the findings of a version that no repair in the model covers, each with the setting that it takes."""
+    if question.protocol.machine.name != "replication":
+        return ""
+    release = question.version.removesuffix(REPAIRED)
+    names = unrepaired(release, elr=bool(question.constants.values["elr"]))
+    told = [
+        f"{name} (with {entries()[name].switch})" if entries()[name].kind == "hypothesis" else name for name in names
+    ]
+    return listed(told)
 
 
 def _compared(question: Question, mark: str) -> str:
@@ -146,7 +167,7 @@ def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path
 
 
 def _with_crashes(question: Question) -> Iterator[str]:
-    """Yield the rows of the fault table for these brokers: what crashes alone do, everything repaired."""
+    """Yield the rows of the fault table for these brokers: what crashes alone do, with every repair of the model."""
     values = question.constants.values
     rows = [
         row
@@ -161,7 +182,7 @@ def _with_crashes(question: Question) -> Iterator[str]:
         for name, words in (("elr", "ELR"), ("unclean_election", "unclean elections"))
     )
     yield (
-        "What crashes alone do, with everything repaired and every crash losing the log, to a record on "
+        "What crashes alone do, with every repair of the model and every crash losing the log, to a record on "
         f"{values['brokers']} brokers, "
         f"{elr} and {unclean}: {told} (docs/losing-data.md)."
     )

@@ -144,6 +144,13 @@ class Machine:
                 values = {key: value for repair in missing for key, value in repair.values.items()}
                 return Version(name, f"{item.name}, with this repaired: {told}", {**item.values, **values})
         known = [item.name for item in self.versions]
+        release, _, patch = name.rpartition(".")
+        minor = next((item for item in self.versions if item.name == release), None)
+        if minor is not None and patch.isdigit():
+            raise UsageError(
+                f"protocol {self.name!r} has no version {name!r}: it knows releases without their patches. Write "
+                f"{minor.name!r}: {minor.sentence}. Another patch may differ from it."
+            )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import fencepost.api as f
 import pytest
 from fencepost.api.calls.vacuity import family_of
 from fencepost.api.topics.evidence import of_kind
@@ -171,3 +172,14 @@ def test_without_options_what_is_settled_is_shown_and_what_is_open_is_counted() 
     assert page.startswith("LIN-1  holds  A replica that believes to lead")
     assert "  kip320-first-try 3/2/2/2  weak-isr  violated: shortest trace 12 states\n" in page
     assert "`fencepost check` runs a selection of these" in page
+
+
+@pytest.mark.parametrize(("name", "entry"), [("KAFKA-15221", "B10"), ("kip-903", "KIP903-S1"), ("HYP-16", "HYP-16")])
+def test_an_issue_or_a_proposal_finds_the_entries_that_name_it(name: str, entry: str) -> None:
+    assert entry in [item.id for item in f.guarantees(name)]
+
+
+@pytest.mark.parametrize("name", ["KAFKA-1522", "KAFKA-99999", "HYP-99"])
+def test_an_issue_that_no_entry_names_is_refused(name: str) -> None:
+    with pytest.raises(f.UsageError, match="there is no entry"):
+        f.guarantees(name)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost.api.topics.advice_words import KINDS, headline, lines_of
-from fencepost.api.topics.advising import advise, versions
+from fencepost.api.topics.advising import advise, notes, patches_read, versions
 from fencepost.api.topics.applying import findings_of, measured_on
 from fencepost.api.topics.crash_table import cells
 from fencepost.counterexamples.reader import read
@@ -330,3 +330,32 @@ def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pyte
     done = fencepost("advise", "--bootstrap-server", "h:1", "--topic", "t")
     assert done.exit_code == 2
     assert "pip install 'fencepost[advise]'" in done.stderr
+
+
+def told_of(kafka: str, **settings: Any) -> str:
+    """Return the notes on settings as one text."""
+    made = advise(3, 2, kafka=kafka, **settings)
+    return " ".join(notes(made.settings, made.to_dict()))
+
+
+def test_a_finding_without_a_repair_in_the_model_is_not_said_to_be_repaired() -> None:
+    text = told_of("4.1.2")
+    assert "every finding below is repaired" not in text
+    assert "what HYP-8 and HYP-15 need, which no repair there covers, never happens, every crash" in text
+    older = told_of("3.9")
+    assert "what HYP-8 and HYP-15 need, which no repair there covers, never happens, B19 can happen" in older
+
+
+def test_what_is_said_never_to_happen_cannot_happen_in_the_searches() -> None:
+    constants = advise(3, 2, kafka="4.1").to_dict()["crashes"]["constants"]
+    assert (int(constants["resends"]), int(constants["early_starts"])) == (0, 0)
+
+
+def test_a_patch_that_was_not_read_is_named() -> None:
+    assert patches_read("kafka-3.9") == ["3.9.2"]
+    assert patches_read("kafka-4.0") == ["4.0.0", "4.0.2"]
+    assert "Kafka 3.9.0 was not read: this is about 3.9.2." in told_of("3.9.0")
+    assert "was not read" not in told_of("3.9.2")
+    assert "What is said of Kafka 3.9 is about 3.9.2: other patches may differ." in told_of("kafka-3.9")
+    shown = advise(3, 2, kafka="3.9.0").to_dict()["settings"]
+    assert (shown["kafka"], shown["release"], shown["read"]) == ("kafka-3.9", "3.9.0", ["3.9.2"])

@@ -61,17 +61,29 @@ def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() 
     assert "(4.1.2: sources)" in notes[2]
     assert notes[3].startswith("It contains HYP-1, until ")
     assert "`--version kafka-4.1-repaired` asks the same" in notes[3]
-    assert notes[4].startswith("Kafka 4.1 also has HYP-13, HYP-17, HYP-18, which no model has and clusters have shown:")
+    assert notes[4] == (
+        "It also contains HYP-8 (with resends=1) and HYP-15 (with early_starts=1), which no repair in the model covers."
+    )
+    assert notes[5].startswith("Kafka 4.1 also has HYP-13, HYP-17, HYP-18, which no model has and clusters have shown:")
     assert not any("may come from the conjecture HYP-1" in note for note in notes)
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *SMALL, "--json"))["notes"]
     assert whole[2].startswith("kafka-4.1-repaired is kafka-4.1, with this repaired: HYP-1 (")
     assert not any("It contains" in note for note in whole)
+    assert whole[3].startswith("It still contains HYP-8 (with resends=1) and HYP-15")
     assert "2 brokers" not in data_of(fencepost("check", "replication", *SMALL, "--json"))["notes"][0]
 
 
 def test_an_unknown_version_is_told_of_the_repaired_ones() -> None:
     with pytest.raises(UsageError, match="each also as NAME-repaired"):
         MACHINE.version("kafka-9")
+
+
+@pytest.mark.parametrize("name", ["kafka-4.1.2", "kafka-3.9.0"])
+def test_a_patch_is_told_of_its_own_release(name: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        MACHINE.version(name)
+    assert f"Write '{name.rpartition('.')[0]}': " in str(refused.value)
+    assert "Did you mean" not in str(refused.value)
 
 
 def test_the_page_says_what_the_fault_table_says() -> None:
@@ -114,7 +126,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
     assert told[0].startswith("HYP-3 repaired prevents the shortest history of ")
     assert "maximal-isr-covers-requests" in told[0]
     assert (
-        "What crashes alone do, with everything repaired and every crash "
+        "What crashes alone do, with every repair of the model and every crash "
         "losing the log, to a record on 2 brokers, with ELR and without "
         "unclean elections: min ISR 1: can be lost with 1 crash; min ISR "
         "2: survives 1 crash, can be lost with 2 (docs/losing-data.md)."
