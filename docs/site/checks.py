@@ -346,7 +346,8 @@ def crashes_page() -> Iterator[str]:
     yield (
         "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean "
         f"shutdowns. So `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other "
-        "faults may happen as often as the constants allow. *Tolerates* counts crashes that break nothing."
+        "faults may happen as often as the constants allow. *Tolerates* counts crashes that break nothing. "
+        "[Settings](../settings.md) has the shortest history of each row."
     )
     yield ""
     for replicas in SIZES:
@@ -381,21 +382,6 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
     states = sum(point["states"] for point in data["grid"])
     tried = f"Up to {words_of(first['most'])} were tried, by searches of {states:,} states"
     yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
-    yield from ("Shortest histories:", "")
-    for settings, item in _shortest(data["grid"]):
-        yield f"- {words_of(item['faults'], first['kinds'])}, {item['length'] - 1} steps, with {'; '.join(settings)}:"
-        yield f"  {', '.join(f'`{step}`' for step in item['steps'])}"
-    yield ""
-
-
-def _shortest(grid: list[dict[str, Any]]) -> Iterator[tuple[list[str], dict[str, Any]]]:
-    """Yield each history once, with the settings whose shortest history it is."""
-    found: dict[str, tuple[list[str], dict[str, Any]]] = {}
-    for point in grid:
-        setting = " ".join(f"{name}={str(value).lower()}" for name, value in point["setting"].items())
-        for item in point["front"]:
-            found.setdefault(repr((item["faults"], item["steps"])), ([], item))[0].append(setting)
-    yield from found.values()
 
 
 def reach(point: dict[str, Any]) -> str:

@@ -40,8 +40,6 @@ READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
 _LIST = re.compile(r"^(?![-*|#>\s]|\d+\. )(.+)\n(?=[-*] |\d+\. )", re.MULTILINE)
 """A line right before a list: MkDocs wants a blank line between them, and GitHub does not."""
-_FILE = re.compile(r"\[(?:[\w-]+/)*([\w-]+)\.md\](?=\()")
-"""A link whose text is a file of the repository, which a reader of the site does not see."""
 _FENCED = re.compile(r"^(```.*?^```\n?)", re.MULTILINE | re.DOTALL)
 
 
@@ -92,7 +90,7 @@ def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]
         return f"{before}{relative(place, page)}{anchor}" if place else found[0]
 
     def changed(text: str) -> str:
-        return _LINK.sub(target, _FILE.sub(r"[\1]", _LIST.sub(r"\1\n\n", text)))
+        return _LINK.sub(target, _LIST.sub(r"\1\n\n", text))
 
     parts = _FENCED.split(text)
     return "".join(part if part.startswith("```") else changed(part) for part in parts)

@@ -204,30 +204,16 @@ def _model_of_loss() -> list[str]:
 
 def stale() -> Iterator[str]:
     """Yield a line for each file of figures whose model has changed since: which one, and how to measure it again."""
-    for name in matrices.stale():
-        was = matrices.measured().get(name, {}).get("mark", "none")
-        now = matrices.mark_of(protocol(name))
+    found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
+    found += [("versions", "versions")] if versions_are_stale() else []
+    found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
+    found += [("faults", f"matrices --faults {replicas}") for replicas in stale_crashes()]
+    for file, program in found:
         yield (
-            f"stale: invariants/figures/matrices/{name}.json: measured with model {was}, which is {now} now; "
-            f"`python -m benchmarks.figures.matrices {name}` measures it again."
+            f"stale: invariants/figures/{file}.json: measured with another model or question; "
+            f"`python -m benchmarks.figures.{program}` measures it again."
         )
     yield from stale_proofs()
-    if versions_are_stale():
-        yield (
-            "stale: invariants/figures/versions.json: measured with another model, or other runs; "
-            "`python -m benchmarks.figures.versions` measures it again."
-        )
-    if faults_are_stale():
-        yield (
-            "stale: invariants/figures/finding-faults.json: measured with another model; "
-            "`python -m benchmarks.figures.finding_faults` measures it again."
-        )
-    for replicas in stale_crashes():
-        was, now = crashes_measured()[replicas]["mark"], crashes_mark(replicas)
-        yield (
-            f"stale: invariants/figures/faults.json: {replicas} replicas were measured with model {was}, which is "
-            f"{now} now; `python -m benchmarks.figures.matrices --faults {replicas}` measures them again."
-        )
 
 
 def stale_proofs() -> Iterator[str]:
