@@ -227,6 +227,8 @@ class CheckResult(Result):
         summary = f"{constants}; {self.distinct:,} distinct states, depth {self.depth}.{partial}"
         title = f"{self.protocol}: {self.verdict}"
         page = table(title, ("property", "kind", "verdict", "states"), rows)
+        if self.base is Base.SAME:
+            page = f"{page}<p><b>{escape(self.notes[0])}</b></p>"
         return f"{page}<p>{escape(summary)}</p>" + (trace._repr_html_() if trace else "")
 
 

@@ -53,7 +53,10 @@ class Compared:
 def base_of(question: Question) -> Machine | None:
     """Return the machine that a user's variant was made of; None for our protocols, and for what is no variant."""
     machine = question.protocol.machine
-    return None if _is_ours(machine) else machine.base
+    base = machine.base
+    if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
+        return None
+    return base
 
 
 def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
@@ -101,7 +104,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     told = (
         f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} "
         f"as its base {base.name}, by as many steps of each action. {reasons} So the verdict is that of "
-        f"{base.name}, and says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
+        f"{base.name}, and says nothing about the change. (The base was searched too, in "
+        f"{show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
 
@@ -112,7 +116,7 @@ def _is_ours(machine: Machine) -> bool:
 
 
 def _changed_in(base: Machine) -> str:
-    """Return where a helper of one of our machines is from that a user put into its module; nothing if there is none."""
+    """Return where a helper is from that a user put into the module of one of our machines; nothing if none is."""
     if not _is_ours(base):
         return ""
     others = (item for item in read(base).functions if not item.__module__.startswith("fencepost."))

@@ -63,8 +63,8 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
-            f"{'It' if is_measured(mark) else name} contains {found}. `version='{name}{REPAIRED}'` asks the same of it without these, and `fencepost "
-            "guarantees ID` shows each."
+            f"{'It' if is_measured(mark) else name} contains {found}. `version='{name}{REPAIRED}'` asks the same of it "
+            "without these, and `fencepost guarantees ID` shows each."
         )
     if open_findings:
         subject = "It" if is_measured(mark) else name

@@ -81,6 +81,8 @@ def outcomes(report: CheckedRun) -> Iterator[Outcome]:
     else:
         for item in data["properties"]:
             yield _outcome(report, item, _END.get(item["verdict"], End.ERROR), _describe(report, item))
+    if data.get("base") == "same":
+        yield Outcome(report, "base", End.ERROR, "same", data["notes"][0])
 
 
 _END = {**dict.fromkeys(CHECKED, End.PASSED), **dict.fromkeys(FAILING, End.FAILED)}

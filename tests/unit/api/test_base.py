@@ -11,6 +11,7 @@ from fencepost.cli.status import Exit
 from fencepost.model.language import action
 from fencepost.model.language.errors import ModelError, UsageError
 from fencepost.model.lineage import kip320
+from fencepost.testing.checks import check as in_a_test
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import DOCS, MACHINES
@@ -150,6 +151,18 @@ MACHINE = BASE.replacing(name="later", sentence="it begins again later", reset=r
     dropped, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n')
     assert (dropped, data["base"]) == (Exit.UNDETERMINED, "same")
     assert "reset was never enabled in the base either: `require(too_far(s))` refused 3 times." in first_note(data)
+
+
+def test_builds_and_tests_hear_of_a_variant_that_does_nothing(tmp_path: Path) -> None:
+    text = 'MACHINE = BASE.replacing(name="less", sentence="no reset", reset=None)\n'
+    junit = tmp_path / "junit.xml"
+    variant(tmp_path, text, "--junit", str(junit))
+    assert 'errors="1"' in junit.read_text()
+    assert "this variant does nothing under these constants" in junit.read_text()
+    file = tmp_path / "variant.py"
+    with pytest.warns(UserWarning, match="less: this variant does nothing under these constants"):
+        assert in_a_test(file).base is Base.SAME
+    assert "this variant does nothing" in check(file)._repr_html_()
 
 
 def test_normalize_is_replaced_like_an_action(tmp_path: Path) -> None:
