@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.liveness.shown import Instance
+    from fencepost.model.language.actions import Property
     from fencepost.model.language.fairness import Fairness
-    from fencepost.model.language.interpreter import Path, Step
+    from fencepost.model.language.interpreter import Interpreter, Path, Step
+    from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 
 
@@ -26,24 +28,36 @@ FEW = 3
 
 def kept(trace: Trace, path: Path) -> list[str]:
     """Return a line for each promise that the loop of a leads-to or at-most property keeps, and why; none without a
-    loop.
+    loop. Where it is fair only because a bound of the run refuses a step, the first line says so.
 
     Nothing either for a loop that is not fair: it costs more with each round, and a fair behaviour leaves it in the
     end.
     """
     if trace.prop is None or trace.prop.eventual is None or path.loop is None:
         return []
-    found = _Kept(trace, path, path.loop)
-    return list(found.lines()) if found.is_fair() else []
+    found = _Kept(trace.protocol.machine, trace.interpreter(), trace.prop, path)
+    if not found.is_fair():
+        return []
+    hangs = found.hangs_on()
+    return [*([f"only as far as the run goes: {hangs}"] if hangs else []), *found.lines()]
+
+
+def hanging(plain: Interpreter, prop: Property, path: Path) -> str:
+    """Return on which bounds of the run it hangs that a loop is fair, as a sentence; empty if on none."""
+    if prop.eventual is None or path.loop is None:
+        return ""
+    found = _Kept(plain.machine, plain, prop, path)
+    return found.hangs_on() if found.is_fair() else ""
 
 
 class _Kept:
     """The promises about one loop: `states` are those of it, by the number of the step that leads there."""
 
-    def __init__(self, trace: Trace, path: Path, loop: int) -> None:
-        assert trace.prop is not None
-        self.prop, self.plain = trace.prop, trace.interpreter()
-        self.guards = guards_of(check(trace.protocol.machine, (trace.prop,)))
+    def __init__(self, machine: Machine, plain: Interpreter, prop: Property, path: Path) -> None:
+        assert path.loop is not None
+        loop = path.loop
+        self.prop, self.plain = prop, plain
+        self.guards = guards_of(check(machine, (prop,)))
         self.states = dict(enumerate(path.states[loop : max(loop + 1, len(path.states) - 1)], loop))
         self.taken: dict[Instance, list[int]] = {}
         for number, (before, step) in enumerate(zip(path.states[loop:], path.steps[loop:], strict=False), loop + 1):
@@ -59,6 +73,41 @@ class _Kept:
         often = set().union(*self.enabled.values()) - set(self.taken)
         fair = self.prop.behaviour.fair
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
+
+    def hangs_on(self) -> str:
+        """Say which bounds refuse steps without which the loop would not be fair; nothing if there are none."""
+        held = {number: self.held(key) for number, key in self.states.items()}
+        names: dict[str, None] = {}
+        labels: dict[str, None] = {}
+        for item in sorted(set().union(*held.values()) - self.taken.keys(), key=repr):
+            fair = self.prop.behaviour.fair[item[0]]
+            if fair.strong or all(item in held[number] or item in self.enabled[number] for number in self.states):
+                for found in held.values():
+                    for name, label in found.get(item, ()):
+                        names[name], labels[label] = None, None
+        if not names:
+            return ""
+        constants = self.plain.constants.shown
+        bounds = " and ".join(f"{name}={constants[name]}" for name in names)
+        return (
+            f"it hangs on the bound {bounds}, which is no rule of the protocol: without it {' or '.join(labels)} "
+            "could happen there, and it would not be fair"
+        )
+
+    def held(self, key: Key) -> dict[Instance, set[tuple[str, str]]]:
+        """Return the promises whose steps only bounds refuse in a state, with these bounds and the actions."""
+        found: dict[Instance, set[tuple[str, str]]] = {}
+        for number, fair in enumerate(self.prop.behaviour.fair):
+            for action in fair.actions:
+                count = len(self.guards.bounds[action.name])
+                if action in self.prop.behaviour.without or not any(self.guards.bounds[action.name]):
+                    continue
+                for step in self.plain.steps(action, key):
+                    values = self.plain.instance(fair, step)
+                    names = self.plain.refusing(key, step, count)
+                    if values is not None and names:
+                        found.setdefault((number, values), set()).update((name, action.label) for name in names)
+        return found
 
     def lines(self) -> Iterator[str]:
         """Yield each promise with the reason; values of `each` for which the reason is the same share a line."""

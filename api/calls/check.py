@@ -22,6 +22,7 @@ from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.measured import machine_mark
 from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
+from fencepost.counterexamples.promises import hanging
 from fencepost.explorers.cross_check import CrossCheckError
 from fencepost.explorers.program.subset.program import check as read
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by
@@ -37,9 +38,10 @@ from fencepost.explorers.verdict import (
     refuse_replacing,
 )
 from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fencepost.api.answers.growing import Growth
     from fencepost.api.calls.base import Compared
@@ -247,6 +249,16 @@ def with_ways(question: Question, options: Options, result: Result) -> Result:
     return replace(result, problems=tuple(map(placed_problem, result.problems)))
 
 
+def _hanging(question: Question, options: Options, result: Result) -> Iterator[str]:
+    """Yield which violations of whole behaviours hang on a bound of the run."""
+    plain = Interpreter(question.protocol.machine, question.constants, normalize=options.normalize)
+    for item, prop in ((item, prop) for item in result.properties for prop in question.properties):
+        if prop.name == item.name and item.verdict is Verdict.VIOLATED and item.path is not None:
+            found = hanging(plain, prop, item.path)
+            if found:
+                yield f"{item.name}: {found}."
+
+
 def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
     """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
     machine = question.protocol.machine
@@ -256,7 +268,12 @@ def notes_on(question: Question, options: Options, result: Result) -> tuple[str,
         about = answer_notes(question, result, mark, normalize=options.normalize)
         told = (*version_notes(question, mark), *about)
     own = machine.notes(question.constants) if machine.notes else ()
-    notes = [*told, *(item for item in own if not told or not is_told(item, told)), *result.notes]
+    notes = [
+        *_hanging(question, options, result),
+        *told,
+        *(item for item in own if not told or not is_told(item, told)),
+        *result.notes,
+    ]
     if result.kept and options.checkpoint:
         notes.append(
             f"what was searched is kept in {options.checkpoint}: the same search with `resume=True` "

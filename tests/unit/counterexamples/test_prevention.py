@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.prevention import is_prevented, preventions
+from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import Protocol
@@ -56,3 +58,22 @@ def test_whether_a_history_is_prevented_is_what_brute_force_says(prop: Property)
         assert prevented is brute_force(prop, values), values
         said.add(prevented)
     assert said == {True, False}
+
+
+def test_the_page_of_a_recorded_history_is_no_deadlock_and_names_what_it_breaks() -> None:
+    made = follow(replace(trace_of(hurried.never_two), prop=None, recorded="t-0, offsets 1 to 9"))
+    page = " ".join(render("html", made).split())
+    assert "Deadlock" not in page
+    assert "No action is enabled" not in page
+    assert "<b>never-two</b>, first in step 2: The number is never 2." in page
+    assert "<b>never-to-two</b>, first in step 2" in page
+    shorter = follow(replace(made.trace, steps=TWICE[:1]))
+    assert "It breaks no guarantee of the model." in render("html", shorter)
+
+
+def test_the_page_of_a_difference_says_so_and_that_of_a_deadlock_too() -> None:
+    made = follow(replace(trace_of(hurried.never_two), prop=None, kafka="4.1.2"))
+    assert "After these steps Kafka 4.1.2 does not do what the model does." in render("html", made)
+    assert "<h2>Difference</h2>" in render("html", made)
+    stuck = follow(replace(trace_of(hurried.never_two), prop=None, steps=TWICE * 3))
+    assert "<h2>Deadlock</h2>" in render("html", stuck)

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from enum import IntEnum
 
+import fencepost.api as f
 import pytest
 from fencepost.counterexamples.prevention import preventions
 from fencepost.counterexamples.promises import kept
@@ -22,7 +23,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import few
 from tests.helpers.traces import rooms_trace
-from tests.machines import rooms
+from tests.machines import rationed, rooms
 
 LOOPS = [file for file in sorted(ARCHIVE.glob("*.trace")) if "\nloop:" in file.read_text()]
 
@@ -179,3 +180,20 @@ def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
     assert why in " ".join(notes[0].replace("<br/>", " ").split())
     assert any(line.startswith(why) for line in json.loads(render("itf", made))["#meta"]["fair"])
     assert 'id="fair"' not in render("html", follow(rooms_trace(rooms.gets_light)))
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
+    found = f.check(rationed.MACHINE, rationed.PROPERTIES, engine=engine)
+    hangs = "hangs on the bound tokens=2, which is no rule of the protocol: without it serve could happen there"
+    assert found.notes[0].startswith("is-served: it ")
+    assert hangs in found.notes[0]
+    made = found.traces["is-served"]
+    assert kept(made.trace, made.path)[0].startswith("only as far as the run goes: it hangs on the bound tokens=2")
+
+
+def test_a_violation_that_a_rule_of_the_protocol_causes_hangs_on_no_bound() -> None:
+    found = f.check(rationed.MACHINE, rationed.PROPERTIES, willing=False)
+    assert not [note for note in found.notes if "hangs on" in note]
+    made = found.traces["is-served"]
+    assert kept(made.trace, made.path)[0].startswith("weak serve: never enabled: `require(c.willing)` refuses")
