@@ -69,6 +69,8 @@ class CheckResult(Result):
 
     question: Question = field(kw_only=True, repr=False)
     normalize: bool = field(kw_only=True, default=True)
+    background: tuple[str, ...] = field(kw_only=True, default=())
+    """The notes on the version and the machine, which are the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
     """What raising the bounds has shown, where that was asked for."""
     verdict: Verdict = field(kw_only=True)

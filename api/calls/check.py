@@ -20,8 +20,7 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.base import base_of, compare
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
-from fencepost.api.topics.measured import machine_mark
-from fencepost.api.topics.version_notes import answer_notes, is_told, version_notes
+from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
 from fencepost.explorers.cross_check import CrossCheckError
 from fencepost.explorers.program.subset.program import check as read
@@ -142,7 +141,8 @@ def answer(
 ) -> CheckResult:
     """Return what a search found of a question, with what a reader must know."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
-    notes = notes_on(question, options, found)
+    background = tuple(background_notes(question, found, normalize=options.normalize))
+    notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
     told = compared.notes if compared is not None else ()
     does_nothing = compared is not None and compared.outcome is Base.SAME
     notes = (*told, *notes) if does_nothing else (*notes, *told)
@@ -151,6 +151,7 @@ def answer(
         **{**parts, **more},
         question=question,
         normalize=options.normalize,
+        background=background,
         growth=growth,
         verdict=found.verdict,
         cause=cause_of(found.why_stopped),
@@ -259,21 +260,9 @@ def _hanging(question: Question, options: Options, result: Result) -> Iterator[s
                 yield f"{item.name}: {found}."
 
 
-def notes_on(question: Question, options: Options, result: Result) -> tuple[str, ...]:
-    """Return what a reader of a result must know: of the machine under these constants, and of its checkpoint."""
-    machine = question.protocol.machine
-    told: tuple[str, ...] = ()
-    if question.version:
-        mark = machine_mark(machine) if machine.repairs else None
-        about = answer_notes(question, result, mark, normalize=options.normalize)
-        told = (*version_notes(question, mark), *about)
-    own = machine.notes(question.constants) if machine.notes else ()
-    notes = [
-        *_hanging(question, options, result),
-        *told,
-        *(item for item in own if not told or not is_told(item, told)),
-        *result.notes,
-    ]
+def notes_on(options: Options, result: Result) -> tuple[str, ...]:
+    """Return what a reader must know of a search and of its checkpoint."""
+    notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(
             f"what was searched is kept in {options.checkpoint}: the same search with `resume=True` "

@@ -52,14 +52,14 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     open_findings = _unrepaired(question)
     if name.endswith(REPAIRED):
         of_release = "No release has all of that: what holds here would hold of one that had."
-        yield f"{name} is {version.sentence}. {of_release if is_measured(mark) else _otherwise(machine)}"
+        yield f"{name} is {version.sentence}. {of_release if is_measured(mark) else unlike_kafka(machine)}"
         if open_findings:
             yield f"It still contains {open_findings}, which no repair in the model covers."
         return
     if is_measured(mark):
         yield f"{name} follows Kafka as it reads: {version.sentence}.{_compared(question, mark)}"
     else:
-        yield f"{name} has the constants of Kafka as it reads: {version.sentence}. {_otherwise(machine)}"
+        yield f"{name} has the constants of Kafka as it reads: {version.sentence}. {unlike_kafka(machine)}"
     if left:
         found = "; ".join(f"{item.finding}, until {item.sentence}" for item in left)
         yield (
@@ -76,7 +76,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
         )
 
 
-def _otherwise(machine: Machine) -> str:
+def unlike_kafka(machine: Machine) -> str:
     """Return what an answer about a variant, or about a model that was edited, does not say of Kafka."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
@@ -113,6 +113,19 @@ def _compared(question: Question, mark: str) -> str:
     )
 
 
+def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:
+    """Yield the notes on the version and the machine under these constants, which are the same for every search."""
+    machine = question.protocol.machine
+    told: tuple[str, ...] = ()
+    if question.version:
+        mark = machine_mark(machine) if machine.repairs else None
+        about = answer_notes(question, result, mark, normalize=normalize)
+        told = (*version_notes(question, mark), *about)
+    own = machine.notes(question.constants) if machine.notes else ()
+    yield from told
+    yield from (item for item in own if not told or not is_told(item, told))
+
+
 def answer_notes(question: Question, result: Result, mark: str | None = None, *, normalize: bool) -> Iterator[str]:
     """Yield which finding each violation of a version needs, and what crashes do without any.
 
@@ -122,7 +135,33 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
     if not question.version or not machine.repairs:
         return
     mark = mark or machine_mark(machine)
-    by_change: list[str] = []
+    needed = repaired_by(question, result, normalize=normalize)
+    by_change = [name for name in needed.get("", ()) if _is_of_change(question, result, name)]
+    if by_change and machine.base is not None:
+        yield (
+            f"{machine.base.name} itself does not have the shortest history of {', '.join(by_change)}, under the same "
+            "constants: it is what this variant replaces that allows it."
+        )
+    why = "these settings allow it" if is_measured(mark) else "this model or these settings allow it"
+    for findings, found in sorted(needed.items()):
+        names = [name for name in found if name not in by_change]
+        shown = f"the shortest history of {', '.join(names)}"
+        if findings:
+            yield f"{findings} repaired prevents {shown}."
+        elif names:
+            yield f"No repair prevents {shown}: {why}, or it takes several findings."
+    if crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and follows_version(question):
+        yield from _with_crashes(question)
+
+
+def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[str, list[str]]:
+    """Return the violated properties by the findings whose repair prevents their shortest history: `HYP-1 or HYP-3`.
+
+    Those that no repair prevents are under an empty text.
+    """
+    machine = question.protocol.machine
+    if not question.version or not machine.repairs:
+        return {}
     left = machine.missing(question.constants.values)
     needed: dict[str, list[str]] = {}
     for item in result.properties:
@@ -133,25 +172,16 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
                 for it in left
                 if is_prevented(machine, question.constants, prop, item.path, it.values, normalize=normalize)
             ]
-            if not repairs and machine.base is not None and _is_refused_by(machine.base, question, prop, item.path):
-                by_change.append(item.name)
-                continue
             needed.setdefault(" or ".join(it.finding for it in repairs), []).append(item.name)
-    if by_change and machine.base is not None:
-        yield (
-            f"{machine.base.name} itself does not have the shortest history of {', '.join(by_change)}, under the same "
-            "constants: it is what this variant replaces that allows it."
-        )
-    why = "these settings allow it" if is_measured(mark) else "this model or these settings allow it"
-    for findings, names in sorted(needed.items()):
-        shown = f"the shortest history of {', '.join(names)}"
-        yield (
-            f"{findings} repaired prevents {shown}."
-            if findings
-            else f"No repair prevents {shown}: {why}, or it takes several findings."
-        )
-    if crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and follows_version(question):
-        yield from _with_crashes(question)
+    return needed
+
+
+def _is_of_change(question: Question, result: Result, name: str) -> bool:
+    """Say whether the machine that a variant was made of does not have the shortest history of a property."""
+    base = question.protocol.machine.base
+    path = next(item.path for item in result.properties if item.name == name)
+    prop = next(prop for prop in question.properties if prop.name == name)
+    return base is not None and path is not None and _is_refused_by(base, question, prop, path)
 
 
 def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path) -> bool:

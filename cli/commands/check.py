@@ -21,7 +21,6 @@ from fencepost.cli.commands.options import (
     Writable,
     build_options,
     cluster_of,
-    command_line,
     constants_options,
     cross_check_option,
     expect_option,
@@ -81,7 +80,7 @@ if TYPE_CHECKING:
 @expect_option()
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
 @click.option("--trace", type=Writable(), help="Write the first violation's trace there, or that of the worst case.")
-@click.option("--all-traces", is_flag=True, help="Show the trace of every violation, not only of the shortest.")
+@click.option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
@@ -246,19 +245,12 @@ def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> Non
     print_page(
         result,
         first=first,
+        verbose=given["verbose"],
         coverage=given["coverage"],
-        verbose=given["verbose"] > 1,
+        every_trace=given["all_traces"],
         quiet=given["quiet"],
         expected=given["expect"],
-        command=None if given["all_traces"] or given["properties"] else partial(_command_for, given, result.question),
     )
-
-
-def _command_for(given: Mapping[str, Any], question: Question, prop: str) -> str:
-    target = _target(given, question.file or question.name)
-    words = ["check", *target.words, *(["--engine", given["engine"]] if given["engine"] != "native" else [])]
-    words += ["--compact"] * given["compact"] + ["--no-normalize"] * (not given["normalize"])
-    return command_line(*words, "--property", prop)
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:

@@ -145,7 +145,12 @@ def heading(text: str) -> Text:
 
 def verdict_text(verdict: Verdict) -> Text:
     """Return a verdict in its colour."""
-    return styled(str(verdict), f"bold {_STYLES[verdict]}")
+    return styled(str(verdict), verdict_style(verdict))
+
+
+def verdict_style(verdict: Verdict) -> str:
+    """Return the style of what is said of a verdict."""
+    return f"bold {_STYLES[verdict]}"
 
 
 def print_trace(console: Console, trace: Trace, path: Path) -> None:

@@ -16,14 +16,16 @@ from fencepost.cli.views.console import (
     print_trace,
     results,
     styled,
+    verdict_style,
     verdict_text,
 )
+from fencepost.cli.views.screen import gravest, headline, plain_notes, print_screen, print_steps, verdict_sentence
 from fencepost.explorers.verdict import ProblemKind, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from fencepost.api.answers.counterexample import Counterexample
     from fencepost.api.answers.growing import Growth
@@ -39,7 +41,7 @@ KINDS = {
     Kind.ALWAYS: "must be so in every reachable state",
     Kind.STEP: "must be so in every step from one state to the next",
     Kind.SOMETIMES: "a witness, which some reachable state or step must show",
-    Kind.LEADS_TO: "must come in the end, in every fair behaviour",
+    Kind.LEADS_TO: "must come eventually, in every fair behaviour",
     Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
 }
 MANY = 10_000
@@ -50,71 +52,72 @@ def print_page(
     result: CheckResult,
     *,
     first: bool = True,
+    verbose: int = 0,
     coverage: bool = False,
-    verbose: bool = False,
+    every_trace: bool = False,
     quiet: bool = False,
     expected: Verdict | None = None,
-    command: Callable[[str], str] | None = None,
 ) -> None:
-    """Print the answer to one check, after a rule if it is not the first.
-
-    `command(property)` shows a trace, and leaves room for the shortest one here.
-    """
-    console = results()
+    """Print the answer to one check, after a rule if it is not the first: one screen, or everything if `verbose`."""
+    console = results(narrow=not verbose)
     if not first:
         console.print()
         console.rule(style="dim")
-    print_verdict(console, result, expected)
-    print_properties(console, result, legend=not quiet)
-    console.print()
-    print_facts(console, (*reach(result), *_compiling(result, verbose=verbose)))
+    print_verdict(console, result, expected, verbose=bool(verbose))
+    if verbose:
+        print_properties(console, result, legend=not quiet)
+        console.print()
+        print_facts(console, (*reach(result), *_compiling(result, verbose=verbose > 1)))
+    else:
+        print_screen(console, result, hint=not quiet)
     if result.growth is not None:
         print_growth(console, result.growth, result.bounds_unshared)
-    if coverage:
+    if coverage or verbose:
         print_coverage(console, result)
-    print_traces(console, result, command)
+    if verbose or every_trace:
+        print_traces(console, result)
+    else:
+        print_gravest(console, result)
     for problem in result.problems:
         if problem.kind is ProblemKind.MODEL_ERROR:
             console.print()
             print_lines(console, "Then the model raised an error, which ended the search", style="bold red")
-            print_lines(console, problem.text)
+            print_lines(results(), problem.text)
+    if result.violated:
+        console.print()
+        print_lines(console, verdict_sentence(result), style="bold red")
 
 
-def print_traces(console: Console, result: CheckResult, command: Callable[[str], str] | None = None) -> None:
-    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for.
+def print_gravest(console: Console, result: CheckResult) -> None:
+    """Print the trace of the gravest violation, a line for each step, and the way to the deadlock if there is one."""
+    worst = gravest(result)
+    if worst is not None:
+        trace = result.traces[worst.name]
+        print_steps(console, trace, f"{worst.name} is violated: {_size(trace)}")
+    if result.end is not None:
+        print_steps(console, result.end, f"no action is enabled: {_size(result.end)}")
 
-    With `command` only the shortest is printed in full, and the others as the command that shows them.
-    """
+
+def print_traces(console: Console, result: CheckResult) -> None:
+    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for."""
     shown: dict[Path, str] = {}
-    brief = elsewhere = False
-    for trace, what in _ways(result, worst=command is None):
-        path, name = trace.path, trace.prop
-        if command is not None and name and shown and path not in shown:
-            if not brief:
-                console.print()
-            brief = elsewhere = True
-            line = f"{what}: {_size(trace)}: `{command(name)}` shows it"
-            console.print(line, soft_wrap=True)
-            continue
-        if not (brief and path in shown):
-            console.print()
+    for trace, what in _ways(result):
+        path = trace.path
+        console.print()
         if path in shown:
-            brief = command is not None
             console.print(heading(f"{trace.finding}: by the same steps as {shown[path]}"), soft_wrap=True)
             continue
-        shown[path] = name or "the deadlock"
+        shown[path] = trace.prop or "the deadlock"
         print_trace(console, trace.titled(f"{what}: {_size(trace)}"), path)
-    if elsewhere:
-        print_lines(console, "`--all-traces` prints all of them.", style="dim")
 
 
-def _ways(result: CheckResult, *, worst: bool) -> Iterator[tuple[Counterexample, str]]:
-    """Yield histories with what they show: the shortest violation first, the others in order, then worst cases."""
+def _ways(result: CheckResult) -> Iterator[tuple[Counterexample, str]]:
+    """Yield histories with their titles: the gravest violation first, the others in order, then worst cases."""
     violated = [item for item in result.properties if item in result.violated]
-    for item in sorted(violated, key=lambda item: item is not result.violated[0]):
+    for item in sorted(violated, key=lambda item: item is not gravest(result)):
         yield result.traces[item.name], f"{item.name} is violated"
     for item in result.properties:
-        if worst and item.is_worst_case:
+        if item.is_worst_case:
             yield result.traces[item.name], f"the worst case of {item.name}"
     if result.end is not None:
         yield result.end, "no action is enabled"
@@ -138,19 +141,13 @@ def _nth(number: int) -> str:
     return f"{number}{ending}"
 
 
-def print_verdict(console: Console, result: CheckResult, expected: Verdict | None = None) -> None:
-    """Print the verdict, what it is about, and what a reader of it must know."""
-    from rich.text import Text
-
-    doubt = ""
-    if result.omission and result.verdict in (Verdict.HOLDS, Verdict.UNREACHED):
-        doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
-    base = result.question.protocol.machine.base
-    if result.base is Base.SAME and base is not None:
-        doubt += f", as its base {base.name}: the variant does nothing here"
-    console.print(Text.assemble(heading(result.protocol), "  ", verdict_text(result.verdict), doubt), soft_wrap=True)
-    print_lines(console, result.question.protocol.machine.sentence, style="dim")
-    for note in result.notes:
+def print_verdict(console: Console, result: CheckResult, expected: Verdict | None, *, verbose: bool) -> None:
+    """Print the verdict, and below it what a reader of it must know; `verbose`: all notes."""
+    style = verdict_style(Verdict.UNDETERMINED if result.base is Base.SAME else result.verdict)
+    print_lines(console, headline(result), style=style)
+    if verbose:
+        print_lines(console, f"{result.protocol}: {result.question.protocol.machine.sentence}", style="dim")
+    for note in result.notes if verbose else plain_notes(result):
         print_lines(console, f"Note: {note}")
     for item in result.warnings:
         print_lines(console, f"Warning: {item.text}", style="yellow")

@@ -106,7 +106,7 @@ def test_a_variant_that_normalize_undoes_is_said_to_do_nothing_and_names_the_hel
     assert note.startswith("this variant does nothing under these constants: it reaches the same 19,053 states as ")
     assert "`normalize` stands before controller-applies-alter-partition: it calls passes_epoch_checks (" in note
     shown = fencepost("check", SHRINK, *AS_TRIED).stdout.splitlines()[0]
-    assert shown == "shrink-any-epoch  holds, as its base replication: the variant does nothing here"
+    assert shown == "The variant does nothing here: the verdict is that of its base replication. All"
 
 
 def test_without_normalize_it_is_violated_and_differs() -> None:

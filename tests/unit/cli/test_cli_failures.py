@@ -88,10 +88,8 @@ def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     assert _ended(TOLD, **{stream: writing}) == (0, "")
-    assert _ended(["check", "kip101", "--profile", "quick", "-v"], **{stream: writing}) == (
-        3 if stream == "stdout" else 0,
-        "",
-    )
+    for more in ([], ["-v"]):
+        assert _ended(["check", "kip101", "--profile", "quick", *more], **{stream: writing}) == (0, "")
     os.close(writing)
 
 

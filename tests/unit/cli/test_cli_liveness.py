@@ -63,7 +63,8 @@ def test_json_tells_loop_values_and_costs(model: str) -> None:
 
 
 def test_the_page_tells_fairness_loop_and_costs(model: str) -> None:
-    page = fencepost("check", model, "--quiet").stdout
+    assert "Nothing happens any more" in fencepost("check", model, "--quiet").stdout
+    page = fencepost("check", model, "--quiet", "-v").stdout
     assert "fairness: weak send\n" in page
     assert "Nothing happens any more" in page
     assert "holds: worst 21 ms, at least 10 ms: a trace of " in page

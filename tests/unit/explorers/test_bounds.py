@@ -464,7 +464,7 @@ def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict
 
 
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:
-    page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s").stdout.split())
+    page = " ".join(fencepost("check", shelf.__file__, "--grow", "10s", "-v").stdout.split())
     free = "books=3, notes=3, cracks=3: larger values add no state"
     read = (
         "layers=3, labels=3, places=3, slips=3, visitors=3: the model "

@@ -1,0 +1,243 @@
+"""The first screen of a check: its verdict in one sentence, what that rests on, and the trace of the gravest violation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.api.answers.results import Base
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.api.topics.version_notes import repaired_by, unlike_kafka
+from fencepost.cli.views.console import print_facts, print_lines, styled
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.gravity import CONSEQUENCES, gravity
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.machine import REPAIRED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fencepost.api.answers.counterexample import Counterexample
+    from fencepost.api.answers.results import CheckResult
+    from fencepost.explorers.verdict import PropertyResult
+    from rich.console import Console
+    from rich.text import Text
+
+FEW = 8
+"""Constants that are all shown; of more, those that are not as usual."""
+ROWS = 4
+"""Violations that have a row each; more are one paragraph."""
+NAMES = 24
+"""Names in a paragraph at most."""
+STEPS = 12
+"""Steps of a trace that are shown: the last ones."""
+
+
+def gravest(result: CheckResult) -> PropertyResult | None:
+    """Return the violation to show first: a loss before an inner invariant, and then the shortest trace."""
+    by_name = {prop.name: prop for prop in result.question.properties}
+    return min(result.violated, key=lambda item: gravity(by_name[item.name]), default=None)
+
+
+def headline(result: CheckResult) -> str:
+    """Return the verdict in the words of the question: what can happen, or what holds."""
+    base = result.question.protocol.machine.base
+    words = (verdict_sentence(result), *_counts(result))
+    if result.base is Base.SAME and base is not None:
+        words = (f"The variant does nothing here: the verdict is that of its base {base.name}.", *words)
+    return " ".join(words)
+
+
+def verdict_sentence(result: CheckResult) -> str:
+    """Return the verdict alone, as one sentence."""
+    worst, doubt = gravest(result), ""
+    if worst is not None:
+        prop = next(prop for prop in result.question.properties if prop.name == worst.name)
+        length = counted(worst.path.length, "state") if worst.path else ""
+        consequence = CONSEQUENCES.get(prop)
+        return f"{consequence}: `{worst.name}`, {length}." if consequence else f"`{worst.name}` is violated: {length}."
+    if result.verdict is Verdict.UNDETERMINED:
+        if not result.distinct:
+            return "Undetermined: nothing was searched."
+        return f"Undetermined: nothing is violated in the {counted(result.distinct, 'state')} that were visited."
+    if result.omission:
+        doubt = f", up to fingerprint collisions (at most {result.omission:.1e})"
+    missing = _named(result, Verdict.UNREACHED)
+    if missing:
+        names = ", ".join(f"`{item.name}`" for item in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        return f"No reachable state or step shows {names}{doubt}."
+    searched = "no state was left to visit" if result.omission else f"all {result.distinct:,} states were searched"
+    if not result.properties:
+        return f"No property was asked for: {searched}."
+    guarantees = _guarantees(result)
+    if not guarantees:
+        return f"{_all(len(result.properties), 'witness', 'witnesses')} reached{doubt}: {searched}."
+    if len(guarantees) == 1:
+        return f"`{guarantees[0].name}` holds{doubt}: {searched}."
+    return f"All {len(guarantees)} {_word(result)} hold{doubt}: {searched}."
+
+
+def _all(number: int, one: str, many: str) -> str:
+    return f"The {one} is" if number == 1 else f"All {number} {many} are"
+
+
+def _counts(result: CheckResult) -> Iterator[str]:
+    """Yield what else a reader must know at once: how much is violated, and which findings explain it."""
+    guarantees, violated = _guarantees(result), result.violated
+    if result.violated and len(guarantees) > 1:
+        are = "is" if len(violated) == 1 else "are"
+        because = "; ".join(_because(result))
+        yield f"{len(violated)} of {len(guarantees)} {_word(result)} {are} violated{because and f'; {because}'}."
+    elif result.verdict is Verdict.UNREACHED and guarantees:
+        yield f"{_everything(guarantees, _word(result))}."
+    elif result.verdict is Verdict.HOLDS and guarantees and len(guarantees) < len(result.properties):
+        yield f"{_all(len(result.properties) - len(guarantees), 'witness', 'witnesses')} reached."
+
+
+def _everything(guarantees: Sequence[PropertyResult], word: str) -> str:
+    return f"`{guarantees[0].name}` holds" if len(guarantees) == 1 else f"All {len(guarantees)} {word} hold"
+
+
+def _because(result: CheckResult) -> Iterator[str]:
+    """Yield which findings of a version explain its violations."""
+    found = repaired_by(result.question, result, normalize=result.normalize)
+    explained = {finding: names for finding, names in found.items() if finding}
+    many = len(result.violated)
+    for finding, names in sorted(explained.items(), key=lambda item: -len(item[1])):
+        whole = len(names) == many
+        yield (
+            f"{finding} alone explains {'it' if many == 1 else f'all {many}'}"
+            if whole
+            else (f"{finding} explains {len(names)}")
+        )
+    version = result.question.version
+    if explained and not version.endswith(REPAIRED):
+        yield f"`--version {version}{REPAIRED}` checks it repaired"
+
+
+def _guarantees(result: CheckResult) -> list[PropertyResult]:
+    return [item for item in result.properties if item.kind is not Kind.SOMETIMES]
+
+
+def _word(result: CheckResult) -> str:
+    return "properties" if result.question.file else "guarantees"
+
+
+def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
+    return [item for item in result.properties if item.verdict is verdict]
+
+
+def plain_notes(result: CheckResult) -> list[str]:
+    """Return the notes that a first screen keeps: those on this search, and those of a user's own machine."""
+    if result.question.file:
+        return list(result.notes)
+    changed = unlike_kafka(result.question.protocol.machine)
+    said = [changed] if any(changed in note for note in result.background) else []
+    return [*said, *(note for note in result.notes if note not in result.background)]
+
+
+def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
+    """Print what is violated and what holds, under which constants, and how far the search reached."""
+    console.print()
+    print_facts(console, _facts(result))
+    if hint:
+        console.print()
+        print_lines(console, "`-v` shows sentences, notes, statistics, and every trace in full.", style="dim")
+
+
+def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
+    order = {prop.name: gravity(prop) for prop in result.question.properties}
+    violated = sorted(result.violated, key=lambda item: order[item.name])
+    width = max((len(item.name) for item in violated), default=0)
+    if len(violated) > ROWS:
+        sizes = (_size(violated[0]), *(str(item.path and item.path.length) for item in violated[1:]))
+        yield "violated", ", ".join(f"{item.name} ({size})" for item, size in zip(violated, sizes, strict=True))
+    for number, item in enumerate(violated if len(violated) <= ROWS else ()):
+        yield "" if number else "violated", f"{item.name:{width}}  {_size(item)}{_costs(item)}"
+    groups = {
+        "holds": [item for item in _named(result, Verdict.HOLDS) if item.kind is not Kind.SOMETIMES],
+        "reached": [item for item in _named(result, Verdict.HOLDS) if item.kind is Kind.SOMETIMES],
+        "not reached": _named(result, Verdict.UNREACHED),
+        "undecided": _named(result, Verdict.UNDETERMINED),
+    }
+    for label, found in groups.items():
+        if not found:
+            continue
+        if label == "reached" and len(result.properties) > FEW:
+            yield label, counted(len(found), "witness", "witnesses")
+            continue
+        names = [f"{item.name}{_costs(item)}" for item in found[:NAMES]]
+        yield label, ", ".join(names) + (f" and {len(found) - NAMES} more" if len(found) > NAMES else "")
+    yield "checked", checked(result)
+    yield "reach", reached(result)
+    dead = [name for name, fired in result.fired.items() if not fired]
+    if dead and result.question.file:
+        yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
+
+
+def _size(item: PropertyResult) -> str:
+    return counted(item.path.length, "state") if item.path else ""
+
+
+def _costs(item: PropertyResult) -> str:
+    cost = item.cost
+    if cost is None:
+        return ""
+    return f" (worst {cost.text}{'' if cost.bound is None else f', bound {cost.bound:,}'})"
+
+
+def checked(result: CheckResult) -> str:
+    """Return the protocol with its version, and the constants that are not as usual."""
+    question = result.question
+    declared = question.protocol.machine.constants.declared()
+    usual = dict(question.protocol.machine.version(question.version).values) if question.version else {}
+    shown = {name: f"{name}={str(value).lower()}" for name, value in result.constants.items()}
+    other = [
+        text
+        for name, text in shown.items()
+        if int(question.constants.values[name]) != int(usual.get(name, declared[name].default))
+    ]
+    name = f"{result.protocol} {question.version}".rstrip()
+    off = "" if result.normalize else ", without normalize"
+    if len(shown) <= FEW:
+        return f"{name}{' with ' if shown else ''}{' '.join(shown.values())}{off}"
+    rest = f"as in {question.version}" if question.version else "as declared"
+    return f"{name} with {' '.join(other)} (others {rest}){off}" if other else f"{name}, constants {rest}{off}"
+
+
+def reached(result: CheckResult) -> str:
+    """Return how far the search reached: states, whether that is all of them, and the bounds that ended it."""
+    if not result.distinct:
+        return "no state"
+    words = f"{counted(result.distinct, 'state')}, depth {result.depth}, "
+    words += "complete" if result.complete else "not complete"
+    words += f", {show_seconds(result.seconds)} ({result.engine} engine)"
+    bounds = [f"{item.constant}={item.value}" for item in result.bounds_reached if item.value]
+    if result.cross_check is not None and result.cross_check.states:
+        words += f"; {result.cross_check.states:,} states cross-checked by the plain semantics"
+    if bounds:
+        return f"{words}; bounds reached: {' '.join(bounds)}"
+    return f"{words}; no bound was reached" if result.bounds and result.complete else words
+
+
+def print_steps(console: Console, trace: Counterexample, title: str) -> None:
+    """Print the last steps of a trace, each on one line."""
+    texts = trace.texts
+    first = max(0, len(texts) - STEPS)
+    console.print()
+    print_lines(console, title, style="bold")
+    if first:
+        inside = trace.loop is not None and trace.loop < first
+        again = f"; from step {(trace.loop or 0) + 1} on they are repeated for ever" if inside else ""
+        print_lines(console, f"{counted(first, 'earlier step')}: `-v`{again}", style="dim", indent=5)
+    for number, text in enumerate(texts[first:], first + 1):
+        if trace.loop == number - 1:
+            print_lines(console, "from here on, for ever:", style="dim", indent=5)
+        line = styled(f"{number:>3}  {text}", "")
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)
+    if trace.loop == len(texts):
+        print_lines(console, "Nothing happens any more.", style="dim", indent=5)
+    if trace.culprit:
+        line = styled(f"     violated for {trace.culprit}", "dim")
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line, soft_wrap=True)

@@ -1,0 +1,68 @@
+"""First screens: what a question is answered with, as text. `python -m tests.unit.cli.test_screens` writes them again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import fencepost
+from tests.helpers.places import MACHINES
+
+FOLDER = Path(__file__).parent / "screens"
+LINES, COLUMNS = 24, 80
+TIME = re.compile(r"\d+(\.\d+)? (m?s|min)\b(?= \(| of searching)")
+SCREENS = {
+    "loss": "check replication --version kafka-4.1 --set brokers=2",
+    "inner-invariant": "check replication --version kafka-4.1 --set brokers=2 --set min_isr=2",
+    "two-violations": "check kip101 --set replicas=2",
+    "holds": "check kip320 --set replicas=2",
+    "repaired": "check replication --version kafka-4.1-repaired --set brokers=2 --set min_isr=2",
+    "unreached": "check kip320 --set replicas=1 --engine plain",
+    "cut-short": "check kip320 --set replicas=2 --max-states 100 --engine plain",
+    "fingerprints": "check kip320 --set replicas=2 --compact",
+    "own-model": f"check {MACHINES / 'mailbox.py'} --engine plain",
+    "costs": "check 'watermark-propagation kip-392 in time'",
+    "for-ever": "check 'leader-discovery kip-951 2 brokers, a new topic, in the end'",
+    "catalogue": "catalogue kip101 kip320 quorum",
+}
+
+
+def screen(command: str) -> str:
+    """Return what a command prints, with times that are always the same."""
+    words = shlex.split(command)
+    fixed = ["--cross-check", "100"] if words[0] == "check" and "plain" not in words else []
+    return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_first_screen_is_as_it_was_looked_at(name: str) -> None:
+    assert screen(SCREENS[name]) == (FOLDER / f"{name}.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_first_screen_fits_a_terminal(name: str) -> None:
+    text = (FOLDER / f"{name}.txt").read_text("utf-8")
+    answer, _, trace = text.partition(": the shortest trace has ")
+    if not trace:
+        answer, _, trace = text.partition(": a trace of ")
+    assert max(map(len, text.splitlines())) <= COLUMNS
+    assert answer.count("\n") <= LINES
+    assert trace.count("\n") <= LINES
+    if trace:
+        assert " ".join(text.split()).startswith(" ".join(text.rsplit("\n\n", 1)[1].split()))
+
+
+def write() -> None:
+    """Write every screen, to be read as a diff."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, command in SCREENS.items():
+        (FOLDER / f"{name}.txt").write_text(screen(command), "utf-8")
+        sys.stdout.write(f"wrote {FOLDER / name}.txt\n")
+
+
+if __name__ == "__main__":
+    write()
