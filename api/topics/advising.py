@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT
@@ -17,6 +18,7 @@ from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, told
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
+from fencepost.api.topics.measured import crashes_are_of, machine_mark
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
@@ -313,6 +315,11 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
             f"{crashes['states']:,} states"
             f"{_missed(crashes['omission'])}."
         )
+        if not _is_as_measured(settings.replicas):
+            yield (
+                "The model that is installed was edited: the crashes were counted in the one that was measured, and "
+                "say nothing about the edit."
+            )
         yield (
             "Never happened in these searches, so the crashes above say nothing about it: "
             f"{', '.join(crashes['never'])}."
@@ -332,6 +339,12 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
         yield f"ELR is taken to be {is_on}, as in new clusters of this release{differs}."
     if "kafka" in data["assumed"]:
         yield "No release was named, so this is the newest that was read."
+
+
+@cache
+def _is_as_measured(replicas: int) -> bool:
+    """Say whether the table of crashes for so many replicas is of the model that is installed."""
+    return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 
 def _without_findings(settings: Settings, data: AdviceData, constants: Mapping[str, Any]) -> str:

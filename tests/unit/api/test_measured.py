@@ -132,3 +132,12 @@ def test_figures_say_with_what_they_were_driven() -> None:
     assert {item["mark"] for item in again["driven"]} == {"another", machine_mark(MACHINE)}
     assert len(again["driven"]) == len(figures["driven"])
     assert not is_measured(machine_mark(PROTOCOLS["quorum"].machine))
+
+
+def test_advice_of_an_edited_model_says_that_its_crashes_are_not_counted_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fencepost.api.topics import advising
+
+    edited = "The model that is installed was edited"
+    assert edited not in " ".join(fencepost("advise", "--kafka", "4.1").stdout.split())
+    monkeypatch.setattr(advising, "_is_as_measured", lambda _: False)
+    assert edited in " ".join(fencepost("advise", "--kafka", "4.1").stdout.split())
