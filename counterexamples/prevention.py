@@ -93,6 +93,8 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
             other = Interpreter(trace.protocol.machine, constants, normalize=trace.normalize)
         except (UsageError, ModelError):
             continue  # settings that do not go together
+        if not _begins(other, path.start):
+            continue
         ended = _replayed(trace, path, raws, other, guards)
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
@@ -100,6 +102,14 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
             prevention = Prevention(setting, constant.meaning, is_usual, ended, lines)
             found.append(((name not in named, not is_usual, len(found)), prevention))
     return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path, raws)]
+
+
+def _begins(other: Interpreter, start: Key) -> bool:
+    """Say whether a history begins in an initial state of a changed machine too."""
+    try:
+        return start in other.initial_states()
+    except FencepostError:
+        return False
 
 
 def is_prevented(

@@ -83,7 +83,7 @@ def headline(data: AdviceData) -> list[str]:
     else:
         lines = [
             (
-                f"By crashes alone, if {release} had none of the findings below, an acknowledged record: "
+                f"By crashes alone, if {release} had every repair of the model, an acknowledged record: "
                 f"{crashes['outcome']}."
             )
         ]

@@ -213,7 +213,7 @@ def test_settings_are_chosen_and_shown_and_kept_in_the_address(browser: Any, add
         assert page.locator("#choose-elr").is_disabled()
         assert "came with 4.0" in page.locator("#impossible").inner_text()
         assert (
-            "had none of the findings below, an acknowledged record: can be lost with 1 crash."
+            "had every repair of the model, an acknowledged record: can be lost with 1 crash."
             in outcome_shown.inner_text()
         )
         assert page.locator(".answer:visible h4").filter(has_text="HYP-2").count() == 1

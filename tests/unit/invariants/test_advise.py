@@ -143,7 +143,7 @@ def test_the_first_lines_name_findings_that_lose_a_record_with_fewer_crashes() -
     data = advise(3, 2, kafka="4.1").to_dict()
     first, second, *_ = headline(data)
     assert first == (
-        "By crashes alone, if Kafka 4.1 had none of the findings below, "
+        "By crashes alone, if Kafka 4.1 had every repair of the model, "
         "an acknowledged record: survives 1 crash, can be lost with 2."
     )
     assert second.startswith(
