@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
+import psutil
 from click.testing import CliRunner, Result
 from fencepost.cli.main import run
 
@@ -52,3 +54,9 @@ def start(*args: str, stdout: int = subprocess.PIPE, **environment: str) -> subp
     finally:
         for number in deaf:
             signal.signal(number, signal.SIG_IGN)
+
+
+def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.5) -> None:
+    """Wait until a process that was started has worked for so many seconds of a processor: starting takes one."""
+    while psutil.Process(process.pid).cpu_times().user < seconds:
+        time.sleep(0.05)

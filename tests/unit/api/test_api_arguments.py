@@ -176,7 +176,7 @@ def test_constants_are_given_once() -> None:
     ):
         f.check(shelf.MACHINE, shelf.PROPERTIES, constants={"books": 1}, books=2)
     with pytest.raises(
-        f.UsageError, match="constants= was given a record of C, which is not that of protocol 'mailbox'"
+        f.UsageError, match="`constants=` was given a record of C, which is not that of protocol 'mailbox'"
     ):
         f.check(mailbox.MACHINE, mailbox.PROPERTIES, constants=all_of_them)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 from pathlib import Path
 
 import pytest
 from fencepost.explorers.liveness.engine import Engine, StoppedError
 from fencepost.explorers.verdict import LEFT, out_of_memory
 
-from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, start
+from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, start, wait_for_work
 from tests.helpers.places import MACHINES
 
 WANDERER = str(MACHINES / "wanderer.py")
@@ -116,7 +115,7 @@ def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled
 def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     fencepost("check", "kip320", "--max-depth", "1")  # compiles it
     process = start(*ENDLESS, "--json", "--quiet")
-    time.sleep(3)
+    wait_for_work(process)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     found = json.loads(stdout)
@@ -131,7 +130,7 @@ def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Sig
     process = start(*ENDLESS, "--json", "--engine", "plain")
     assert process.stderr is not None
     assert process.stderr.readline() == "kip320: searching with the plain engine\n"
-    time.sleep(2)
+    wait_for_work(process)
     process.send_signal(number)
     stdout, stderr = process.communicate(timeout=60)
     found = json.loads(stdout)

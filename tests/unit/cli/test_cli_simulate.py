@@ -6,13 +6,11 @@ import json
 import re
 import shlex
 import signal
-import time
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
-from tests.helpers.commands import data_of, fencepost, start
+from tests.helpers.commands import data_of, fencepost, start, wait_for_work
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,8 +141,7 @@ def test_bad_input_ends_with_one_message(options: list[str], said: str) -> None:
 def test_a_signal_ends_with_a_partial_result() -> None:
     fencepost(*KIP320)  # compiles it
     process = start(*KIP320[:4], "--walks", "2000000000", "--json", "--quiet")
-    while psutil.Process(process.pid).cpu_times().user < WALKING:
-        time.sleep(0.1)
+    wait_for_work(process, WALKING)
     process.send_signal(signal.SIGINT)
     stdout, stderr = process.communicate(timeout=60)
     found = json.loads(stdout)

@@ -29,7 +29,7 @@ from tests.random_machines.engines import load
 if TYPE_CHECKING:
     from pathlib import Path
 
-LIMITS = Limits(seconds=60, workers=1)
+LIMITS = Limits(seconds=3600, workers=1)
 FOREVER = float("inf")
 OWN: dict[str, Any] = {item.MACHINE.name: item for item in (grid, lamps, mailbox)}
 REPAIRED = {"equal_partition_epoch_overwrites": 0, "reset_followers_on_reelection": 1, "fenced_before_registration": 1}
