@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.helpers.commands import fencepost
-from tests.helpers.places import MACHINES
+from tests.helpers.places import MACHINES, ROOT
 
 FOLDER = Path(__file__).parent / "screens"
 LINES, COLUMNS = 24, 80
@@ -54,6 +54,11 @@ def test_a_first_screen_fits_a_terminal(name: str) -> None:
     assert trace.count("\n") <= LINES
     if trace:
         assert " ".join(text.split()).startswith(" ".join(text.rsplit("\n\n", 1)[1].split()))
+
+
+def test_the_readme_shows_the_screen_of_a_loss() -> None:
+    verdict, _, _, trace, _ = (FOLDER / "loss.txt").read_text("utf-8").split("\n\n")
+    assert f"```\n{verdict}\n\n...\n\n{trace}\n```\n" in (ROOT / "README.md").read_text("utf-8")
 
 
 def write() -> None:
