@@ -62,7 +62,7 @@ def print_page(
     console = results(narrow=not verbose)
     if not first:
         console.print()
-        console.rule(style="dim")
+        console.rule(result.protocol, style="dim")
     print_verdict(console, result, expected, verbose=bool(verbose))
     if verbose:
         print_properties(console, result, legend=not quiet)
