@@ -19,6 +19,7 @@ from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
 from fencepost.api.kept import Kept
+from fencepost.api.topics.claims import Needed
 from fencepost.explorers.program.fingerprint import ends, texts
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.running.interrupts import Signals, cancelled_by
@@ -104,6 +105,11 @@ class AblateResult(Answer["MatrixData"]):
             why_stopped=data["why_stopped"],
             suspicions=MappingProxyType({name: tuple(found) for name, found in data["suspicions"].items()}),
         )
+
+    @property
+    def needed(self) -> tuple[Needed, ...]:
+        """Which guards are needed, and for what: each sentence is a claim that a search without the guard refutes."""
+        return tuple(claim for row in self.data["rows"] if (claim := Needed.of(row)) is not None)
 
     def row(self, name: str) -> MatrixRow:
         """Return one row."""

@@ -1,7 +1,7 @@
 """Claims that go beyond a verdict, each a type from which its sentence is made.
 
-A claim says what would refute it: searches by the definition of other cells, fewer faults, the machine without a guard.
-`tests/random_machines/claims.py` tries to.
+A claim says what would refute it: other cells, fewer faults, the machine without a guard. `tests/random_machines/claims.py`
+searches these by the definition.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fencepost.api.asking.quantities import counted, in_values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fencepost.api.answers.contract_evidence import PointData
+    from fencepost.api.answers.contract_evidence import PointData, RowData
     from fencepost.api.answers.growing import Growth
 
 FEW_CELLS = 4
@@ -88,18 +88,24 @@ class Needed:
         """Return which properties need the guard."""
         return f"{', '.join(self.properties)}: violated without {self.guard}"
 
+    @classmethod
+    def of(cls, row: RowData) -> Needed | None:
+        """Return what a row of a matrix says its guard is needed for; None where it is not."""
+        is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
+        return cls(row["row"], tuple(row["broken"])) if is_needed else None
+
 
 @dataclass(frozen=True)
 class Prevents:
-    """With a setting no state of a history's kind is reached: the property holds along the way, and at its end."""
+    """With a setting a history is refused, or ends otherwise, and the property is not violated along the way."""
 
     setting: str
-    prop: str
+    history: str
 
     @property
     def sentence(self) -> str:
-        """Return what prevents the violation."""
-        return f"{self.setting} prevents every violation of {self.prop}"
+        """Return what prevents the history."""
+        return f"{self.setting} prevents {self.history}"
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import listed
 from fencepost.api.topics.applying import unrepaired
+from fencepost.api.topics.claims import Prevents
 from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.api.topics.measured import (
     beyond,
@@ -147,7 +148,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         names = [name for name in found if name not in by_change]
         shown = f"the shortest history of {', '.join(names)}"
         if findings:
-            yield f"{findings} repaired prevents {shown}."
+            yield f"{Prevents(f'{findings} repaired', shown).sentence}."
         elif names:
             yield f"No repair prevents {shown}: {why}, or it takes several findings."
     if crashes_are_of(int(question.constants.values.get("brokers", 0)), mark) and follows_version(question):

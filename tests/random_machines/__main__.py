@@ -14,6 +14,7 @@ from fencepost.invariants.figures.store import load as figures
 from fencepost.invariants.figures.store import save
 from fencepost.model.language.errors import ModelError, UsageError
 
+from tests.random_machines import claims
 from tests.random_machines.case import Case
 from tests.random_machines.choices import shrink
 from tests.random_machines.comparisons import ALWAYS, SOMETIMES
@@ -78,17 +79,16 @@ def main() -> int:
     """Run; return 1 if something differs."""
     parser = argparse.ArgumentParser(prog="python -m tests.random_machines", description=__doc__)
     orders = parser.add_subparsers(required=True, dest="order")
-    order = orders.add_parser("run", help="compare machines, on from where an earlier run ended")
-    order.add_argument("--seed", type=int, default=0, help="the first machine")
-    order.add_argument("--count", type=int, default=1000, help="how many")
-    order.add_argument("--seconds", type=float, default=3600, help="end after so long")
-    order.add_argument("--workers", type=int, default=2, help="processes; 0 looks at all machines in this one")
-    order.add_argument(
-        "--file",
-        type=Path,
-        default=Path("random_machines.jsonl"),
-        help="a row for each machine: random_machines.jsonl here if not given",
-    )
+    for name, file, words in (
+        ("run", "random_machines.jsonl", "compare machines, on from where an earlier run ended"),
+        ("claims", "random_claims.jsonl", "make claims about machines with bounds and budgets, and try to refute them"),
+    ):
+        order = orders.add_parser(name, help=words)
+        order.add_argument("--seed", type=int, default=0, help="the first machine")
+        order.add_argument("--count", type=int, default=1000, help="how many")
+        order.add_argument("--seconds", type=float, default=3600, help="end after so long")
+        order.add_argument("--workers", type=int, default=2, help="processes; 0 looks at all machines in this one")
+        order.add_argument("--file", type=Path, default=Path(file), help=f"a row for each machine: {file} if not given")
     order = orders.add_parser("summary", help="write what runs saw to invariants/figures/trust.json")
     order.add_argument("files", type=Path, nargs="+", help="files of runs")
     order = orders.add_parser("shrink", help="print a small machine that differs")
@@ -118,6 +118,9 @@ def main() -> int:
     if given.order == "branches":
         save("trust", {**figures("trust"), f"branches that {given.who}": branches(given.file)})
         return 0
+    if given.order == "claims":
+        found = claims.summary(run(given.seed, given.count, given.seconds, given.file, given.workers, claims.ask))
+        return show(found, found["false"])
     if given.order == "spark":
         return on_spark(given.seed, given.count)
     if given.order == "run":
@@ -132,8 +135,13 @@ def main() -> int:
     found = {"sources": sources(), **summary(rows)}
     if given.order == "summary":
         save("trust", {**figures("trust"), "machines": found})
-    say("\n".join(f"{name}: {value}" for name, value in found.items()))
-    return 1 if found["differences"] else 0
+    return show(found, found["differences"])
+
+
+def show(found: dict[str, Any], wrong: object) -> int:
+    """Print what a run found; return 1 if something is wrong."""
+    print("\n".join(f"{name}: {value}" for name, value in found.items()), flush=True)  # noqa: T201 (what it is for)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

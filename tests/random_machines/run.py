@@ -30,7 +30,10 @@ from tests.random_machines.drawing import numbered
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    Look = Callable[[int], dict[str, Any]]
+    """Returns a row about the machine of a seed."""
 
 LIFE = 250
 """Machines that one process looks at."""
@@ -138,15 +141,18 @@ def added_to(file: Path) -> Iterator[TextIO]:
         yield out
 
 
-def run(first: int, count: int, seconds: float, file: Path, workers: int = 0) -> list[dict[str, Any]]:
+def run(
+    first: int, count: int, seconds: float, file: Path, workers: int = 0, look: Look | None = None
+) -> list[dict[str, Any]]:
     """Look at machines until all are done or time is up, here or in other processes; return the rows, those of earlier
     runs included."""
+    look = look or _looked_at
     with added_to(file) as out:
         done = {row["seed"] for row in rows_in([file])}
         seeds = (seed for seed in range(first, first + count) if seed not in done)
         began = time.monotonic()
         in_time = itertools.takewhile(lambda _: time.monotonic() - began <= seconds, seeds)
-        for row in _elsewhere(in_time, workers) if workers else map(_looked_at, in_time):
+        for row in _elsewhere(in_time, workers, look) if workers else map(look, in_time):
             out.write(json.dumps(row) + "\n")
             out.flush()
     return rows_in([file])
@@ -157,16 +163,14 @@ def _looked_at(seed: int) -> dict[str, Any]:
         return look_at(seed, Path(folder))
 
 
-def _elsewhere(seeds: Iterator[int], workers: int) -> Iterator[dict[str, Any]]:
+def _elsewhere(seeds: Iterator[int], workers: int, look: Look) -> Iterator[dict[str, Any]]:
     """Yield the rows of machines that other processes look at; each process ends after a number of them, with what it
     has not freed."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, spawned, _own_process, max_tasks_per_child=LIFE) as pool:
         waiting: dict[Future[dict[str, Any]], int] = {}
         while True:
-            waiting |= {
-                pool.submit(_looked_at, seed): seed for seed in itertools.islice(seeds, 2 * workers - len(waiting))
-            }
+            waiting |= {pool.submit(look, seed): seed for seed in itertools.islice(seeds, 2 * workers - len(waiting))}
             if not waiting:
                 return
             for ended in wait(waiting, return_when=FIRST_COMPLETED).done:

@@ -1,0 +1,513 @@
+"""Claims beside verdicts of random machines, each of which a search by the definition tries to refute.
+
+The machines are small, and made for it: bounds that guards, effects, domains and properties read, budgets that are
+asked for more than whether there is some, a switch, constants that are refused.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from fencepost import api
+from fencepost.api.answers.growing import MANY_CELLS
+from fencepost.api.calls.ablate import ablate
+from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
+from fencepost.counterexamples.prevention import is_prevented
+from fencepost.explorers import plain
+from fencepost.explorers.evidence import faults as counting
+from fencepost.explorers.program.removal import find_guard, without
+from fencepost.explorers.verdict import Options, Verdict
+from fencepost.model.language import Kind
+from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
+from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.search import Search
+from tests.random_machines.engines import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from fencepost.model.language import Machine, Property
+
+    Cell = Mapping[str, int]
+
+HEADER = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, fits, require, smallest
+from fencepost.model.language import sometimes, step, switch
+"""
+NATIVE = 12
+"""One of so many machines is asked for what takes compiled code."""
+GRID = 24
+"""Cells that are looked at to see whether a claim about some of them could have failed."""
+
+
+def text_of(seed: int) -> str:
+    """Return the text of a machine."""
+    return Draw(random.Random(seed)).text()  # noqa: S311 (no secret)
+
+
+class Draw:
+    """One machine that is drawn."""
+
+    def __init__(self, chosen: random.Random) -> None:
+        self.chosen = chosen
+        self.bounds = ["n", *(name for name, chance in (("m", 60), ("k", 45)) if self.chance(chance))]
+        self.budgets = [name for name, chance in (("crashes", 65), ("fences", 45)) if self.chance(chance)]
+
+    def chance(self, percent: int) -> bool:
+        return self.chosen.randrange(100) < percent
+
+    def number(self, strange: int = 18) -> str:
+        """Return a number: of the state, or sometimes a constant or what is left of a budget."""
+        if self.chance(strange):
+            left = [f"s.budget.{name}" for name in self.budgets] if self.chance(50) else []
+            return self.chosen.choice([*left, *(f"c.{name}" for name in self.bounds + self.budgets)])
+        return self.chosen.choice(["s.x", "s.y", "s.z"])
+
+    def condition(self, strange: int = 18) -> str:
+        """Return a comparison."""
+        other = self.number(strange) if self.chance(25) else str(self.chosen.randrange(5))
+        more = f" {self.chosen.choice(['and', 'or'])} {self.condition(strange)}" if self.chance(20) else ""
+        return f"{self.number(strange)} {self.chosen.choice(['<', '<=', '>', '>=', '==', '!='])} {other}{more}"
+
+    def compared(self) -> str:
+        """Return a comparison of what happened with what may happen of something else."""
+        constant = self.chosen.choice(self.bounds + self.budgets)
+        return f"{self.number(0)} {self.chosen.choice(['<=', '<=', '>=', '!='])} c.{constant} + {self.chosen.choice('001')}"
+
+    def effect(self) -> str:
+        """Return a statement that changes a number."""
+        name = self.chosen.choice("xyz")
+        by = self.chosen.choice(["1", "1", "2", "1 + (1 if c.fast else 0)"])
+        return self.chosen.choice([f"s.{name} = min(s.{name} + {by}, 6)"] * 3 + [f"s.{name} = 0", f"s.{name} += {by}"])
+
+    def action(self, name: str, lines: list[str]) -> list[str]:
+        guards = [f"require({self.condition(8)})"] if self.chance(35) else []
+        guards += [f"require({self.condition(0)} or not c.fast)"] if self.chance(15) else []
+        first = [line for line in lines if line.startswith("require")]
+        return ["@action()", f"def {name}(s: State, c: C) -> None:", '    "It acts."', *(
+            f"    {line}" for line in (*guards, *first, *(line for line in lines if line not in first))
+        )]  # fmt: skip
+
+    def bounded(self, name: str) -> list[str]:
+        """Return an action that a bound ends."""
+        count = {"n": "s.x", "m": "s.y", "k": "s.z"}[name]
+        if name == "k" and self.chance(40):
+            return self.action("fill", [f"if fits({count} < c.k, bound=C.k):", f"    {count} += 1"])
+        return self.action(
+            f"by_{name}",
+            [f"require({count} < c.{name}, bound=C.{name})", f"{count} += 1", self.effect()][: 2 + self.chance(20)],
+        )
+
+    def spending(self, name: str) -> list[str]:
+        """Return an action that spends from a budget."""
+        left = f"s.budget.{name}"
+        asked = self.chosen.choice([f"{left} > 0"] * 4 + [f"0 < {left}", f"{left} >= 1", f"{left} != 0", f"{left} > 1"])
+        asked += f" and {self.condition(5)}" if self.chance(15) else ""
+        return self.action(f"spend_{name}", [f"require({asked}, bound=C.{name})", f"{left} -= 1", self.effect()])
+
+    def text(self) -> str:
+        """Return the text."""
+        lines = ["class C(Constants):"]
+        for name in self.bounds + self.budgets:
+            high = self.chosen.choice([2, 2, 3])
+            default = self.chosen.choice([1, 1, 2, high] if name in self.budgets else [1, 1, 2])
+            lines.append(f'    {name} = bound({default}, low=0, high={high}, meaning="{name}")')
+        lines.append('    fast = switch(default=False, meaning="faster")')
+        if self.budgets:
+            lines += ["class Budget(Record):"]
+            lines += [f"    {name}: Annotated[int, Range(0, C.{name})]" for name in self.budgets]
+        lines.append("class State(Record):")
+        lines += ["    budget: Budget"] if self.budgets else []
+        for name in "xyz":
+            high = self.chosen.choice(["9"] * 8 + [f"C.{self.chosen.choice(self.bounds + self.budgets)} + 3"])
+            lines.append(f"    {name}: Annotated[int, Range(0, {high})]")
+        lines += ["@action()", "def initial(s: State, c: C) -> None:", '    "It starts."']
+        lines += [f"    s.budget.{name} = c.{name}" for name in self.budgets]
+        lines += [f"    s.z = min(c.{self.chosen.choice(self.bounds)}, 1)"] if self.chance(10) else []
+        names = []
+        made = [*map(self.bounded, self.bounds), *map(self.spending, self.budgets)]
+        if self.chance(60):
+            made.append(self.action("settle", [f"require({self.condition(40)})", self.effect()]))
+        for item in made:
+            lines += item
+            names.append(item[1].split()[1].partition("(")[0])
+        if self.chance(20):
+            low = self.chosen.choice(self.bounds)
+            other = self.chosen.choice(self.bounds + self.budgets)
+            refused = f"c.{low} == {self.chosen.randrange(1, 4)} and c.{other} != {self.chosen.randrange(3)}"
+            lines += ["def refuse(c):", f'    return "they do not go together" if {refused} else None']
+        refuse = ", refuse=refuse" if "def refuse(c):" in lines else ""
+        for number in range(2):
+            lines += ["@always", f"def always_{number}(s: State, c: C) -> bool:", '    "It is so."']
+            lines.append(f"    return {self.compared() if self.chance(35) else self.condition()}")
+            lines[-1] += f" or {self.condition()}" if self.chance(50) else ""
+        lines += [
+            "@sometimes",
+            "def witness(s: State, c: C) -> bool:",
+            '    "It happens."',
+            f"    return {self.condition()}",
+        ]
+        lines += ["@step()", "def steps(before: State, after: State, c: C) -> bool:", '    "It moves so."']
+        lines.append(
+            f"    return after.{self.chosen.choice('xyz')} < {self.chosen.randrange(2, 6)} or before.x == after.x"
+        )
+        lines += [f'MACHINE = Machine("m", "m", State, C, initial, ({", ".join(names)},){refuse})']
+        lines += ["PROPERTIES = (always_0, always_1, witness, steps)"]
+        return HEADER + "\n".join(lines) + "\n"
+
+
+@dataclass
+class Drawn:
+    """A machine with what searches by the definition have found of it."""
+
+    machine: Machine
+    properties: tuple[Property, ...]
+    seed: int = 0
+    found: dict[tuple[tuple[str, int], ...], dict[str, bool] | None] = field(default_factory=dict)
+    """By cell: which properties are as they must be; None where the cell is refused or the model goes wrong."""
+
+    @cached_property
+    def first(self) -> dict[str, int]:
+        return {name: int(value) for name, value in self.machine.set_constants({}).values.items()}
+
+    @property
+    def bounds(self) -> list[str]:
+        return [name for name in self.first if name != "fast"]
+
+    def at(self, cell: Cell) -> dict[str, bool] | None:
+        """Return the verdicts in a cell."""
+        values = {**self.first, **cell}
+        key = tuple(values.items())
+        if key not in self.found:
+            self.found[key] = explored(self.machine, values, self.properties)[0]
+        return self.found[key]
+
+    def grid(self) -> Iterator[dict[str, int]]:
+        """Yield some of all cells."""
+        declared = self.machine.constants.declared()
+        every = list(product(*(range(int(declared[name].high) + 1) for name in self.bounds)))
+        chosen = random.Random(self.seed).sample(every, min(GRID, len(every)))  # noqa: S311 (no secret)
+        yield from (dict(zip(self.bounds, values, strict=True)) for values in chosen)
+
+
+def explored(
+    machine: Machine, values: Cell, properties: tuple[Property, ...]
+) -> tuple[dict[str, bool] | None, tuple[int, int]]:
+    """Return the verdicts by the definition, with how many states and steps there are."""
+    try:
+        search = Search(machine, values, properties)
+        for _ in search.levels():
+            pass
+    except (DomainError, UsageError):
+        return None, (0, 0)
+    found = search.found
+    good = {
+        item.name: item.name in found.reached if item.kind is Kind.SOMETIMES else item.name not in found.violated
+        for item in properties
+    }
+    return good, (found.distinct, found.generated)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A claim, how it is refuted (an empty string where it is not), and whether it could have been."""
+
+    claim: Any
+    refuted: str
+    could_fail: bool
+
+
+def stable(case: Drawn) -> Iterator[Outcome]:
+    """Ask how far verdicts are stable."""
+    growth = api.check(case.machine, case.properties, engine="plain", grow=60).growth
+    if growth is None or not growth.properties:
+        return
+    for claim in stable_claims(growth):
+        for item in growth.properties:
+            named = claim.properties == "every verdict" or item.name in claim.properties.split(", ")
+            if named and item.changes is None and (len(item.cells), item.box) == (len(claim.cells), claim.box):
+                good = item.verdict == "holds"
+                differs = any((found := case.at(cell)) and found[item.name] is not good for cell in case.grid())
+                yield Outcome(claim, refute_stable(case, claim, item.name, good=good), bool(differs))
+    for item in growth.properties:
+        if item.changes is not None:
+            found = case.at(item.changes.cell)
+            wrong = found is not None and found[item.name] is (item.verdict == "holds")
+            yield Outcome(item.changes, "the verdict does not change" if wrong else "", True)
+
+
+def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
+    """Return a cell that refutes a claim."""
+    cells = list(claim.cells)
+    if claim.box:
+        first, last = cells[0], cells[-1]
+        ranges = [range(first[name], last[name] + 1) for name in first]
+        cells = [dict(zip(first, values, strict=True)) for values in product(*ranges)]
+        assert len(cells) <= MANY_CELLS
+    for cell in cells:
+        found = case.at(cell)
+        if found is not None and found[prop] is not good:
+            return f"{prop} is another with {cell}"
+    return ""
+
+
+def tolerates(case: Drawn) -> Iterator[Outcome]:
+    """Ask how many faults are tolerated."""
+    try:
+        kinds = counting.choose_kinds(case.machine, case.machine.set_constants({}), ())
+    except UsageError:
+        return
+    chosen = random.Random(case.seed)  # noqa: S311 (no secret)
+    for prop in case.properties:
+        if not prop.kind.must_hold or not kinds:
+            continue
+        costs = {kind: chosen.choice([0, 1, 1, 1, 3]) for kind in kinds}
+        point = counted(case, prop, costs)
+        claim = Tolerates.of(point) if point is not None else None
+        if point is None or point["undetermined"]:
+            continue
+        claim = claim or Tolerates(-1, point["most"], point["least"])
+        breaking = list(broken(case, prop, point["most"]))
+        declared = case.machine.constants.declared()
+        most = {name: int(declared[name].high) for name in kinds}
+        yield Outcome(
+            claim, refute_tolerates(case, prop, claim, point), any(broken(case, prop, most)) or bool(breaking)
+        )
+
+
+def counted(case: Drawn, prop: Property, costs: dict[str, int]) -> Any:
+    """Return what faults break a property, as JSON has it; None where the model goes wrong."""
+    if case.seed % NATIVE == 0:
+        return api.faults(case.machine, case.properties, prop=prop.name, costs=costs).to_dict()["grid"][0]
+
+    def searched(machine: Machine, constants: Any, asked: Any, options: Options, **_: Any) -> Any:
+        return plain.search(machine, constants, asked, options)
+
+    constants = case.machine.set_constants({})
+    with patch.object(counting, "search", searched):
+        try:
+            found = counting.tolerance(case.machine, constants, prop, costs, Options(workers=1), None)  # type: ignore[arg-type]
+        except DomainError:
+            return None
+    front = [
+        {
+            "faults": {name: count for name, count in zip(found.kinds, item.faults, strict=True) if count},
+            "cost": item.cost,
+        }
+        for item in found.front
+    ]
+    return {
+        "most": dict(zip(found.kinds, found.most, strict=True)),
+        "least": found.least,
+        "undetermined": bool(found.unknown),
+        "front": front,
+        "costs": costs,
+    }
+
+
+def broken(case: Drawn, prop: Property, most: Cell) -> Iterator[dict[str, int]]:
+    """Yield the faults up to `most` that break a property, whatever the machine refuses."""
+    for values in product(*(range(count + 1) for count in most.values())):
+        faults = dict(zip(most, values, strict=True))
+        found = violated_with(case, prop, faults)
+        if found:
+            yield faults
+
+
+def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = False) -> bool:
+    """Say whether a property is violated before the model goes wrong, if it does.
+
+    If it is `bounded`, steps that leave a domain go no further, as they do without a guard.
+    """
+    search = Search.__new__(Search)
+    constants = case.machine.set_constants({}).replace(**faults)
+    search.interpreter = Interpreter(case.machine, constants, bounded=bounded)
+    search.of_states, search.of_steps = ([] if prop.over_steps else [prop]), ([prop] if prop.over_steps else [])
+    search.found = type(Search(case.machine, case.first).found)(fired={item.name: 0 for item in case.machine.actions})
+    try:
+        for _ in search.levels():
+            pass
+    except DomainError:
+        pass
+    return prop.name in search.found.violated
+
+
+def refute_tolerates(case: Drawn, prop: Property, claim: Tolerates, point: Any) -> str:
+    """Return the faults that refute a claim, or a front that is not that of all searches."""
+    breaking = list(broken(case, prop, claim.most))
+    for faults in breaking:
+        if claim.faults is None or sum(faults.values()) <= claim.faults:
+            return f"{faults} break {prop.name}"
+    costs = point["costs"]
+    least = min((sum(count * costs[name] for name, count in item.items()) for item in breaking), default=None)
+    if least != claim.least and claim.faults is not None:
+        return f"the cheapest cost {least}"
+    shown = [{name: item["faults"].get(name, 0) for name in claim.most} for item in point["front"]]
+    minimal = [
+        item
+        for item in breaking
+        if not any(other != item and all(other[name] <= item[name] for name in item) for other in breaking)
+    ]
+    key = lambda item: sorted(item.items())  # noqa: E731 (an order)
+    return "" if sorted(shown, key=key) == sorted(minimal, key=key) else f"all minimal ones are {minimal}"
+
+
+def never_matters(case: Drawn) -> Iterator[Outcome]:
+    """Ask which bounds add no state if they are larger."""
+    found = api.check(case.machine, case.properties, engine="plain")
+    if not found.complete:
+        return
+    names = [item.constant for item in found.bounds if not item.reached and item.constant in found.bounds_unshared]
+    for name in names:
+        claim = NeverMatters((name,))
+        smaller = [explored(case.machine, {**case.first, name: less}, ())[1] for less in range(case.first[name])]
+        here = explored(case.machine, case.first, ())[1]
+        yield Outcome(claim, refute_never_matters(case, claim), any(item not in (here, (0, 0)) for item in smaller))
+
+
+def refute_never_matters(case: Drawn, claim: NeverMatters) -> str:
+    """Return a larger value that adds states."""
+    here = explored(case.machine, case.first, case.properties)
+    for name in claim.bounds:
+        for value in range(case.first[name] + 1, int(case.machine.constants.declared()[name].high) + 1):
+            there = explored(case.machine, {**case.first, name: value}, case.properties)
+            if there[0] is not None and there != here:
+                return f"{name}={value} gives {there} instead of {here}"
+    return ""
+
+
+def needed(case: Drawn) -> Iterator[Outcome]:
+    """Ask which guards are needed, of one machine of some."""
+    if case.seed % NATIVE or case.at({}) is None:
+        return
+    must = tuple(item for item in case.properties if item.kind.must_hold)
+    found = ablate(case.machine, must)
+    rows = [row for row in found.data["rows"] if row["kind"] == "guard"]
+    for claim in found.needed:
+        could_fail = len(found.needed) < len(rows) or len(claim.properties) < len(must)
+        yield Outcome(claim, refute_needed(case, claim), could_fail)
+
+
+def refute_needed(case: Drawn, claim: Needed) -> str:
+    """Return a property that is not violated without the guard, or is with it."""
+    changed = without(case.machine, find_guard(case.machine, claim.guard))
+    one = Drawn(changed, case.properties)
+    here = case.at({})
+    for prop in case.properties:
+        if prop.name in claim.properties:
+            if not violated_with(one, prop, {}, bounded=True):
+                return f"{prop.name} is not violated without {claim.guard}"
+            if here is not None and not here[prop.name]:
+                return f"{prop.name} is violated anyway"
+    return ""
+
+
+def prevents(case: Drawn) -> Iterator[Outcome]:
+    """Ask what prevents the shortest histories of violations."""
+    constants = case.machine.set_constants({})
+    try:
+        found = plain.search(case.machine, constants, case.properties)
+    except DomainError:
+        return
+    others = [{"fast": 1}, *({name: value} for name in case.bounds for value in range(3) if value != case.first[name])]
+    for item in found.properties:
+        prop = next(prop for prop in case.properties if prop.name == item.name)
+        if item.verdict is not Verdict.VIOLATED or item.path is None:
+            continue
+        said = []
+        for values in others:
+            try:
+                said.append(is_prevented(case.machine, constants, prop, item.path, values, normalize=True))
+            except UsageError:
+                said.append(None)
+        for values, prevented in zip(others, said, strict=True):
+            if prevented:
+                claim = Prevents(" ".join(f"{name}={value}" for name, value in values.items()), prop.name)
+                yield Outcome(claim, refute_prevents(case, prop, item.path, values), False in said)
+
+
+def refute_prevents(case: Drawn, prop: Property, path: Any, values: Cell) -> str:
+    """Return how a history shows the violation, or goes wrong, under other values."""
+    machine = case.machine
+    try:
+        other = Interpreter(machine, machine.set_constants({**case.first, **values}))
+    except UsageError:
+        return "the machine refuses them"
+    state = path.start
+    for number, step in enumerate(path.steps, 1):
+        if not prop.over_steps and not other.holds(prop, state):
+            return f"{prop.name} is violated after {number - 1} steps"
+        try:
+            done = other.apply(state, step)
+        except DisabledError:
+            return ""
+        except FencepostError:
+            return f"the model goes wrong at step {number}"
+        if prop.over_steps and not other.holds_step(prop, state, done):
+            return f"{prop.name} is violated by step {number}"
+        state = done.after
+    return "" if prop.over_steps or other.holds(prop, state) else f"{prop.name} is violated at the end"
+
+
+QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
+    "stable": stable,
+    "tolerates": tolerates,
+    "never matters": never_matters,
+    "needed": needed,
+    "prevents": prevents,
+}
+"""The kinds of claims, each with what makes claims of a machine and tries to refute them."""
+
+
+def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") -> dict[str, Any]:
+    """Return of one machine how many claims of each kind were made, how many could have failed, and what is false.
+
+    The machine is that of the seed, or one that is given by its text.
+    """
+    made: Counter[str] = Counter()
+    false: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            machine, properties = load(text or text_of(seed), Path(folder))
+            machine.set_constants({})
+        except (ModelError, UsageError) as error:
+            return {"seed": seed, "refused": str(error)}
+        try:
+            case = Drawn(machine, properties, seed)
+            if case.at({}) is None:
+                return {"seed": seed, "wrong": True}
+            for name in kinds:
+                for outcome in QUESTIONS[name](case):
+                    made[name] += 1
+                    made[f"{name}, could have failed"] += outcome.could_fail
+                    if outcome.refuted:
+                        false.append(f"{name}: {outcome.claim}: {outcome.refuted}")
+        finally:
+            del sys.modules[machine.state.__module__]
+    return {"seed": seed, "made": dict(made), "false": false}
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how many claims of each kind were made and could have failed, and those that are false."""
+    looked = [row for row in rows if "made" in row]
+    made: Counter[str] = Counter()
+    for row in looked:
+        made.update(row["made"])
+    return {
+        "machines": len(looked),
+        "machines that go wrong": sum("wrong" in row for row in rows),
+        "refused": sum("refused" in row for row in rows),
+        **dict(sorted(made.items())),
+        "false": [f"machine {row['seed']}: {item}" for row in looked for item in row["false"]],
+    }
