@@ -1,4 +1,4 @@
-"""The first screen of a check: its verdict in one sentence, what that rests on, and the trace of the gravest violation."""
+"""The first screen of a check: the verdict in one sentence, what it rests on, the trace of the gravest violation."""
 
 from __future__ import annotations
 
