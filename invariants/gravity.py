@@ -53,5 +53,5 @@ _RANKS = {prop: rank for rank, prop in enumerate(CONSEQUENCES)}
 
 
 def gravity(prop: Property) -> int:
-    """Return the place of a property by the gravity of its violation: 0 is the gravest, and all others share the last."""
+    """Return the rank of a property by the gravity of its violation: 0 is the gravest; all others share the last."""
     return _RANKS.get(prop, len(_RANKS))

@@ -1,4 +1,4 @@
-"""First screens: what a question is answered with, as text. `python -m tests.unit.cli.test_screens` writes them again."""
+"""First screens of commands, as text. `python -m tests.unit.cli.test_screens` writes them again."""
 
 from __future__ import annotations
 
