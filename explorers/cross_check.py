@@ -19,7 +19,7 @@ import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.verdict import CrossCheck
+from fencepost.explorers.verdict import CrossCheck, CrossCheckError
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DisabledError, MismatchError
 from fencepost.model.language.interpreter import Transition
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.verdict import Result
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.records import Key
 
 Array = np.ndarray[Any, Any]
@@ -44,14 +43,6 @@ BY_GUARD = 1.0
 """Seconds from which on refusals are counted by guard, which takes reading the model's text; else by action."""
 FIRST_CHUNK = 4
 CHUNK = 256
-
-
-class CrossCheckError(MismatchError):
-    """A stored state on which the compiled code and the plain semantics differ, and the history that leads to it."""
-
-    def __init__(self, message: str, path: Path | None) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 def cross_check(search: Search, result: Result, count: int | None = None, seed: int = 1) -> CrossCheck:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
-from fencepost.model.language.errors import DomainError, FencepostError, UsageError
+from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
@@ -304,6 +304,14 @@ class CrossCheck:
             f"{self.states:,} stored states were cross-checked by the plain semantics: if 1 in "
             f"{int(1 / self.excludes):,} were wrong, this would have shown it with probability {SURE}"
         )
+
+
+class CrossCheckError(MismatchError):
+    """A stored state on which the compiled code and the plain semantics differ, and the history that leads to it."""
+
+    def __init__(self, message: str, path: Path | None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 @dataclass(frozen=True)

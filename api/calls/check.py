@@ -22,12 +22,12 @@ from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
-from fencepost.explorers.cross_check import CrossCheckError
 from fencepost.explorers.program.subset.program import check as read
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by
 from fencepost.explorers.running.memory import DEFAULT_SHARE, default_memory, peak_memory
 from fencepost.explorers.verdict import (
     Cause,
+    CrossCheckError,
     Options,
     PropertyResult,
     Result,

@@ -25,7 +25,7 @@ MACHINES: dict[str, tuple[Machine, tuple[Property, ...]]] = {
     },
     **{name: (PROTOCOLS[name].machine, PROTOCOLS[name].properties) for name in LINEAGE},
 }
-DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled"}
+DIFFERENT = {"seconds", "workers", "store_bytes", "peak_memory_bytes", "compiled", "cross_check"}
 """What a run may differ in from another one of the same question."""
 ALONE = Options(workers=1, deadlock=True)
 
