@@ -133,6 +133,13 @@ class WarningData(TypedDict):
     text: str
 
 
+class SampleData(TypedDict):
+    """Stored states that were expanded once more, of how many."""
+
+    states: int
+    of: int
+
+
 class SearchData(TypedDict):
     """Outcome of a search."""
 
@@ -159,6 +166,7 @@ class SearchData(TypedDict):
     omission: float
     notes: list[str]
     store_bytes: int
+    cross_check: SampleData | None
     peak_memory_bytes: int
     compiled: list[CompiledData]
     growth: NotRequired[GrowthData]
