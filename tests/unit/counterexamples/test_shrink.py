@@ -63,6 +63,12 @@ PLANTED: list[tuple[str, str, dict[str, int], dict[str, int], int]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def every_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let smaller shapes be searched whether they were compiled before or not, so that no test depends on the cache."""
+    monkeypatch.setattr("fencepost.counterexamples.shrink.is_cached", lambda _: True)
+
+
 def walked(name: str, prop: str, values: dict[str, int]) -> Trace:
     """Return the trace of the first of random walks that decides a property: of any length."""
     own = OWN.get(name)
