@@ -2,8 +2,8 @@
 
 The text of the property is evaluated once more at the end of the trace, and where it says `all` or `any`, what decided
 it is noted; helpers are followed. What is found is explained as it is named there: `leader=1, offset=0`. Where one name
-stands for several variables, its value is that of the one which the shown condition reads. Only what the property itself
-comes to is evaluated, and no error of an explanation hides what it explains.
+stands for several variables, its value is that of the one which the shown condition reads. Only what the property
+itself comes to is evaluated, and no error of an explanation hides what it explains.
 """
 
 from __future__ import annotations

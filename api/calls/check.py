@@ -96,8 +96,8 @@ def check(
     processors. With `grow` the bounds that were reached are raised afterwards, one after the other, for as many
     seconds in all; the result's `growth` says how far each verdict is stable. `progress` is called with events while
     the search runs. Once `cancel` returns true, or at Ctrl-C, the result is partial, and its `why_stopped` says so.
-    The plain semantics, which is the definition, expands `cross_check` of the stored states once more: if it is not given,
-    as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError.
+    The plain semantics, which is the definition, expands `cross_check` of the stored states once more: if it is not
+    given, as many as fit into a tenth of the search's time or 0.2 s; 0 turns it off. A difference raises MismatchError.
     Raises a FencepostError for what does not exist or cannot be done.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)

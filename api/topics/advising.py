@@ -309,8 +309,9 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
     crashes = data["crashes"]
     if crashes is not None:
         yield (
-            f"The crashes were counted in a model in which {_without_findings(settings, data, crashes['constants'])}, every crash may lose the "
-            "whole log, and at most "
+            "The crashes were counted in a model in which "
+            f"{_without_findings(settings, data, crashes['constants'])}, every crash may lose the whole log, "
+            "and at most "
             f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited "
             f"{crashes['states']:,} states"
             f"{_missed(crashes['omission'])}."
@@ -332,7 +333,8 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
             f"{settings.release} may have findings that are not listed, or lack some that are."
         )
     elif not settings.release and read:
-        yield f"What is said of {settings.version.replace('kafka-', 'Kafka ')} is about {read}: other patches may differ."
+        version = settings.version.replace("kafka-", "Kafka ")
+        yield f"What is said of {version} is about {read}: other patches may differ."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""

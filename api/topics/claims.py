@@ -1,7 +1,7 @@
 """Claims that go beyond a verdict, each a type from which its sentence is made.
 
-A claim says what would refute it: other cells, fewer faults, the machine without a guard. `tests/random_machines/claims.py`
-searches these by the definition.
+A claim says what would refute it: other cells, fewer faults, the machine without a guard.
+`tests/random_machines/claims.py` searches these by the definition.
 """
 
 from __future__ import annotations

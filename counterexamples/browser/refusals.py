@@ -78,7 +78,7 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
 
 
 def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Return what parts of a condition read. A name that stands for several numbers in them is written as its number."""
+    """Return what parts of a condition read. A name that stands for several numbers is written as its number."""
     found: dict[str, set[int]] = {}
     for part, names in parts:
         for item in ast.walk(expression_of(part)):

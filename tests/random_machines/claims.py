@@ -83,7 +83,8 @@ class Draw:
     def compared(self) -> str:
         """Return a comparison of what happened with what may happen of something else."""
         constant = self.chosen.choice(self.bounds + self.budgets)
-        return f"{self.number(0)} {self.chosen.choice(['<=', '<=', '>=', '!='])} c.{constant} + {self.chosen.choice('001')}"
+        number, sign = self.number(0), self.chosen.choice(["<=", "<=", ">=", "!="])
+        return f"{number} {sign} c.{constant} + {self.chosen.choice('001')}"
 
     def effect(self) -> str:
         """Return a statement that changes a number."""
@@ -297,7 +298,8 @@ def counted(case: Drawn, prop: Property, costs: dict[str, int]) -> Any:
     constants = case.machine.set_constants({})
     with patch.object(counting, "search", searched):
         try:
-            found = counting.tolerance(case.machine, constants, prop, costs, Options(workers=1), None)  # type: ignore[arg-type]
+            options = Options(workers=1)
+            found = counting.tolerance(case.machine, constants, prop, costs, options, None)  # type: ignore[arg-type]
         except DomainError:
             return None
     front = [

@@ -165,7 +165,7 @@ class Expressions:
         self.scope.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
-        """Require a literal other than 0 as divisor, so that no engine divides by zero, and no shift that loses bits."""
+        """Require a literal divisor other than 0, so that no engine divides by zero, and no shift that loses bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
