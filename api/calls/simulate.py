@@ -156,11 +156,11 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
     """Walk, showing how far it is."""
     machine, constants, properties = question.protocol.machine, question.constants, question.properties
     try:
-        from fencepost.explorers.walk.walker import Walker
+        from fencepost.explorers.walk.walker import Walker, weights_of
 
+        weights_of(machine, plan.weights)
         kernels = kernels_of(question, source_of(question, Options(normalize=normalize)), watch)
         walker = Walker(machine, constants, properties, normalize=normalize, kernels=kernels)
-        walker.weights(plan.weights)
         made = sample(walker, plan, watch.telling_walks(question.name, plan.walks))
         errors = [item.error for item in made.problems if isinstance(item.error, DomainError)]
         return replace(made, notes=(*made.notes, *(placed(error, against(error)) for error in errors)))

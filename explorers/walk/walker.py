@@ -164,21 +164,8 @@ class Walker:
         return self.plain.decided(self.plain.retrace(way), prop)
 
     def weights(self, given: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the weight of each action, 1 for those that are not given; raise UsageError for an unknown one."""
-        known = [item.label for item in self.machine.actions]
-        chosen = {self.machine.action(name).label: weight for name, weight in given.items()}
-        for name, weight in chosen.items():
-            if not 0 <= weight < 1 << 16:
-                raise UsageError(
-                    f"action {name!r} was given the weight {weight}, which is out of range: "
-                    "write a whole number from 0 to 65535."
-                )
-        found = tuple(chosen.get(name, 1) for name in known)
-        if not any(found):
-            raise UsageError(
-                "every action was given the weight 0, so no walk could take a step: give one of them a weight."
-            )
-        return found if chosen else ()
+        """Return the weight of each action; raise UsageError for an unknown one."""
+        return weights_of(self.machine, given)
 
     # -- the kernel's arguments
 
@@ -307,3 +294,21 @@ class WalkKernel:
         """Call `walk`; see explorers/walk/kernel.py for its arguments after the two that are given here."""
         module = self.kernels.module
         return int(walk_kernel()(module.expand, module.judge, *arguments))
+
+
+def weights_of(machine: Machine, given: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the weight of each action, 1 for those that are not given; raise UsageError for an unknown one."""
+    known = [item.label for item in machine.actions]
+    chosen = {machine.action(name).label: weight for name, weight in given.items()}
+    for name, weight in chosen.items():
+        if not 0 <= weight < 1 << 16:
+            raise UsageError(
+                f"action {name!r} was given the weight {weight}, which is out of range: "
+                "write a whole number from 0 to 65535."
+            )
+    found = tuple(chosen.get(name, 1) for name in known)
+    if not any(found):
+        raise UsageError(
+            "every action was given the weight 0, so no walk could take a step: give one of them a weight."
+        )
+    return found if chosen else ()

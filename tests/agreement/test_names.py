@@ -168,7 +168,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("part", few(range(4), 2))
+@pytest.mark.parametrize("part", few(range(4), 4))
 def test_each_suspect_is_a_name_like_any_other_in_every_role(part: int, tmp_path: Path) -> None:
     """Every model has a suspect in each role, another one in each, so that as many models as suspects try all of them
     in all."""

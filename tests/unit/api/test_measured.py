@@ -91,6 +91,7 @@ def passes_epoch_checks(c: Any, image: Any, m: Any) -> bool:
     return bool(m.leader == image.leader or c.request_epoch_checks)
 
 
+@pytest.mark.long
 def test_a_model_that_is_edited_in_a_copy_has_no_evidence_and_a_clone_that_does_not_run_is_said(tmp_path: Path) -> None:
     package = tmp_path / "site" / "fencepost"
     shutil.copytree(ROOT / "cli" / "root", package)

@@ -89,6 +89,7 @@ def test_a_check_passes_fails_or_expects_a_violation(suite: pytest.Pytester) -> 
     result.stdout.no_fnmatch_line("*pytest_plugin.py:*")
 
 
+@pytest.mark.long
 def test_the_summary_and_the_reports_are_the_same_under_xdist(suite: pytest.Pytester) -> None:
     file = suite.path / "report.xml"
     result = suite.runpytest_subprocess("--fencepost-engine", "plain", "-n", "2", "--junitxml", str(file))

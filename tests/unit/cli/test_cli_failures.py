@@ -83,7 +83,7 @@ def test_a_stream_that_is_closed_changes_no_status(number: int) -> None:
     assert _ended(TOLD, preexec_fn=lambda: os.close(number)) == (0, "")
 
 
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize("stream", few(["stdout", "stderr"], 2))
 def test_a_reader_that_is_gone_changes_no_status(stream: str) -> None:
     reading, writing = os.pipe()
     os.close(reading)

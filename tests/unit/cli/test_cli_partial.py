@@ -12,6 +12,7 @@ from fencepost.explorers.liveness.engine import Engine, StoppedError
 from fencepost.explorers.verdict import LEFT, out_of_memory
 
 from tests.helpers.commands import KIP101, KIP320, data_of, fencepost, fixed, start, wait_for_work
+from tests.helpers.parameters import few
 from tests.helpers.places import MACHINES
 
 WANDERER = str(MACHINES / "wanderer.py")
@@ -111,7 +112,7 @@ def test_a_checkpoint_of_another_question_is_refused_before_anything_is_compiled
     assert "is of another search: replicas=2 log_size=2 there, replicas=4 log_size=4 here." in result.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], 3))
 def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     fencepost("check", "kip320", "--max-depth", "1")  # compiles it
     process = start(*ENDLESS, "--json", "--quiet")
@@ -125,7 +126,7 @@ def test_a_signal_ends_with_a_partial_result(number: signal.Signals) -> None:
     assert found["why_stopped"] == f"{number.name} was received"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", few([signal.SIGINT, signal.SIGTERM], 2))
 def test_a_signal_ends_the_plain_engine_with_a_partial_result(number: signal.Signals) -> None:
     process = start(*ENDLESS, "--json", "--engine", "plain")
     assert process.stderr is not None

@@ -177,6 +177,7 @@ NEEDED_IN_KIP320 = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("kip320-3")
 @pytest.mark.parametrize("guard", NEEDED_IN_KIP320.values(), ids=NEEDED_IN_KIP320)
 def test_kip320_needs_each_check_that_a_reader_would_name(kip320: Matrix, guard: tuple[str, dict[str, int]]) -> None:
@@ -188,6 +189,7 @@ def test_kip320_needs_each_check_that_a_reader_would_name(kip320: Matrix, guard:
     assert set(outcome.broken) == set(lengths)
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("kip320-3")
 def test_every_guard_of_kip320_is_classified(kip320: Matrix) -> None:
     assert len(kip320) == 29
@@ -356,6 +358,7 @@ def test_kernels_refuse_constants_that_they_have_no_room_for(tmp_path: Path) -> 
 # -- traces without a guard
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("kip320-3")
 def test_the_trace_of_a_cell_is_written_and_replayed_without_its_guard(kip320: Matrix, tmp_path: Path) -> None:
     found = PROTOCOLS["kip320"]

@@ -143,6 +143,7 @@ def test_a_damaged_jar_is_one_message(tmp_path: Path) -> None:
     assert "cannot be read as a jar of Kafka" in found.stderr
 
 
+@pytest.mark.long
 @on_kafka
 def test_a_folder_without_kafkas_classes_does_not_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
@@ -168,6 +169,7 @@ def test_other_protocols_are_not_mapped() -> None:
     assert "Only `replication` and `quorum` are" in found.stderr
 
 
+@pytest.mark.long
 @on_kafka
 def test_rules_that_kafka_has_cannot_be_switched() -> None:
     found = fencepost("conform", "replication", "--kafka", KAFKA, "--without", "fetch_broker_epoch_check")

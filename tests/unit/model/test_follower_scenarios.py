@@ -148,6 +148,7 @@ def broken_with(**constants: int) -> frozenset[str]:
     )
 
 
+@pytest.mark.long
 def test_unasked_metadata_reaches_the_same_verdicts() -> None:
     assert broken_with(asks_for_metadata=0) == broken_with() != frozenset()
 

@@ -11,6 +11,7 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Broker, C
 from fencepost.model.language import Range, action
 
+from tests.helpers.parameters import few
 from tests.helpers.search import Search
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def seen(machine: Machine, constants: dict[str, int]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize(
-    "constants", [{"crashes": 0, "fences": 0, "shrinks": 0}, {"crashes": 0, "fences": 1, "elections": 1}]
+    "constants", few([{"crashes": 0, "fences": 0, "shrinks": 0}, {"crashes": 0, "fences": 1, "elections": 1}], 2)
 )
 def test_data_replication_is_the_same_for_every_value_of_the_field(constants: dict[str, int]) -> None:
     assert seen(MACHINE, constants) == seen(with_field(heeds=False), constants)
