@@ -4,7 +4,7 @@ as ratios in one run: `python -m benchmarks.replication [--large]`.
 The earlier commit (`benchmarks/earlier.py`) is installed into a folder of its own. Runs are taken in turns, so that
 what else the machine does falls on all alike. Compilation is left out. Of several runs the least counts: it was
 disturbed least. `--large` adds a search of 61 million states, for which the earlier commit is measured on its first
-states. Writes invariants/figures/speed.json, which docs/speed.md reads.
+states. Writes invariants/figures/speed.json, which docs/developing/speed.md reads.
 """
 
 from __future__ import annotations

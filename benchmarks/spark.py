@@ -2,8 +2,8 @@
 
 The parts: `search` (a search of tens of millions of states on local[2]), `levels` (what a level costs however small it
 is), `executors` (one and two executors, processes of their own), `sweep` (steps a second of random walks). Compilation
-and the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which docs/spark.md
-reads.
+and the start of a session are left out; the start is told. Writes invariants/figures/spark.json, which
+docs/use/spark.md reads.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The model of the commit before operators moved replicas is taken out of it, and both models are searched by the engine
 of today, in turns, as kafka-4.1 with three brokers. The states must be the same. `--moving` searches with replicas that
 move instead, where the states are most; `--warm` takes the time of `fencepost check` from its start to its end, once
-its machine is compiled. Writes invariants/figures/switches.json, which docs/replication.md shows.
+its machine is compiled. Writes invariants/figures/switches.json, which docs/kafka/replication.md shows.
 """
 
 from __future__ import annotations

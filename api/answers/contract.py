@@ -1,4 +1,4 @@
-"""The JSON of the contract as types; docs/json.md says what each key means."""
+"""The JSON of the contract as types; docs/use/json.md says what each key means."""
 
 from __future__ import annotations
 

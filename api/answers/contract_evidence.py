@@ -1,4 +1,4 @@
-"""The JSON of matrices, fault tables, comparisons and proofs as types. What each key means is in docs/json.md."""
+"""The JSON of matrices, fault tables, comparisons and proofs as types. What each key means is in docs/use/json.md."""
 
 from __future__ import annotations
 

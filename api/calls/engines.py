@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 STAGES = {
-    "ir": "the typed program, as docs/ir.md has it",
+    "ir": "the typed program, as docs/developing/program.md has it",
     "llvm": "what LLVM gets",
     "asm": "the optimized code of this processor",
 }

@@ -110,7 +110,7 @@ def _compared(question: Question, mark: str) -> str:
     left = f"; {aside:,} histories were not followed to their end, and are left out of the comparison" if aside else ""
     return (
         f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {release}, "
-        f"with {found}{left} (docs/conformance.md)."
+        f"with {found}{left} (docs/kafka/conformance.md)."
     )
 
 
@@ -215,7 +215,7 @@ def _with_crashes(question: Question) -> Iterator[str]:
     yield (
         "What crashes alone do, with every repair of the model and every crash losing the log, to a record on "
         f"{values['brokers']} brokers, "
-        f"{elr} and {unclean}: {told} (docs/losing-data.md)."
+        f"{elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
     )
 
 

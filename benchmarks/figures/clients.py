@@ -1,5 +1,5 @@
 """Real clients against the scripted cluster: many histories for each,
-twice; the stories of `docs/clients.md`; and mutants of our own client.
+twice; the stories of `docs/kafka/clients.md`; and mutants of our own client.
 
     python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants]
 

@@ -2,7 +2,7 @@
 `python -m benchmarks.figures.clusters [--runs N] [--finding NAME ...] [--kafka VERSION ...]`.
 
 Each run is a cluster of its own, and takes about a minute. Writes invariants/figures/clusters.json, a row a run, which
-docs/clusters.md reads; a run that is in it already is kept, so this may be ended and started again. One that was
+docs/kafka/clusters.md reads; a run that is in it already is kept, so this may be ended and started again. One that was
 undetermined is kept and played again.
 """
 

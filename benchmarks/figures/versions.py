@@ -3,8 +3,8 @@ and keeps the verdicts: `python -m benchmarks.figures.versions`.
 
 A finding is looked for at the sizes and budgets of its smallest run that fails, with the rules of the version, and with
 all other findings repaired, so that what fails is its own. It takes some minutes. Writes
-invariants/figures/versions.json, which docs/findings.md shows. `--losses` measures only what each release loses where
-crashes leave the disk as it is, which docs/losing-data.md shows.
+invariants/figures/versions.json, which docs/kafka/findings.md shows. `--losses` measures only what each release loses
+where crashes leave the disk as it is, which docs/kafka/losing-data.md shows.
 """
 
 from __future__ import annotations

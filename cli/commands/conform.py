@@ -40,7 +40,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     "stories",
     multiple=True,
     metavar="NAME",
-    help="Play a story of docs/clients.md to the client (repeatable).",
+    help="Play a story of docs/kafka/clients.md to the client (repeatable).",
 )
 @click.option(
     "--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph."

@@ -122,7 +122,7 @@ def built() -> dict[str, str]:
 
 def _is_about_entries(place: str) -> bool:
     """Say whether a page is about entries of the catalogue, which stories may tell."""
-    return place.startswith(("guarantees/", "findings/")) or place == "findings.md"
+    return place.startswith(("guarantees/", "kafka/findings"))
 
 
 def join(output: Path) -> None:
@@ -201,18 +201,16 @@ def _theme() -> dict[str, Any]:
 # -- the menu
 
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Settings": ("losing-data.md", "settings.md", "checks/crashes.md"),
-    "Protocols": ("protocols/index.md", *(f"protocols/{name}.md" for name in PROTOCOLS), "replication.md", "quorum.md"),
-    "Guarantees": ("guarantees.md", "guarantees/", "coverage.md", "proofs.md"),
-    "Runs": ("runs/",),
-    "Findings": ("findings.md", "findings/", "traces.md"),
-    "Checks": ("checks.md", "checks/"),
-    "Kafka": ("conformance.md", "clusters.md", "clients.md", "audit.md"),
-    "Use it": (
-        *("own-model.md", "language.md", "semantics.md", "classics.md", "walks.md"),
-        *("api.md", "ci.md", "json.md", "spark.md", "explore.md", "site.md"),
-        *("speed.md", "compiling.md", "ir.md", "trust.md", "architecture.md", "decisions/", "changelog.md"),
+    "Will I lose data?": ("kafka/losing-data.md", "settings.md", "checks/crashes.md", "kafka/audit.md"),
+    "Findings": ("kafka/findings.md", "kafka/findings/", "traces.md"),
+    "Kafka": (
+        *("kafka/replication.md", "kafka/quorum.md", "kafka/conformance.md", "kafka/"),
+        *("protocols/index.md", "protocols/"),
     ),
+    "Guarantees": ("guarantees.md", "guarantees/", "coverage.md", "checks.md", "checks/", "runs/"),
+    "Model": ("model/own-model.md", "model/language.md", "model/semantics.md", "model/"),
+    "Use": ("use/",),
+    "Developing": ("architecture.md", "developing/", "decisions/", "changelog.md"),
 }
 """Pages by group; a folder stands for those of its pages that are in no group by name."""
 

@@ -157,7 +157,7 @@ def _entry(entry: Entry) -> Iterator[str]:
 
 
 def _proved(name: str, unbounded: Iterable[str]) -> str:
-    return f"[Proved](../proofs.md) for any {', '.join(f'`{item}`' for item in unbounded)} (`{name}`)."
+    return f"[Proved](../use/proofs.md) for any {', '.join(f'`{item}`' for item in unbounded)} (`{name}`)."
 
 
 def _claim(entry: Entry) -> Iterator[str]:
@@ -313,7 +313,7 @@ def coverage() -> Iterator[str]:
         "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. "
         "What is open has no verdict yet, and what is not built is in no release. Each id leads to its sentence, its "
         "source and what decides it: runs, or the classes in Kafka's jars "
-        "([conformance](conformance.md#claims-that-no-state-machine-can-decide))."
+        "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
     )
     yield ""
     yield from table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts())

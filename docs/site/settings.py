@@ -51,7 +51,7 @@ CHOICES = (
 INTRODUCTION = (
     "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
     "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I "
-    "lose data?](losing-data.md)"
+    "lose data?](kafka/losing-data.md)"
 )
 
 

@@ -194,7 +194,7 @@ def _require_executors(context: SparkContext) -> None:
             yield f"! {error}"
 
     mine = version("fencepost")
-    how = "Install the same version there, or ship it: see docs/spark.md."
+    how = "Install the same version there, or ship it: see docs/use/spark.md."
     try:
         answers = context.parallelize(range(2), 2).mapPartitions(look).collect()
     except Exception as error:

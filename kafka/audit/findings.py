@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 """The worst first."""
-GUARANTEES = "docs/replication.md"
-FINDINGS = "docs/findings.md"
+GUARANTEES = "docs/kafka/replication.md"
+FINDINGS = "docs/kafka/findings.md"
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-10",
-            "docs/findings/hyp-10.md",
+            "docs/kafka/findings/hyp-10.md",
             (
                 "A broker was elected that had deleted its log: a reassignment had taken its replica, and left "
                 "it in the ELR, the list of those that may lead without loss."
@@ -194,7 +194,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-17",
-            "docs/findings/report-hyp-17.md",
+            "docs/kafka/findings/hyp-17.md",
             "The last known leader was elected after the assignment of a directory had emptied the ELR: "
             "it alone could be elected, and others may have had more.",
             "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
@@ -207,7 +207,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-17",
-            "docs/findings/report-hyp-17.md",
+            "docs/kafka/findings/hyp-17.md",
             "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
             "without loss.",
             "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that "
@@ -219,7 +219,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-11",
-            "docs/findings/hyp-11.md",
+            "docs/kafka/findings/hyp-11.md",
             "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
             f"The former leader may have acknowledged records alone by the old min ISR. {COMPARE}",
         ),
@@ -228,7 +228,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-11",
-            "docs/findings/hyp-11.md",
+            "docs/kafka/findings/hyp-11.md",
             "The ISR fell below a min ISR that had just been raised, and who left it is eligible to lead.",
             (
                 "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all "
@@ -240,7 +240,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "HYP-11",
-            "docs/findings/hyp-11.md",
+            "docs/kafka/findings/hyp-11.md",
             "Min ISR was raised above the size of the ISR.",
             (
                 "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh "
@@ -252,7 +252,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-12",
-            "docs/findings/hyp-11.md#hyp-12-a-change-while-nobody-leads",
+            "docs/kafka/findings/hyp-11.md",
             "Min ISR was changed while nobody led: the controller has forgotten who has the records.",
             (
                 "No clean election is possible any more. Find the replica with the longest log, and elect it: an "
@@ -294,7 +294,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-13",
-            "docs/findings/report-hyp-13.md",
+            "docs/kafka/findings/hyp-13.md",
             (
                 "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot "
                 "register after a crash, and cannot be unregistered."
@@ -321,7 +321,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "G-S1",
-            "docs/losing-data.md",
+            "docs/kafka/losing-data.md",
             "A leader was elected that was neither in sync nor eligible (an unclean election).",
             f"Records that the new leader did not have are lost. {COMPARE} So that it does not happen again: "
             "unclean.leader.election.enable=false for the topic and the cluster, three replicas, "

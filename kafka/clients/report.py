@@ -306,7 +306,7 @@ class ClientPlan:
 
 
 def _named(name: str) -> list[History]:
-    """Return a story, or a history that the tables of docs/clients.md name, as often as it is played."""
+    """Return a story, or a history that the tables of docs/kafka/clients.md name, as often as it is played."""
     found = by_name(name) or next((one for one in of_archive() if one.name == name), None)
     if found is not None:
         return [found] * PLAYS

@@ -1,4 +1,4 @@
-"""Each sentence of `docs/semantics.md`, on every engine."""
+"""Each sentence of `docs/model/semantics.md`, on every engine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Result
     from fencepost.model.language import Constants
 
-PAGE = DOCS / "semantics.md"
+PAGE = DOCS / "model" / "semantics.md"
 WANTED: dict[Case, int | str] = {
     Case.FLAGS_ARE_NUMBERS: 210,
     Case.DIVISION_ROUNDS_DOWN: -38,

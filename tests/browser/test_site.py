@@ -45,7 +45,7 @@ PAGES = (
     *(
         "index.html",
         "settings.html",
-        "losing-data.html",
+        "kafka/losing-data.html",
         "protocols/replication.html",
         "runs/replication.html",
         "traces.html",

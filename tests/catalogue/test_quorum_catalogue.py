@@ -147,7 +147,7 @@ def test_two_runs_that_are_no_pair_are_not_taken_for_one() -> None:
         shares(fast, other)
 
 
-@pytest.mark.parametrize("name", ["findings/kip-1166.md", "quorum.md"])
+@pytest.mark.parametrize("name", ["kafka/findings/kip-1166.md", "kafka/quorum.md"])
 def test_settings_that_the_pages_on_the_quorum_name_exist(name: str) -> None:
     written = re.sub(r"<!-- cases .*?<!-- end -->", "", (DOCS / name).read_text(), flags=re.DOTALL)
     settings = set(re.findall(r"`([a-z_]+)=[a-z0-9-]+`", written))

@@ -54,9 +54,9 @@ def test_the_readmes_commands_are_accepted(line: str) -> None:
 @pytest.mark.parametrize(
     "page",
     words(
-        "README.md ARCHITECTURE.md docs/language.md docs/own-model.md docs/classics.md docs/api.md "
-        "docs/ci.md docs/json.md docs/walks.md docs/ir.md docs/semantics.md docs/conformance.md "
-        "docs/clusters.md docs/explore.md"
+        "README.md ARCHITECTURE.md docs/model/language.md docs/model/own-model.md docs/model/known-systems.md "
+        "docs/use/python.md docs/use/builds.md docs/use/json.md docs/use/walks.md docs/use/explore.md "
+        "docs/developing/program.md docs/model/semantics.md docs/kafka/conformance.md docs/kafka/clusters.md"
     ),
 )
 def test_every_path_that_a_page_names_exists(page: str) -> None:
@@ -71,13 +71,13 @@ def test_every_path_that_a_page_names_exists(page: str) -> None:
 
 def test_the_language_pages_blocks_are_python_that_runs() -> None:
     scope: dict[str, object] = {}
-    for block in blocks("docs/language.md", "python"):
-        exec(compile(block, "docs/language.md", "exec"), scope)  # noqa: S102 (our own page)
+    for block in blocks("docs/model/language.md", "python"):
+        exec(compile(block, "docs/model/language.md", "exec"), scope)  # noqa: S102 (our own page)
     assert "follower_fetch" in scope
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("line", [line for block in blocks("docs/walks.md", "sh") for line in block.splitlines()])
+@pytest.mark.parametrize("line", [line for block in blocks("docs/use/walks.md", "sh") for line in block.splitlines()])
 def test_the_commands_on_walks_are_accepted(line: str) -> None:
     done = fencepost(*line.split()[1:])
     assert done.returncode in (0, 1, 3), done.stderr
@@ -87,6 +87,6 @@ def test_the_commands_on_walks_are_accepted(line: str) -> None:
 def test_the_block_on_hypothesis_is_a_test_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PROFILES, "development", Profile("development", 30, fixed=True))
     scope: dict[str, Any] = {}
-    (block,) = blocks("docs/walks.md", "python")
-    exec(compile(block, "docs/walks.md", "exec"), scope)  # noqa: S102 (our own page)
+    (block,) = blocks("docs/use/walks.md", "python")
+    exec(compile(block, "docs/use/walks.md", "exec"), scope)  # noqa: S102 (our own page)
     scope["test_kip320"]()

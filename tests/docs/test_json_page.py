@@ -18,7 +18,7 @@ from tests.unit.cli.test_cli_builds import MAILBOX, put
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PAGE = (ROOT / "docs" / "json.md").read_text()
+PAGE = (ROOT / "docs" / "use" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"
 BY_NAME = set(words("constants weights lowered violated worst for most faults free cells unbounded cuts"))
 """Fields whose values are objects with names of the protocol as keys."""

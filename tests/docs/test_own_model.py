@@ -17,7 +17,7 @@ from tests.helpers.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGE = (ROOT / "docs" / "own-model.md").read_text()
+PAGE = (ROOT / "docs" / "model" / "own-model.md").read_text()
 EXAMPLES = ROOT / "docs" / "examples"
 MODEL, SUITE = "fetch_from_anyone.py", "test_fetch_from_anyone.py"
 

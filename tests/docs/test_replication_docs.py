@@ -11,7 +11,7 @@ from fencepost.site.tables import measured
 
 from tests.helpers.places import DOCS
 
-PAGES = ("findings.md", "proofs.md", "replication.md")
+PAGES = ("kafka/findings.md", "use/proofs.md", "kafka/replication.md")
 RUNS = tuple(run for run in runs_of("replication") if not run.properties)
 BY_NAME = {run.name: run for run in RUNS}
 

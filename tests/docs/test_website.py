@@ -216,13 +216,16 @@ def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> 
     names = [story.name for story in evidence.all_stories()]
     offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', evidence.card())
     assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
-    places = ("guarantees/kip-903.md", "findings/hyp-10.md", "findings.md", "guarantees/bugs.md")
+    places = ("guarantees/kip-903.md", "kafka/findings/hyp-10.md", "kafka/findings.md", "guarantees/bugs.md")
     found = {place: evidence.with_stories(built().get(place) or (DOCS / place).read_text(), place) for place in places}
     rest = found["guarantees/kip-903.md"].partition("\n")[2]
     assert rest.lstrip().startswith("[Story, step by step: ")
     assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]
-    assert "](../explore/index.html#story=hyp-10)" in found["findings/hyp-10.md"].partition("##")[0]
-    assert "](explore/index.html#story=hyp-1)" in found["findings.md"].partition("## HYP-1:")[2].partition("\n## ")[0]
+    assert "](../../explore/index.html#story=hyp-10)" in found["kafka/findings/hyp-10.md"].partition("##")[0]
+    assert (
+        "](../explore/index.html#story=hyp-1)"
+        in found["kafka/findings.md"].partition("## HYP-1:")[2].partition("\n## ")[0]
+    )
     assert "#story=last-replica-standing" in found["guarantees/bugs.md"].partition("### B19")[2].partition("\n### ")[0]
 
 

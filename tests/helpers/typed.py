@@ -1,5 +1,6 @@
-"""The typed program run as `docs/ir.md` says, with nothing left to the Python text: what tests compare with the plain
-semantics.
+"""The typed program run as `docs/developing/program.md` says, with nothing left to the Python text.
+
+Tests compare it with the plain semantics.
 
 While it runs it holds the program to its word: a number that leaves its range, a check that fails where none is noted,
 a read or a write that the effects of a function leave out, is an AssertionError.

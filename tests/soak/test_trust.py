@@ -1,5 +1,4 @@
-"""What is trusted and what is not, as docs/trust.md says: nothing that others may have written is run, and none of it
-ends in a traceback."""
+"""Files that others may have written are never run and never end in a traceback, as docs/developing/trust.md says."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The nodes of the typed program: what an expression, a place, a statement of a model is once
 its text has been checked.
 
-`docs/ir.md` says what each node means, in which order its parts are evaluated, and how it can fail. Nodes are compared
-by identity: two places in a text are two nodes, even where they read the same.
+`docs/developing/program.md` says what each node means, in which order its parts are evaluated, and how it can fail.
+Nodes are compared by identity: two places in a text are two nodes, even where they read the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One machine with an action for each sentence of `docs/semantics.md`: the constant `case` says which one happens.
+"""One machine with an action for each sentence of `docs/model/semantics.md`; the constant `case` selects one.
 
 An action leaves in `out` what its sentence makes it, and sets `pc` to 9; or it goes wrong, where that is what the
 sentence says.

@@ -31,7 +31,9 @@ SMALL = {"clients": 1, "deduplicate": False}
 def test_the_pages_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     new("lock")
-    found = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+    found = doctest.testfile(
+        str(ROOT / "docs" / "use" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS
+    )
     assert found.attempted > 20
     assert found.failed == 0
 

@@ -94,7 +94,7 @@ def test_a_released_version_is_installed(version: str, wanted: str, tmp_path: Pa
 
 
 def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
-    page = (ROOT / "docs" / "ci.md").read_text()
+    page = (ROOT / "docs" / "use" / "builds.md").read_text()
     for name in (*ACTION["inputs"], *ACTION["outputs"]):
         assert f"`{name}`" in page
     options = {word for item in check.params for word in item.opts}

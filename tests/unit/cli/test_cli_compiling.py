@@ -49,7 +49,7 @@ def test_a_stage_that_there_is_not_is_refused() -> None:
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         "fencepost: there is no stage 'ams'. Did you mean 'asm'? "
-        "Stages are: ir (the typed program, as docs/ir.md has it); "
+        "Stages are: ir (the typed program, as docs/developing/program.md has it); "
         "llvm (what LLVM gets); asm (the optimized code of this processor).\n"
     )
 

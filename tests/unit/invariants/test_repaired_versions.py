@@ -31,7 +31,7 @@ SMALL = [
     "--set",
     "shrinks=0",
 ]
-PAGE = DOCS / "losing-data.md"
+PAGE = DOCS / "kafka" / "losing-data.md"
 
 
 @pytest.mark.parametrize("version", [item.name for item in MACHINE.versions])
@@ -129,7 +129,7 @@ def test_an_answer_says_which_finding_a_violation_needs_and_what_crashes_alone_d
         "What crashes alone do, with every repair of the model and every crash "
         "losing the log, to a record on 2 brokers, with ELR and without "
         "unclean elections: min ISR 1: can be lost with 1 crash; min ISR "
-        "2: survives 1 crash, can be lost with 2 (docs/losing-data.md)."
+        "2: survives 1 crash, can be lost with 2 (docs/kafka/losing-data.md)."
     ) in notes
     whole = data_of(fencepost("check", "replication", "--version", "kafka-4.1-repaired", *small, "--json"))
     assert whole["verdict"] != "violated"

@@ -98,7 +98,7 @@ def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None
         )
         assert f"unclean.leader.election.enable{told}" in text
     assert "unclean.leader.election.enable=false" in SORTS["unclean-election"].look
-    assert SORTS["unclean-election"].page == "docs/losing-data.md"
+    assert SORTS["unclean-election"].page == "docs/kafka/losing-data.md"
 
 
 # -- the history of a partition
