@@ -173,11 +173,7 @@ class _Checker:
         search, worker, buffers = self.search, self.worker, self.search._buffers
         worker.fired[:] = 0
         worker.refused[:] = 0
-        nothing = np.full(max(1, len(search.kernels.source.step_properties)), -1, np.int64)
-        count = search.module.expand(
-            worker.checks, rows, 0, len(rows), 0, search.c, buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
-            worker.fired, worker.refused, nothing, worker.alive,
-        )  # fmt: skip
+        count = worker.expand(search.module, rows, (0, len(rows)), search.c, buffers)
         found: list[Counter[int]] = [Counter() for _ in rows]
         sources = buffers.parents[0][:count] // search.owners
         for source, hashed in zip(sources.tolist(), buffers.hashes[0][:count].tolist(), strict=True):

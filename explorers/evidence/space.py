@@ -5,6 +5,7 @@ Observations of a state are its fields, or numbers computed from it. States with
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,14 +89,9 @@ class Space:
     def _expanded(self, checks: Array, c: Array) -> Iterator[tuple[Array, Array, Array]]:
         """Yield of each batch of states its steps: their sources, and the words and hashes of their targets."""
         search = self.search
-        worker, buffers = search._worker(), search._buffers
-        nothing = np.full(max(1, len(search.kernels.source.step_properties)), -1, np.int64)
+        worker, buffers = replace(search._worker(), checks=checks), search._buffers
         for first in range(0, self.states, search.batch):
-            count = search.module.expand(
-                checks, self.rows, first, min(first + search.batch, self.states), 0, c,
-                buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
-                worker.fired, worker.refused, nothing, worker.alive,
-            )  # fmt: skip
+            count = worker.expand(search.module, self.rows, (first, min(first + search.batch, self.states)), c, buffers)
             yield (
                 buffers.parents[0][:count].astype(np.int64) // search.owners,
                 buffers.words[0][:count],

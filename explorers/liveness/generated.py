@@ -125,7 +125,6 @@ class Graph:
         self._found = np.empty((batches, room), np.int64)
         self._degrees, self._place = np.zeros(search.batch, np.int64), np.empty(room, np.int64)
         self._count = [0] * batches
-        self._nothing = np.full(1, -1, np.int64)
 
     def build(self) -> Rows:
         search = self.search
@@ -156,11 +155,8 @@ class Graph:
     def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
         search, buffers, module = self.search, self.search._buffers, self.steps.module
         part = search.partitions[owner]
-        count = module.expand(
-            worker.checks, part.rows, first, last, 0, self.c,
-            buffers.rows[batch], buffers.hashes[batch], buffers.parents[batch], self._code[batch], 0,
-            worker.fired, worker.refused, self._nothing, worker.alive,
-        )  # fmt: skip
+        piece = first, last
+        count = worker.expand(module, part.rows, piece, self.c, buffers, batch=batch, codes=(self._code[batch],))
         if worker.checks[0]:
             explain(search, part.rows[first:last], search.position.found)
             blame(search, int(worker.checks[0]))
@@ -213,10 +209,8 @@ class Graph:
         )
 
     def _worker(self) -> Worker:
-        guards = max(1, len(self.steps.source.guards))
-        checks = self.steps.checks(self.search.constants)
-        fired, refused = (np.zeros(n, np.int64) for n in (len(self.search.machine.actions), guards))
-        return Worker(checks, fired, refused, np.zeros(self.search.batch, np.uint8), self._nothing, self._nothing)
+        checks, guards = self.steps.checks(self.search.constants), len(self.steps.source.guards)
+        return Worker.alone(checks, len(self.search.machine.actions), guards, self.search.batch)
 
     # -- states
 

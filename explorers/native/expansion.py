@@ -69,6 +69,30 @@ class Worker:
     """The owner whose states are being inserted, or -1, and how many batches there are."""
     queue: np.ndarray[Any, Any]
     """Room to insert states in."""
+    found: np.ndarray[Any, Any]
+    """By step property the row that decides it; -1 for one that is not judged."""
+
+    @classmethod
+    def alone(cls, checks: np.ndarray[Any, Any], actions: int, counters: int, batch: int) -> Self:
+        """Return a worker that expands only, and judges no step."""
+        fired, refused, nothing = (np.zeros(size, np.int64) for size in (actions, max(1, counters), 1))
+        return cls(checks, fired, refused, np.zeros(batch, np.uint8), nothing, nothing, nothing - 1)
+
+    def expand(
+        self, module: Any, rows: np.ndarray[Any, Any], piece: tuple[int, int], c: Any, buffers: Buffers, *,
+        batch: int = 0, number: int = 0, codes: tuple[np.ndarray[Any, Any], ...] = (),
+    ) -> int:  # fmt: skip
+        """Write the successors of the rows from `piece[0]` up to below `piece[1]` into a batch of the buffers.
+
+        Return how many there are. `number` is that of row 0, which is what parents are counted from; `codes` has room
+        for the number of each step where the module numbers them.
+        """
+        return int(
+            module.expand(
+                self.checks, rows, *piece, number, c, buffers.rows[batch], buffers.hashes[batch],
+                buffers.parents[batch], *codes, 0, self.fired, self.refused, self.found, self.alive,
+            )
+        )  # fmt: skip
 
 
 class WorkerPool:
@@ -464,6 +488,7 @@ class Expansion:
             np.zeros(self.batch, np.uint8),
             np.zeros(2, np.int64),
             self._buffers.new_queue(),
+            np.full(max(1, len(source.step_properties)), -1, np.int64),
         )
 
 

@@ -133,14 +133,10 @@ class MaskedSearch(Search):
     def _refusals(self, off: list[int]) -> np.ndarray[Any, Any]:
         worker = self._worker()
         worker.checks[off] = 1
-        buffers, nothing = self._buffers, np.full(max(1, len(self.kernels.source.step_properties)), -1, np.int64)
         for part in self.partitions:
             for first in range(0, part.count, self.batch):
-                self.module.expand(
-                    worker.checks, part.rows, first, min(first + self.batch, part.count), 0, self.c,
-                    buffers.rows[0], buffers.hashes[0], buffers.parents[0], 0,
-                    worker.fired, worker.refused, nothing, worker.alive,
-                )  # fmt: skip
+                piece = first, min(first + self.batch, part.count)
+                worker.expand(self.module, part.rows, piece, self.c, self._buffers)
                 if worker.checks[self.masks.unsure]:
                     blame(self, int(worker.checks[self.masks.unsure]))
         return worker.refused

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.checkpoint import are_states
-from fencepost.explorers.native.expansion import UNDECIDED, count_bounds, insert
+from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
@@ -161,9 +161,9 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
     steps, counts = source.step_properties, outbox.counts
     c, checks = kernels.constants(constants), kernels.checks(constants)
     count_bounds(source, checks, work.counting)
-    fired, refused = np.zeros(len(work.origin.machine().actions), np.int64), np.zeros(max(1, source.counters), np.int64)
     batch, _ = sizes(outbox.layout.dtype, source.most_successors, BATCH, 1)
-    alive, ends = np.zeros(batch, np.uint8), np.zeros(2, np.int64)
+    worker = Worker.alone(checks, len(work.origin.machine().actions), source.counters, batch)
+    ends = np.zeros(2, np.int64)
     buffers = Buffers(outbox.layout.dtype, 1, batch * source.most_successors)
     buffers.starts = np.zeros((1, len(outbox.boxes) + 1), np.int64)  # one array for good: partitions keep calls with it
     begin = 0
@@ -171,15 +171,12 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
         rows = np.ascontiguousarray(block.rows[begin : begin + share])
         begin += share
         found = np.array([UNDECIDED if item.name in work.waiting else -1 for item in steps] or [-1], np.int64)
-        ends[1] = -1
+        worker.found, ends[1] = found, -1
         for start in range(0, share, batch):
             last = min(start + batch, share)
-            alive[: last - start] = 0
-            count = module.expand(
-                checks, rows, start, last, owner + first * OWNERS, c, buffers.rows[0],
-                buffers.hashes[0], buffers.parents[0], 0, fired, refused, found, alive,
-            )  # fmt: skip
-            module.close(alive, start, last, ends)
+            worker.alive[: last - start] = 0
+            count = worker.expand(module, rows, (start, last), c, buffers, number=owner + first * OWNERS)
+            module.close(worker.alive, start, last, ends)
             if checks[0]:
                 counts.failed, counts.code = rows[start:last].tobytes(), int(checks[0])
                 counts.decided = _decided_before(start, steps, found)
@@ -190,7 +187,8 @@ def _expand(work: Work, kernels: Kernels, block: Block, outbox: _Outbox) -> Iter
         for item, row in zip(steps, found, strict=False):
             if 0 <= row < UNDECIDED:
                 counts.found[item.name] = _least(counts.found.get(item.name, -1), owner + (first + int(row)) * OWNERS)
-    counts.fired, counts.refused, counts.ends = fired.tolist(), refused[: source.counters].tolist(), int(ends[0])
+    counts.fired, counts.ends = worker.fired.tolist(), int(ends[0])
+    counts.refused = worker.refused[: source.counters].tolist()
 
 
 def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarray[Any, Any]) -> tuple[str, ...]:

@@ -208,7 +208,7 @@ def test_of_several_faults_the_first_is_raised_whatever_the_number_of_workers(wo
         if task >= 13:
             raise DomainError(str(task))
 
-    with WorkerPool([Worker(nothing, nothing, nothing, nothing, nothing, nothing) for _ in range(workers)]) as pool:
+    with WorkerPool([Worker(*[nothing] * 7) for _ in range(workers)]) as pool:
         for _ in range(10):
             with pytest.raises(DomainError, match=r"^13$"):
                 pool.share(40, work, 1 << 20)
