@@ -1,7 +1,7 @@
 """Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
 
-A file holds blocks: a title after `==`, the model, `---`, the message. `python -m tests.helpers.refusal` writes the
-messages again.
+A file holds blocks: a title after `==`, the model, and in it, below the refused line, carets with the reason and below
+them what to write instead. A message without a line stands after `---`. `python -m tests.helpers.refusal` writes them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import inspect
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 FOLDER = ROOT / "tests" / "refusals"
 ACTION = "def act(s, c):\n"
 HEAD = "from tests.refusals.schema import *\n\n\n"
+MARK = re.compile(r"^( *)(\^+) (.*)(?:\n *(Instead, .*))?\n?", re.MULTILINE)
+"""What is said of the line above: its carets, the reason, and what to write instead."""
+MESSAGE = re.compile(r"model\.py:(\d+): (.*)\n  .*\n  ( *)(\^+)(?:\n(Instead, .*))?")
 
 
 class Refusal(NamedTuple):
@@ -38,13 +42,33 @@ class Refusal(NamedTuple):
     model: str
     message: str
 
+    @property
+    def block(self) -> Block:
+        """The block."""
+        body = self.model.removeprefix(ACTION)
+        said = MESSAGE.fullmatch(self.message)
+        if said is None:
+            return Block(self.title, body, self.message)
+        number, reason, indent, carets, instead = said.groups()
+        lines = body.split("\n")
+        mark = f"{indent}{carets} {reason}" + (f"\n{indent}{instead}" if instead else "")
+        lines.insert(int(number) - HEAD.count("\n") - (body != self.model), mark)
+        return Block(self.title, "\n".join(lines))
+
 
 def read(path: Path) -> list[Refusal]:
     """Return the blocks of a file; a body without a definition is that of an action."""
-    return [
-        Refusal(title, f"{ACTION}{body}" if body.startswith(" ") else body, answer)
-        for title, body, answer in blocks(path)
-    ]
+    found = []
+    for title, text, answer in blocks(path):
+        mark, body = MARK.search(text), MARK.sub("", text).rstrip("\n")
+        model, message = f"{ACTION}{body}" if body.startswith(" ") else body, answer
+        if mark is not None:
+            above = f"{HEAD}{ACTION if model != body else ''}{text[: mark.start()]}".splitlines()
+            indent, carets, reason, instead = mark.groups()
+            message = f"model.py:{len(above)}: {reason}\n  {above[-1]}\n  {indent}{carets}"
+            message += f"\n{instead}" if instead else ""
+        found.append(Refusal(title, model, message))
+    return found
 
 
 def all_refusals() -> list[Refusal]:
@@ -99,8 +123,7 @@ def _places(error: BaseException) -> Iterator[tuple[str, int]]:
 def main() -> None:
     """Write all messages again."""
     for path in sorted(FOLDER.glob("*.txt")):
-        found = [Block(item.title, item.model.removeprefix(ACTION), message_for(item.model)[0]) for item in read(path)]
-        path.write_text("".join(block.text for block in found))
+        path.write_text("".join(item._replace(message=message_for(item.model)[0]).block.text for item in read(path)))
 
 
 if __name__ == "__main__":

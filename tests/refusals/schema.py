@@ -1,4 +1,4 @@
-"""What the refused models are about: a state with one field of every kind. Each of them imports everything here."""
+"""The names that refused models import: a state with one field of every kind, and the language."""
 
 from enum import IntEnum
 from typing import Annotated
