@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from fencepost.counterexamples.states import Change
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.program.subset.program import Guards, Program
+    from fencepost.explorers.program.subset.program import Guards
     from fencepost.invariants.catalogue import Entry
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constant, Constants
@@ -82,9 +82,9 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
     """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
-    program, usual = check(trace.protocol.machine), trace.interpreter()
+    guards, reads = _checked(trace.protocol.machine)
+    usual = trace.interpreter()
     raws = [usual.apply(before, step).raw for before, step in zip(path.states, path.steps, strict=False)]
-    guards = guards_of(program)
     named = {name for entry in suspects(trace) for name in settings_of(trace, entry)}
     found: list[tuple[tuple[bool, bool, int], Prevention]] = []
     for name, constant, value, is_usual in _alternatives(trace):
@@ -98,8 +98,7 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
         ended = _replayed(trace, path, raws, other, guards)
         if ended is not None:
             setting = f"{name}={str(constant.show(value)).lower()}"
-            lines = tuple(_lines(program, name))
-            prevention = Prevention(setting, constant.meaning, is_usual, ended, lines)
+            prevention = Prevention(setting, constant.meaning, is_usual, ended, reads.get(name, ()))
             found.append(((name not in named, not is_usual, len(found)), prevention))
     return [*(prevention for _, prevention in sorted(found, key=lambda item: item[0])), *_later(trace, path, raws)]
 
@@ -180,7 +179,7 @@ def _later(trace: Trace, path: Path, raws: Sequence[Key]) -> Iterator[Prevention
         same = other.state is machine.state and other.constants is machine.constants and other.name != machine.name
         if same and {step.action.name for step in path.steps} <= known:
             plain = Interpreter(other, trace.constants, normalize=trace.normalize)
-            ended = _replayed(trace, path, raws, plain, guards_of(check(other)))
+            ended = _replayed(trace, path, raws, plain, _checked(other)[0])
             if ended is not None:
                 yield Prevention(f"protocol {other.name}", other.sentence, False, ended, ())
 
@@ -228,19 +227,25 @@ def _refused(guards: Guards, step: Step, error: DisabledError, number: int, firs
     return Ending(number, where, (), step.action.sentence)
 
 
-def _lines(program: Program, name: str) -> Iterator[Line]:
-    """Yield the lines of the model that ask for a constant."""
+_CHECKED: dict[int, tuple[Machine, Guards, dict[str, tuple[Line, ...]]]] = {}
+"""By the id of a machine, which is kept here so that no other one can have this id."""
+
+
+def _checked(machine: Machine) -> tuple[Guards, dict[str, tuple[Line, ...]]]:
+    """Return the guards of a machine, and the lines of the model that read each constant."""
+    if id(machine) in _CHECKED:
+        return _CHECKED[id(machine)][1:]
+    program = check(machine)
+    found: dict[str, dict[Line, None]] = {}
     for function, checked in program.functions.items():
         file = place_of(function).file
-        numbers = sorted(
-            {
-                node.lineno
-                for node in ast.walk(checked.node)
-                if isinstance(node, ast.Attribute) and _is_constant(node, name)
-            }
-        )
-        for number in numbers:
-            yield Line(Place(file, number), linecache.getline(str(file), number).strip())
+        nodes = [node for node in ast.walk(checked.node) if isinstance(node, ast.Attribute)]
+        for node in sorted(nodes, key=lambda node: node.lineno):
+            if _is_constant(node, node.attr):
+                line = Line(Place(file, node.lineno), linecache.getline(str(file), node.lineno).strip())
+                found.setdefault(node.attr, {})[line] = None
+    reads = {name: tuple(lines) for name, lines in found.items()}
+    return _CHECKED.setdefault(id(machine), (machine, guards_of(program), reads))[1:]
 
 
 def _read(tree: ast.AST) -> set[str]:

@@ -11,6 +11,7 @@ import inspect
 import linecache
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.history import transitions
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.model.language.actions import Property
     from fencepost.model.language.interpreter import Path
+    from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46
 """Width of the actions' column, distance of lanes and of steps, height of the lanes' names."""
@@ -196,17 +198,22 @@ def figure(trace: Trace, path: Path) -> str:
 
 
 def _filled(template: str, content: dict[str, Any]) -> str:
+    page = _templates().get_template(template).render(**content)
+    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates, each compiled once in a process."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("fencepost.counterexamples.render", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    page = environment.get_template(template).render(**content)
-    return "\n".join(line.rstrip() for line in page.splitlines() if line.strip()) + "\n"
 
 
 def _content(made: Replay, history: Story) -> dict[str, Any]:
