@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
@@ -25,11 +25,13 @@ from fencepost.model.language.errors import DisabledError, MismatchError
 from fencepost.model.language.interpreter import Transition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from fencepost.explorers.native.search import Search
+    from fencepost.explorers.native.store import Partition
     from fencepost.explorers.verdict import Result
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.records import Key
 
 Array = np.ndarray[Any, Any]
@@ -45,18 +47,52 @@ FIRST_CHUNK = 4
 CHUNK = 256
 
 
-def cross_check(search: Search, result: Result, count: int | None = None, seed: int = 1) -> CrossCheck:
+class Stored(Protocol):
+    """The states that a search expanded, wherever they are kept. A state is what `state` gives, whatever that is."""
+
+    expanded: int
+    first_chunk: int
+    """States that are taken first, to see how long one takes."""
+
+    @property
+    def decided(self) -> Collection[str]:
+        """The properties that the search decided."""
+
+    def state(self, number: int) -> Any:
+        """Return the state of a number below `expanded`."""
+
+    def keys(self, states: Sequence[Any]) -> list[Key]:
+        """Return what the states hold."""
+
+    def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
+        """Say of each state whether this row is what is stored of it."""
+
+    def find(self, rows: Array, hashes: Array) -> Array:
+        """Say of each row whether a state with it is stored."""
+
+    def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
+        """Return what the stored parents hold, None for an initial state; None if `keys` has gone the whole way."""
+
+    def way_to(self, state: Any) -> Path:
+        """Return a history that leads to a state."""
+
+
+def cross_check(
+    search: Search, result: Result, count: int | None = None, seed: int = 1, stored: Stored | None = None
+) -> CrossCheck:
     """Expand a sample of the stored states by the plain semantics; raise CrossCheckError where
     it differs from the search.
 
     `result` is the search's. `count` is the number of states; None: as many as the allowance of time has room for.
+    They are in the search's own partitions if they are not `stored` elsewhere.
     """
     began = time.perf_counter()
     allowed = max(LEAST_SECONDS, SHARE * result.seconds)
-    checker = _Checker(search, complete=result.complete, by_guard=count is not None or allowed >= BY_GUARD)
-    wanted = checker.expanded if count is None else min(count, checker.expanded)
-    drawn = draw(checker.expanded, seed)
-    done, size, ready = 0, FIRST_CHUNK, time.perf_counter()
+    stored = Partitions(search, complete=result.complete) if stored is None else stored
+    checker = _Checker(search, stored, by_guard=count is not None or allowed >= BY_GUARD)
+    wanted = stored.expanded if count is None else min(count, stored.expanded)
+    drawn = draw(stored.expanded, seed)
+    done, size, ready = 0, stored.first_chunk, time.perf_counter()
     asked_to_stop: list[str] = []
 
     def ask(why: str) -> bool:
@@ -66,12 +102,12 @@ def cross_check(search: Search, result: Result, count: int | None = None, seed: 
     with Signals(ask):
         while done < wanted and size and not asked_to_stop:
             chunk = [next(drawn) for _ in range(min(size, wanted - done))]
-            checker.check([checker.place(number) for number in chunk])
+            checker.check([stored.state(number) for number in chunk])
             done += len(chunk)
             now = time.perf_counter()
             left = (allowed - (now - began)) / ((now - ready) / done)
             size = CHUNK if count is not None else min(CHUNK, max(0, int(left)))
-    return CrossCheck(done, checker.expanded)
+    return CrossCheck(done, stored.expanded)
 
 
 def draw(total: int, seed: int) -> Iterator[int]:
@@ -84,47 +120,107 @@ def draw(total: int, seed: int) -> Iterator[int]:
         moved[at] = moved.pop(left - 1, left - 1)
 
 
-class _Checker:
-    """The states that a search expanded, and both ways to expand them."""
+class Partitions:
+    """The expanded states of a search in its own partitions: of all levels if it is complete, else but for the last."""
 
-    def __init__(self, search: Search, *, complete: bool, by_guard: bool) -> None:
-        self.search = search
+    first_chunk = FIRST_CHUNK
+
+    def __init__(self, search: Search, *, complete: bool) -> None:
+        self.search, self.decided = search, search.position.found
         position = search.position
         done = [part.count for part in search.partitions] if complete else position.starts or [0] * search.owners
         self.ends = np.cumsum(done)
         self.expanded = int(self.ends[-1])
-        self.plain = search.plain
-        self.guards = guards_of(check(search.machine, search.properties)) if by_guard else None
-        self.worker = search._worker()
-        self.firsts = set(self.plain.initial_states())
-        found = search.position.found
-        self.open = [item for item in search.properties if item.name not in found]
 
-    def place(self, number: int) -> int:
-        """Return an expanded state, counted over all owners, as the search numbers it."""
+    def state(self, number: int) -> int:
         owner = int(np.searchsorted(self.ends, number, side="right"))
         before = int(self.ends[owner - 1]) if owner else 0
         return owner + (number - before) * self.search.owners
 
-    def check(self, states: Sequence[int]) -> None:
+    def _of(self, state: int) -> tuple[Partition, int]:
+        return self.search.partitions[state % self.search.owners], state // self.search.owners
+
+    def keys(self, states: Sequence[int]) -> list[Key]:
+        if self.search.options.compact:  # only fingerprints are kept: the plain semantics walks to each
+            try:
+                return [self.way_to(state).states[-1] for state in states]
+            except MismatchError as error:
+                raise CrossCheckError(str(error), None) from error
+        return [self.search.layout.decode(part.rows[number]) for part, number in map(self._of, states)]
+
+    def are_stored(self, states: Sequence[int], rows: Array) -> list[bool]:
+        places = [self._of(state) for state in states]
+        if self.search.options.compact:
+            hashes = hashes_of(self.search, rows)
+            return [bool(hashes[at] == part.hashes[number]) for at, (part, number) in enumerate(places)]
+        return [
+            bool((part.rows[number]["words"] == row["words"]).all())
+            for (part, number), row in zip(places, rows, strict=True)
+        ]
+
+    def find(self, rows: Array, hashes: Array) -> Array:
+        search = self.search
+        words = rows.view(np.uint64).reshape(len(rows), -1)
+        order, starts = np.empty(len(rows), np.uint32), np.zeros(search.owners + 1, np.int64)
+        found = np.full(len(rows), -1, np.int64)
+        search.module.order_by_owner(hashes, len(rows), starts, order)
+        for owner, part in enumerate(search.partitions):
+            mine = order[starts[owner] : starts[owner + 1]]
+            if search.options.compact:
+                found[mine] = np.where(np.isin(hashes[mine], part.hashes[: part.count]), 0, -1)
+            elif len(mine):
+                search.module.find(
+                    words, hashes, order, int(starts[owner]), int(starts[owner + 1]), part.table, part._stored, found, 0
+                )
+        return found >= 0
+
+    def parents(self, states: Sequence[int]) -> list[Key | None] | None:
+        if self.search.options.compact:
+            return None
+        above = [int(part.parents[number]) for part, number in map(self._of, states)]
+        return [None if parent == NO_PARENT else self.keys([parent])[0] for parent in above]
+
+    def way_to(self, state: int) -> Path:
+        return self.search.way_to(state)
+
+
+def hashes_of(search: Search, rows: Array) -> Array:
+    """Return the hashes of rows."""
+    hashes = np.empty(len(rows), np.uint64)
+    search.module.hash_rows(rows.view(np.uint64).reshape(len(rows), -1), hashes)
+    return hashes
+
+
+class _Checker:
+    """Both ways to expand states that a search expanded."""
+
+    def __init__(self, search: Search, stored: Stored, *, by_guard: bool) -> None:
+        self.search, self.stored, self.plain = search, stored, search.plain
+        self.guards = guards_of(check(search.machine, search.properties)) if by_guard else None
+        self.worker = search._worker()
+        self.firsts = set(self.plain.initial_states())
+        self.open = [item for item in search.properties if item.name not in stored.decided]
+
+    def check(self, states: Sequence[Any]) -> None:
         """Compare these states; the search's own code expands them as one batch, the plain semantics one by one."""
         for first in range(0, len(states), self.search.batch):
             self._check(states[first : first + self.search.batch])
 
-    def _check(self, states: Sequence[int]) -> None:
-        search = self.search
-        keys = [self._key(state) for state in states]
-        rows = search.layout.encode(keys)
-        for state, row in zip(states, rows, strict=True):
-            self._require(self._is_stored(state, row), state, "its row reads back as another state")
+    def _check(self, states: Sequence[Any]) -> None:
+        keys = self.stored.keys(states)
+        rows = self.search.layout.encode(keys)
+        for state, same in zip(states, self.stored.are_stored(states, rows), strict=True):
+            self._require(same, state, "its row reads back as another state")
         fired, refused, native = self._expand(rows)
         steps, refusals = [], Counter[tuple[str, int]]()
         for state, key in zip(states, keys, strict=True):
             steps.append(self._steps(key, refusals))
             self._judge(state, key, steps[-1])
-        hashes, stored = self._find([item.after for found in steps for item in found])
+        after = self.search.layout.encode([item.after for found in steps for item in found])
+        hashes = hashes_of(self.search, after) if len(after) else np.zeros(0, np.uint64)
+        stored = self.stored.find(after, hashes) if len(after) else np.zeros(0, bool)
         at = 0
-        for state, key, found, theirs in zip(states, keys, steps, native, strict=True):
+        for state, found, theirs in zip(states, steps, native, strict=True):
             ours = Counter(hashes[at : at + len(found)].tolist())
             self._require(
                 ours == theirs,
@@ -135,7 +231,8 @@ class _Checker:
             missing = [item for item, known in zip(found, stored[at : at + len(found)], strict=True) if not known]
             self._require(not missing, state, "a successor was never stored", missing)
             at += len(found)
-            self._require(self._has_parent(state, key), state, "its stored parent has no step to it")
+        for state, key, parent in zip(states, keys, self.stored.parents(states) or [], strict=False):
+            self._require(self._leads(parent, key), state, "its stored parent has no step to it")
         several = f"in one of {len(states)} states from here on the engines count"
         taken = Counter(item.step.action.name for found in steps for item in found)
         self._require(+Counter(fired) == taken, states[0], f"{several} the steps of an action differently")
@@ -151,22 +248,6 @@ class _Checker:
                 elif isinstance(outcome, DisabledError):
                     refusals[item.name, self.guards.refused(item, outcome) if self.guards else 0] += 1
         return found
-
-    def _key(self, state: int) -> Key:
-        """Return a stored state; where only fingerprints are kept, the plain semantics walks to it."""
-        if self.search.options.compact:
-            try:
-                return self.search.way_to(state).states[-1]
-            except MismatchError as error:
-                raise CrossCheckError(str(error), None) from error
-        part = self.search.partitions[state % self.search.owners]
-        return self.search.layout.decode(part.rows[state // self.search.owners])
-
-    def _is_stored(self, state: int, row: Any) -> bool:
-        part, number = self.search.partitions[state % self.search.owners], state // self.search.owners
-        if self.search.options.compact:
-            return bool(self._hashes(np.array([row]))[0] == part.hashes[number])
-        return bool((part.rows[number]["words"] == row["words"]).all())
 
     def _expand(self, rows: Array) -> tuple[dict[str, int], Counter[tuple[str, int]], list[Counter[int]]]:
         """Return what the compiled code counts of steps and refusals, and the hashes of each row's successors."""
@@ -185,44 +266,13 @@ class _Checker:
         fired = {item.name: count for item, count in zip(search.machine.actions, worker.fired.tolist(), strict=True)}
         return fired, refusals, found
 
-    def _hashes(self, rows: Array) -> Array:
-        hashes = np.empty(len(rows), np.uint64)
-        self.search.module.hash_rows(rows.view(np.uint64).reshape(len(rows), -1), hashes)
-        return hashes
-
-    def _find(self, keys: list[Key]) -> tuple[Array, Array]:
-        """Return the hashes of states, and whether each is stored."""
-        search = self.search
-        rows = search.layout.encode(keys)
-        if not keys:
-            return np.zeros(0, np.uint64), np.zeros(0, bool)
-        words, hashes = rows.view(np.uint64).reshape(len(rows), -1), self._hashes(rows)
-        order, starts = np.empty(len(rows), np.uint32), np.zeros(search.owners + 1, np.int64)
-        found = np.full(len(rows), -1, np.int64)
-        search.module.order_by_owner(hashes, len(rows), starts, order)
-        for owner, part in enumerate(search.partitions):
-            mine = order[starts[owner] : starts[owner + 1]]
-            if search.options.compact:
-                found[mine] = np.where(np.isin(hashes[mine], part.hashes[: part.count]), 0, -1)
-            elif len(mine):
-                search.module.find(
-                    words, hashes, order, int(starts[owner]), int(starts[owner + 1]), part.table, part._stored, found, 0
-                )
-        return hashes, found >= 0
-
-    def _has_parent(self, state: int, key: Key) -> bool:
-        """Say whether a state is initial, or its stored parent leads to it by the plain semantics."""
-        search = self.search
-        if search.options.compact:
-            return True  # the way to it was walked
-        part = search.partitions[state % search.owners]
-        parent = int(part.parents[state // search.owners])
-        if parent == NO_PARENT:
+    def _leads(self, parent: Key | None, key: Key) -> bool:
+        """Say whether the plain semantics has a step from a parent to a state, or begins with it if it has none."""
+        if parent is None:
             return key in self.firsts
-        before = search.layout.decode(search.partitions[parent % search.owners].rows[parent // search.owners])
-        return any(item.after == key for item in self.plain.transitions(before))
+        return any(item.after == key for item in self.plain.transitions(parent))
 
-    def _judge(self, state: int, key: Key, steps: list[Transition]) -> None:
+    def _judge(self, state: Any, key: Key, steps: list[Transition]) -> None:
         """Compare the properties that the search left undecided: none may be decided in this
         state, or by a step out of it.
         """
@@ -245,7 +295,7 @@ class _Checker:
     def _require(
         self,
         agreed: bool,  # noqa: FBT001
-        state: int,
+        state: Any,
         what: str,
         missing: list[Transition] | None = None,
     ) -> None:
@@ -254,7 +304,7 @@ class _Checker:
         if missing:
             what += f" ({self.plain.show(missing[0].step)})"
         try:
-            path = self.search.way_to(state)
+            path = self.stored.way_to(state)
         except MismatchError as error:
             what, path = f"{what}; {error}", None
         raise CrossCheckError(f"the engines disagree about a stored state: {what}. Please report this.", path)

@@ -68,17 +68,20 @@ def search(
     made = Search(machine, constants, of_states, options, kernels=kernels, tell=tell)
     began = time.perf_counter()
     result = made.run()
-    if options.cross_check != 0 and not result.problems:
-        from fencepost.explorers.cross_check import cross_check
-
-        result = replace(result, cross_check=cross_check(made, result, options.cross_check))
     for item in result.compiled[1:] if watch is not None else ():
         watch.optimized(constants.sized(machine.name), item.seconds)  # type: ignore[union-attr]
     if summed and result.complete:
         result = replace(result, digest=made.digest())
-    if not of_behaviours:
-        return result
-    from fencepost.explorers.liveness.engine import Engine
+    judged = result
+    if of_behaviours:
+        from fencepost.explorers.liveness.engine import Engine
 
-    judged = Engine(made, of_behaviours, began).judge(result, properties)
-    return made.keep(judged) if result.complete and not judged.complete and not judged.problems else judged
+        judged = Engine(made, of_behaviours, began).judge(result, properties)
+    if result.complete and not judged.complete and not judged.problems:
+        judged = made.keep(judged)
+    if options.cross_check != 0 and not judged.problems:  # last, as no budget of the search is for it
+        from fencepost.explorers.cross_check import cross_check
+
+        checked = cross_check(made, replace(result, seconds=judged.seconds), options.cross_check)
+        judged = replace(judged, cross_check=checked)
+    return judged

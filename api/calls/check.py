@@ -192,11 +192,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
             error.add_note(way)
         raise
     except CrossCheckError as error:
-        if error.path is None:
-            raise
-        trace = trace_of_path(question.protocol, question.constants, None, error.path, normalize=options.normalize)
-        write_trace(trace, Path(DIFFERENCE))
-        raise CrossCheckError(f"{error} The way to the state is in {DIFFERENCE}.", error.path) from error
+        raise with_difference(question, error, normalize=options.normalize) from error
     except FencepostError:
         raise
     except Exception as error:
@@ -206,6 +202,16 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
         return _interrupted(question, engine, options, why, time.perf_counter() - began)
     finally:
         watch.clear()
+
+
+def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
+    """Write the way to a state on which engines differ into a file, and return the error with the file's name."""
+    if error.path is None:
+        return error
+    write_trace(
+        trace_of_path(question.protocol, question.constants, None, error.path, normalize=normalize), Path(DIFFERENCE)
+    )
+    return CrossCheckError(f"{error} The way to the state is in {DIFFERENCE}.", error.path)
 
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:

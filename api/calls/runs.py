@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.answers.contract import RunData
 from fencepost.api.answers.traces import archived
 from fencepost.api.asking.targets import Question
-from fencepost.api.calls.check import answer, with_memory_explained
+from fencepost.api.calls.check import answer, with_difference, with_memory_explained
 from fencepost.api.files import keeps_search, make_sure_folder
 from fencepost.api.kept import Kept, slug
 from fencepost.explorers.running.interrupts import interruptible
 from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, cause_of, not_kept
+from fencepost.explorers.verdict import Cause, CrossCheckError, Options, Reason, cause_of, not_kept
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UnkeptError
@@ -100,7 +100,11 @@ class Runs:
         loaded = self._compiled(run)
         began = time.perf_counter()
         with interruptible(f"preparing {run.name}"):
-            made = judge(run, replace(self._options_for(run), budget=self.left), self.watch.telling(run.name))
+            options = replace(self._options_for(run), budget=self.left)
+            try:
+                made = judge(run, options, self.watch.telling(run.name))
+            except CrossCheckError as error:
+                raise with_difference(question_of(run), error, normalize=options.normalize) from error
             result, differences = made.result, made.differences
         del loaded
         if self.left is not None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.expansion import still_counted
@@ -38,7 +39,18 @@ from fencepost.explorers.spark.store import (
     refuse_another,
     save_manifest,
 )
-from fencepost.explorers.spark.work import Expanded, Received, Work, partition_folders, receive, send, targets
+from fencepost.explorers.spark.work import (
+    Ask,
+    Expanded,
+    Looked,
+    Received,
+    Work,
+    look,
+    partition_folders,
+    receive,
+    send,
+    targets,
+)
 from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
@@ -48,6 +60,7 @@ from fencepost.explorers.verdict import (
     Reason,
     Result,
     Verdict,
+    cause_of,
     deep_enough,
     enough_states,
     model_error,
@@ -57,7 +70,7 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from fencepost.explorers.native.compile import Kernels
@@ -65,6 +78,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Options
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
     from pyspark import SparkContext
@@ -111,6 +125,8 @@ class Explore:
             native.pause_at = self.handover
             result = native.run()
             if not native.paused:
+                if self.options.cross_check != 0 and not result.problems:
+                    result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
                 note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
                 if self.options.checkpoint and not result.complete:
                     note = f"{note}, and no checkpoint was written"
@@ -145,8 +161,13 @@ class Explore:
                 why = Reason(str(error).rstrip("."), Cause.ERROR)
             finally:
                 _clean(context, run)
-            workers = context.defaultParallelism
-        return replace(result_of(native, store, manifest, why, workers), kept=bool(why and self.options.checkpoint))
+            result = result_of(native, store, manifest, why, context.defaultParallelism)
+            if self.options.cross_check != 0 and cause_of(why) is not Cause.ERROR:
+                blocks = _Blocks(context, work, native, manifest)
+                result = replace(
+                    result, cross_check=cross_check(native, result, self.options.cross_check, stored=blocks)
+                )
+        return replace(result, kept=bool(why and self.options.checkpoint))
 
     def _levels(self, exchange: Exchange, work: Work, manifest: Manifest, native: Search) -> str:
         store, began = Store(work.store), time.perf_counter() - manifest.seconds
@@ -452,3 +473,74 @@ class _Trails:
             if local >= block.firsts[owner]:
                 return candidate, block
         raise self.store.damaged(level, partition)
+
+
+class _Blocks:
+    """The expanded states of a search on Spark, for its cross-check: the partitions look into their blocks."""
+
+    first_chunk = 64
+
+    def __init__(self, context: SparkContext, work: Work, native: Search, manifest: Manifest) -> None:
+        self.context, self.native, self.decided = context, native, manifest.found
+        self.work = replace(work, level=manifest.level)
+        self.trails = _Trails(native, Store(work.store), manifest)
+        levels = range(manifest.base, manifest.level)
+        self.heads = [
+            self.trails.store.read_head(level, number) for level in levels for number in range(work.partitions)
+        ]
+        self.ends = np.cumsum([0] + [sum(head.shares) for head in self.heads])
+        self.expanded = int(self.ends[-1])
+        self.known: dict[tuple[int, ...], tuple[bytes, int]] = {}
+
+    def state(self, number: int) -> tuple[int, ...]:
+        place = int(np.searchsorted(self.ends, number, side="right")) - 1
+        head, left = self.heads[place], number - int(self.ends[place])
+        owner = int(np.searchsorted(np.cumsum(head.shares), left, side="right"))
+        local = head.firsts[owner] + left - sum(head.shares[:owner])
+        return head.level, head.partition, owner + local * len(head.shares)
+
+    def keys(self, states: Sequence[tuple[int, ...]]) -> list[Key]:
+        asks: list[Ask] = [([], []) for _ in range(self.work.partitions)]
+        for level, number, state in states:
+            asks[number][0].append((level, state))
+        for (level, number, state), found in zip(
+            sorted(states, key=lambda item: item[1]),
+            (item for rows, _ in self._look(asks) for item in rows),
+            strict=True,
+        ):
+            self.known[level, number, state] = found
+        rows = np.frombuffer(b"".join(self.known[state][0] for state in states), self.native.layout.dtype)
+        return [self.native.layout.decode(row) for row in rows]
+
+    def are_stored(self, states: Sequence[tuple[int, ...]], rows: Array) -> list[bool]:
+        return [self.known[state][0] == row.tobytes() for state, row in zip(states, rows, strict=True)]
+
+    def find(self, rows: Array, hashes: Array) -> Array:
+        asks: list[Ask] = [([], []) for _ in range(self.work.partitions)]
+        to = targets(hashes, self.work.partitions)
+        for number, row in zip(to.tolist(), rows, strict=True):
+            asks[number][1].append(row.tobytes())
+        answers = [iter(found) for _, found in self._look(asks)]
+        return np.array([next(answers[number]) for number in to.tolist()], bool)
+
+    def parents(self, states: Sequence[tuple[int, ...]]) -> list[Key | None]:
+        above = {
+            state: (max(self.work.base, state[0] - 1), found >> SOURCE_SHIFT, found & ((1 << SOURCE_SHIFT) - 1))
+            for state in states
+            if (found := self.known[state][1]) != NO_ANCESTOR
+        }
+        keys = dict(zip(above, self.keys(list(above.values())), strict=True)) if above else {}
+        return [keys.get(state) for state in states]
+
+    def way_to(self, state: tuple[int, ...]) -> Path:
+        return self.native.plain.retrace(self.trails.to(list(state)))
+
+    def _look(self, asks: list[Ask]) -> list[Looked]:
+        try:
+            numbers = self.context.parallelize(range(len(asks)), len(asks))
+            answers: list[Looked] = numbers.map(partial(look, self.work, asks)).collect()
+        except Exception as error:
+            raise UsageError(
+                f"a Spark job failed while states were cross-checked: {first_cause(str(error))}"
+            ) from error
+        return answers

@@ -25,7 +25,7 @@ from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.layout import Layout
@@ -98,6 +98,12 @@ class Received:
     decided: tuple[str, ...] = ()
     code: int = 0
     message: str = ""
+
+
+Ask = tuple[list[tuple[int, int]], list[bytes]]
+"""States of a partition, each the last level that it may be in and its number inside; and rows to look for."""
+Looked = tuple[list[tuple[bytes, int]], list[bool]]
+"""Of each such state its row and its ancestor; of each row whether it is stored."""
 
 
 def targets(hashes: np.ndarray[Any, Any], partitions: int) -> np.ndarray[Any, Any]:
@@ -248,6 +254,43 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
         )
         answer.block = store.write_block(block)
     return answer
+
+
+def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
+    """Return of one partition the states that are asked for, with their ancestors, and which rows it has stored."""
+    states, wanted = asks[number]
+    kernels = work.origin.kernels()
+    layout, store = kernels.layout(work.origin.constants()), Store(work.store)
+    picked: dict[int, tuple[bytes, int]] = {}
+    known = np.sort(hash_rows(kernels, layout, np.frombuffer(b"".join(wanted), layout.dtype)))
+    there, sought = set[bytes](), set(wanted)
+    for level in range(work.level, work.base - 1, -1):
+        waiting = [
+            (place, state) for place, (most, state) in enumerate(states) if most >= level and place not in picked
+        ]
+        if not waiting and there == sought:
+            continue
+        block = _block(work, layout, store, level, number)
+        for place, state in waiting:
+            owner, local = state % OWNERS, state // OWNERS
+            if block.firsts[owner] <= local < block.ends[owner]:
+                at = block.place(state)
+                picked[place] = block.rows[at].tobytes(), int(block.ancestors[at])
+        if wanted and len(block.rows):
+            hashes = hash_rows(kernels, layout, block.rows)
+            near = known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
+            there |= {row.tobytes() for row in block.rows[near]} & sought
+    if len(picked) < len(states):
+        raise store.damaged(work.base, number)
+    return [picked[place] for place in range(len(states))], [row in there for row in wanted]
+
+
+def hash_rows(kernels: Kernels, layout: Layout, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the hashes of rows."""
+    hashes = np.empty(len(rows), np.uint64)
+    if len(rows):
+        kernels.module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), layout.words), hashes)
+    return hashes
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:

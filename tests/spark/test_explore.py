@@ -20,7 +20,7 @@ from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
-from fencepost.explorers.verdict import LEFT, Options
+from fencepost.explorers.verdict import LEFT, CrossCheckError, Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol
 from fencepost.model.language.errors import DomainError
@@ -72,6 +72,29 @@ def explored_from(context: SparkContext, origin: Origin, partitions: int, handov
         handover,
     )
     return question.run(lambda: nullcontext(context))
+
+
+def test_stored_states_are_cross_checked(context: SparkContext, tmp_path: Path) -> None:
+    """All of them, those that native and Spark stored, those of an earlier run and those of the next one."""
+    found = explored(context, "kip320", {"replicas": 2}, cross_check=1 << 20)
+    assert found.cross_check is not None
+    assert found.cross_check.states == found.cross_check.of == found.distinct
+    half = {"checkpoint": str(tmp_path), "cross_check": 100}
+    first = explored(context, "kip320", {"replicas": 2}, max_depth=9, **half)
+    assert first.cross_check is not None
+    assert first.cross_check.states == 100 < first.cross_check.of == sum(first.levels[:-1])
+    rest = explored(context, "kip320", {"replicas": 2}, resume=True, **half)
+    assert rest.cross_check is not None
+    assert rest.cross_check.of == rest.distinct == found.distinct
+
+
+def test_code_of_another_machine_is_noticed(context: SparkContext) -> None:
+    origin = Origin("kip320", (), (("replicas", 2),), (), normalize=True)
+    other, constants, options = protocol("kip279"), origin.constants(), Options(workers=1, cross_check=1000)
+    asked = Explore(other.machine, constants, (), options, origin, origin.kernels(), 2, 40)
+    with pytest.raises(CrossCheckError, match="the engines disagree about a stored state") as caught:
+        asked.run(lambda: nullcontext(context))
+    assert caught.value.path is None or caught.value.path.states
 
 
 def alike(one: Result, other: Result) -> None:

@@ -1,5 +1,7 @@
 """The cross-check of stored states sees code that is wrong in one state of a hundred."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import pytest
@@ -106,6 +108,20 @@ def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: s
     ) as caught:
         cross_check(made, result, 200 if compact else 1000)
     assert caught.value.path is None or caught.value.path.states
+
+
+@pytest.mark.parametrize("compact", [False, True], ids=["exact", "compact"])
+def test_a_resumed_search_is_checked_as_a_whole(tmp_path: Path, *, compact: bool) -> None:
+    def resumed(code: Machine) -> tuple[Search, Result]:
+        asked = Options(workers=1, compact=compact, checkpoint=str(tmp_path / str(code is TRUE)), max_states=800)
+        assert not searched(code, asked)[1].complete
+        return searched(code, replace(asked, resume=True, max_states=2000))
+
+    planted, result = resumed(PLANTED["a guard refuses too much"])
+    with pytest.raises(CrossCheckError):
+        cross_check(planted, result, 1800)
+    made, result = resumed(TRUE)
+    assert cross_check(made, result, 1 << 20).of == sum(made.position.levels[:-1]) > 1800
 
 
 def test_a_property_that_the_code_takes_for_another_is_noticed() -> None:
