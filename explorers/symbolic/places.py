@@ -88,10 +88,7 @@ class Kind(NamedTuple):
     @staticmethod
     def _between(value: Value, low: int | None, high: int | None) -> Flag:
         found = number(value)
-        return both(
-            True if low is None else at_most(low, found),
-            True if high is None else at_most(found, high),
-        )
+        return both(True if low is None else at_most(low, found), True if high is None else at_most(found, high))
 
     def cast(self, value: Value) -> Value:
         if self.flag:

@@ -483,8 +483,7 @@ def member(members: Value, item: Value) -> Flag:
     found = mask(members)
     places = enumerate(found.bits)
     return either(
-        *(both(flag, equal(item, place)) for place, flag in places),
-        both(found.sign, at_most(len(found.bits), item)),
+        *(both(flag, equal(item, place)) for place, flag in places), both(found.sign, at_most(len(found.bits), item))
     )
 
 

@@ -80,9 +80,7 @@ class Box:
         if self.fits(span):
             return span
         return Span(
-            span.low if self.low(span) >= LEAST else LEAST,
-            span.high if self.high(span) <= MOST else MOST,
-            span.bits,
+            span.low if self.low(span) >= LEAST else LEAST, span.high if self.high(span) <= MOST else MOST, span.bits
         )
 
     def lowest(self, one: End, other: End) -> End:

@@ -508,11 +508,7 @@ class Expressions:
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
-            self.scope.refuse(
-                node,
-                f"{name}() is given something else than one generator",
-                self.generated(node, name),
-            )
+            self.scope.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
         generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)

@@ -9,18 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from fencepost.explorers.program.subset.kinds import (
-    CONSTS,
-    INT,
-    NOTHING,
-    Arr,
-    BagRef,
-    Function,
-    Queue,
-    Rec,
-    Type,
-    say,
-)
+from fencepost.explorers.program.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
 from fencepost.explorers.program.subset.numbers import require_numbers
 from fencepost.explorers.program.subset.scope import Scope, refusal
 from fencepost.explorers.program.subset.statements import Statements

@@ -94,9 +94,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
     scope, others = reader.scope, node.comparators[0]
     if isinstance(reader.value(node.left), Rec):
         scope.refuse(
-            node.left,
-            "a record is looked for with `in`",
-            f"compare what matters: {_found(reader, others, '...')}",
+            node.left, "a record is looked for with `in`", f"compare what matters: {_found(reader, others, '...')}"
         )
     reader.number(node.left)
     if len(node.ops) != 1:
