@@ -176,7 +176,7 @@ def _settings(
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     """Confirm z3's answer on the plain semantics, and search for the state before the step."""
-    from fencepost.explorers.symbolic.proof import goes_wrong
+    from fencepost.explorers.symbolic.proof import said_of
 
     if report.proof.history is not None:
         path_of_history(report)
@@ -211,7 +211,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
                     return beside_error(report, wrong, result)
                 if wrong is not None:
                     with_values = values_text(report)
-                    answer = f"it is not known to be reachable: with {with_values} the model {goes_wrong(wrong)}"
+                    answer = f"it is not known to be reachable: with {with_values} the model {said_of(wrong)}"
                     violated, stopped = violated_in(result), ""
                 else:
                     assert result is not None
@@ -237,7 +237,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
 
     `result` is of a search that ended with the error. Raises the error if nothing is violated.
     """
-    from fencepost.explorers.symbolic.proof import goes_wrong
+    from fencepost.explorers.symbolic.proof import said_of
 
     known = {item.name: item.why for item in report.proof.findings if item.verdict is Verdict.VIOLATED}
     found = violated_in(result) | violated_on_the_way(report, error) | known
@@ -246,7 +246,7 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
     findings = tuple(
         replace(item, verdict=Verdict.VIOLATED, why=found[item.name])
         if item.name in found
-        else replace(item, verdict=Verdict.UNDETERMINED, why=goes_wrong(error))
+        else replace(item, verdict=Verdict.UNDETERMINED, why=said_of(error))
         for item in report.proof.findings
     )
     return replace(report, proof=replace(report.proof, findings=findings, pair=None))

@@ -2,7 +2,7 @@
 
 In a state the messages stand in the first slots, in ascending order, as on the plain semantics. A walk leaves the
 others where they are when it removes one, and puts what it adds into a slot of its own after them; `settle` brings the
-bag back to the room that it has, in order. So what a name refers to never moves while somebody may use it.
+bag back to the room that it has, in order. So what a name refers to never moves while a walk may use it.
 
 A message with something endless in it (an array, or a set, whose size has any value) cannot be compared. Where one is
 in a bag, its messages are in any order, and what could depend on it is refused.
@@ -89,7 +89,7 @@ def added(bag: Bag, where: Flag) -> Rec:
 
 
 def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
-    """Take a message out of a bag, itself if it lies there, else the first that is equal; return that there is none.
+    """Take a message out of a bag, itself if it lies there, else the first that is equal; return that none is there.
 
     As long as the bag is in order, equal messages stand side by side, so that it does not matter which one is taken.
     """
@@ -191,11 +191,7 @@ def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
 
 def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
     """Return the content of one message where a flag holds, else that of another."""
-    if flag is True:
-        return one
-    if flag is False:
-        return other
-    found: Rec = _chosen(flag, one, other)
+    found: Rec = one if flag is True else other if flag is False else _chosen(flag, one, other)
     return found
 
 

@@ -42,7 +42,7 @@ _ENDLESS: dict[Callable[..., Any], Callable[..., Value]] = {
     bits.with_member: partial(terms.with_member, on=True),
     bits.without: partial(terms.with_member, on=False),
 }
-"""What is known of sets without a bound: neither how many members they have nor which numbers they are."""
+"""Helpers on sets without a bound, of which neither the number of members nor the numbers are known."""
 _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.ADD: terms.plus,
     BinaryOp.SUBTRACT: terms.minus,
@@ -92,9 +92,9 @@ def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     found = [(both(on, at), item) for on, array in owner.options for at, item in array.options(index)]
     found = [(on, item) for on, item in found if on is not False]
     if not found:  # the check above has failed for sure
-        found = [(False, owner.first.items[0])] if owner.first.items else []
-    if not found:
-        raise UnknownOperation("an element of an array that has none")
+        if not owner.first.items:
+            raise UnknownOperation("an element of an array that has none")
+        found = [(False, owner.first.items[0])]
     return Refs(tuple(found))
 
 
@@ -136,17 +136,12 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
 
 
 def _check_shift(run: Walking, frame: Frame, count: Value) -> None:
-    """Note that a number is not shifted by a negative one."""
     run.check(frame, at_most(0, number(count)), "a shift by a negative number")
 
 
 def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
     found = [value(run, frame, item) for item in node.values]
     return reduce(terms.largest if node.greatest else terms.smallest, found)
-
-
-def _not(run: Walking, frame: Frame, node: nodes.Not) -> Flag:
-    return negate(truth(value(run, frame, node.value)))
 
 
 def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
@@ -192,13 +187,12 @@ def _select(run: Walking, frame: Frame, node: nodes.Select) -> Any:
     test = truth(value(run, frame, node.test))
     if isinstance(test, bool):
         return value(run, frame, node.then if test else node.other)
-    entry = frame.live
-    frame.live = both(entry, test)
-    one = value(run, frame, node.then)
-    frame.live = both(entry, negate(test))
-    other = value(run, frame, node.other)
+    entry, found = frame.live, []
+    for where, item in ((test, node.then), (negate(test), node.other)):
+        frame.live = both(entry, where)
+        found.append(value(run, frame, item))
     frame.live = entry
-    return merge(test, one, other)
+    return merge(test, *found)
 
 
 # -- calls
@@ -237,13 +231,10 @@ _VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
     nodes.Compare: _compare,
     nodes.Among: _among,
     nodes.Logic: _logic,
-    nodes.Not: _not,
+    nodes.Not: lambda run, frame, node: negate(truth(value(run, frame, node.value))),
     nodes.Select: _select,
     nodes.Extreme: _extreme,
     nodes.Fits: lambda run, frame, node: truth(value(run, frame, node.condition)),
     nodes.Fold: loops.fold,
     nodes.Call: _call,
 }
-
-
-__all__ = ["element", "part", "place", "value"]

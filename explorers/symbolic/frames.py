@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Check:
-    """A condition that must hold, under another, for a step to go on: if it fails the plain
-    semantics raises DomainError.
-    """
+    """A condition that must hold, under another, for a step to go on: else the plain semantics raises DomainError."""
 
     where: Flag
     holds: Flag
@@ -68,7 +66,6 @@ class Walking(Protocol):
 
     def fresh_name(self) -> str:
         """Return a name that no other variable of this walk has."""
-        ...
 
     def call(self, made: Function, arguments: list[Any], where: Flag) -> Any: ...
 
@@ -76,17 +73,14 @@ class Walking(Protocol):
 
     def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
-        ...
 
     def value(self, frame: Frame, node: nodes.Expression) -> Any: ...
 
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
         """Return a variable that stands for each of some numbers, and the condition that it is one."""
-        ...
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Any) -> None:
         """Keep the checks that were made since `before` only where the fold comes to them."""
-        ...
 
     def block(self, frame: Frame, statements: nodes.Block) -> None: ...
 

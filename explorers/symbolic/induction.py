@@ -1,7 +1,7 @@
 """Induction: a conjunction of predicates holds initially, and every step keeps it.
 
-A state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks it is no
-violation yet: it is a counterexample to induction, and says what the conjunction lacks.
+A state before a step is any state in which the conjunction holds, reachable or not. So a step that breaks it is not
+a violation yet: it is a counterexample to induction, and shows what the conjunction lacks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
 from fencepost.model.language.actions import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fencepost.explorers.symbolic.places import Rec
     from fencepost.explorers.symbolic.system import Happening, Move, System
     from fencepost.model.language.actions import Property
@@ -54,20 +56,8 @@ def initiation(system: System, timeout: float) -> list[MoveAnswer]:
     """Ask for every initial state whether the predicates hold in it."""
     found = []
     for happened in system.starts():
-        asking = Asking(timeout)
         goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
-        asking.add(system.lifting.domain())
-        asking.solver.push()
-        asking.add(happened.happens)
-        broken, unknown = _undecided(asking, goals)
-        asking.solver.pop()
-        cuts = _cuts(asking, happened)
-        found.append(
-            MoveAnswer(
-                happened.move.title, happened.move.name, broken, unknown, cuts, None,
-                happened.branches, asking.seconds, asking.queries, happened.forgotten,
-            )
-        )  # fmt: skip
+        found.append(_answer(Asking(timeout), [system.lifting.domain()], happened, goals))
     return found
 
 
@@ -78,27 +68,32 @@ def consecution(system: System, move: Move, timeout: float, *, explain: bool = T
     goals = {item.name: system.holds(item, happened.after) for item in state_properties(system.properties)}
     goals |= {item.name: system.holds_step(item, before, happened) for item in step_properties(system.properties)}
     asking = Asking(timeout)
-    asking.add(system.typed(before), hypothesis)
+
+    def pair(broken: str) -> Pair | None:
+        return _pair(system, asking, before, happened, negate(goals[broken]))
+
+    return _answer(asking, [system.typed(before), hypothesis], happened, goals, pair if explain else None)
+
+
+def _answer(
+    asking: Asking,
+    assumed: list[Flag],
+    happened: Happening,
+    goals: dict[str, Flag],
+    pair: Callable[[str], Pair | None] | None = None,
+) -> MoveAnswer:
+    asking.add(*assumed)
     asking.solver.push()
     asking.add(happened.happens)
     broken, unknown = _undecided(asking, goals)
-    pair = None
-    if broken and explain:
-        pair = _pair(system, asking, before, happened, negate(goals[broken[0]]))
+    shown = pair(broken[0]) if broken and pair is not None else None
     asking.solver.pop()
-    cuts = _cuts(asking, happened)
+    cuts = () if happened.passes is True or asking.ask(happened.cut) == z3.unsat else open_cuts(asking, happened)
+    move = happened.move
     return MoveAnswer(
-        move.title,
-        move.name,
-        broken,
-        unknown,
-        cuts,
-        pair,
-        happened.branches,
-        asking.seconds,
-        asking.queries,
-        happened.forgotten,
-    )
+        move.title, move.name, broken, unknown, cuts, shown,
+        happened.branches, asking.seconds, asking.queries, happened.forgotten,
+    )  # fmt: skip
 
 
 def _undecided(asking: Asking, goals: dict[str, Flag]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -126,14 +121,10 @@ def _one_by_one(asking: Asking, left: dict[str, Flag], broken: list[str]) -> tup
     return (*broken, *(name for name, found in said.items() if found == z3.sat)), unknown
 
 
-def _cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
-    if happened.passes is True or asking.ask(happened.cut) == z3.unsat:
-        return ()
-    return tuple(
-        dict.fromkeys(
-            item.what for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat
-        )
-    )
+def open_cuts(asking: Asking, happened: Happening) -> tuple[str, ...]:
+    """Return the bounds that a move may leave."""
+    checks = (item for item in happened.checks if asking.ask(happened.present, negate(item.passes)) != z3.unsat)
+    return tuple(dict.fromkeys(item.what for item in checks))
 
 
 def _pair(system: System, asking: Asking, before: Rec, happened: Happening, fails: Flag) -> Pair | None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None
-"""What a local may hold: a number between two ends, a set of so many members, or None for a flag."""
+"""The values of a local: a number between two ends, a set of so many members, or None for a flag."""
 
 
 class Journal:
@@ -83,13 +83,10 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
     if enter is False:
         return
     if run.quantified:
-        run.refuse(
-            frame,
-            node,
-            "this loop has no bound, and it is in an all() or any() without one, "
-            "each number of which leaves something else",
-            "leave the constant that bounds one of them bounded",
+        what = (
+            "this loop has no bound, and it is in an all() or any() without one, each number of which leaves something"
         )
+        run.refuse(frame, node, f"{what} else", "leave the constant that bounds one of them bounded")
     run.forgotten[frame.made.name] = None
     places: dict[Any, Cell | Slot] = {}
     shapes: dict[int, Shape] = {}
@@ -100,17 +97,14 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
         held = dict(frame.slots)
         _go_round(run, frame, node, enter, (start, stop))
         after = {name: frame.slots.get(name) for name in known}
-        found = {
-            name: _shape(run, frame, node, held[name], after[name]) for name in known if after[name] is not held[name]
-        }
+        changed = [name for name in known if after[name] is not held[name]]
+        found = {name: _shape(run, frame, node, held[name], after[name]) for name in changed}
         run.journals.pop()
         journal.undo()
         frame.slots, frame.live = dict(known), entry
         wider = {name: _wider(shapes.get(name, shape), shape, name in shapes) for name, shape in found.items()}
         written = {identity: place for identity, (place, _) in journal.old.items()}
-        if written.keys() <= places.keys() and all(
-            name in shapes and shapes[name] == shape for name, shape in wider.items()
-        ):
+        if written.keys() <= places.keys() and wider.items() <= shapes.items():
             break  # the checks of this round are those of all rounds
         del run.facts[facts:], run.checks[checks:]
         run.branches = branches
@@ -130,12 +124,8 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     run.block(frame, node.body)
     frame.breaks, frame.continues = outer[:2]
     if (len(frame.results), run.messages) != outer[2:]:
-        run.refuse(
-            frame,
-            node,
-            "this loop has no bound, and it returns, or adds or removes messages",
-            "leave its bound bounded",
-        )
+        what = "this loop has no bound, and it returns, or adds or removes messages"
+        run.refuse(frame, node, what, "leave its bound bounded")
 
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
@@ -174,9 +164,8 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
     """Return what a name may hold that a round gives another value."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
-        run.refuse(
-            frame, node, "this loop has no bound, and it changes what a name refers to", "leave its bound bounded"
-        )
+        what = "this loop has no bound, and it changes what a name refers to"
+        run.refuse(frame, node, what, "leave its bound bounded")
     if all(map(is_flag, values)):
         return None
     if any(isinstance(item, Mask) and item.sign is False for item in values) and all(
@@ -199,9 +188,6 @@ def _wider(old: Shape, new: Shape, again: bool) -> Shape:  # noqa: FBT001
         high = old[1] if new[1] is not None and old[1] is not None and new[1] <= old[1] else None
         return low, high
     return (None, None)
-
-
-__all__ = ["Journal", "forget"]
 
 
 class Quantified(NamedTuple):
@@ -274,14 +260,11 @@ class _Fold:
             self.enter(clauses, both(where, condition), item)
         has_order = not (isinstance(source, Refs) and isinstance(source.first, Bag)) or source.first.ordered
         if not self.is_sum and not has_order and any(item.passes is not True for item in run.checks[before:]):
-            run.refuse(
-                frame,
-                node,
-                "this goes through a bag, and `unbounded=` made something in its messages endless, "
-                "so that they have no "
-                "order: which one ends with an error first cannot be said",
-                "leave its size bounded",
+            what = (
+                "this goes through a bag, and `unbounded=` made something in its messages endless, so that they have "
+                "no order: which one ends with an error first cannot be said"
             )
+            run.refuse(frame, node, what, "leave its size bounded")
 
     def enter(self, clauses: tuple[Clause, ...], inner: Flag, item: Any) -> None:
         """Take one item of the first clause, and go on with the other clauses if the conditions hold."""

@@ -17,6 +17,7 @@ from fencepost.explorers.symbolic.places import (
     key_under,
     length_of,
     plain,
+    scalars,
 )
 from fencepost.explorers.symbolic.terms import (
     Flag,
@@ -34,7 +35,7 @@ from fencepost.explorers.symbolic.terms import (
     negate,
 )
 from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Range, linear
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
+from fencepost.model.language.records import Nested, fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,17 +64,15 @@ class Pair:
 
 
 def smallest_model(system: System, asking: Asking, before: Rec, happened: Happening) -> Any:
-    """Return a model of what is assumed whose state is small and as near to an initial state as can
-    be; None if there is none.
+    """Return a model of what is assumed, with a state that is small and near to an initial one; None if z3 finds none.
 
     The constants are in their ranges and every value in the domain that these give, before the step, in its arguments
     and after it, so that the plain semantics takes it. What makes it small takes no longer than one question may.
     """
     solver = asking.solver
     solver.push()
-    solver.add(
-        *(boolean(strict(system, place)) for place in (before, happened.after)), *strict_arguments(system, happened)
-    )
+    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)))
+    solver.add(*strict_arguments(system, happened))
     if ask_allowed(system, asking) != z3.sat:
         solver.pop()
         return None
@@ -104,11 +103,9 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return what z3 says where the constants are in their ranges; its model has none that the
-    machine refuses together.
+    """Return what z3 says where the constants are in their ranges; a model has none that the machine refuses.
 
-    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too
-    many the answer is unknown.
+    Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too many it is unknown.
     """
     for _ in range(MOST_REFUSED):
         said = asking.ask(*flags, inside)
@@ -146,16 +143,14 @@ def strict(system: System, place: Rec) -> Flag:
 def strict_constants(system: System) -> list[Flag]:
     """Return that the lifted constants are in their ranges."""
     declared = system.constants.declared()
-    return [
-        at_most(item, int(declared[name].high)) for name, item in system.lifting.values.items() if isinstance(item, Num)
-    ]
+    values = system.lifting.values.items()
+    return [at_most(item, int(declared[name].high)) for name, item in values if isinstance(item, Num)]
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
     """Yield that the arguments of a step are in the domains that the lifted constants give, NONE left out."""
-    for (_, domain), value in zip(
-        happened.move.action.params if happened.move.action else (), happened.args, strict=True
-    ):
+    params = happened.move.action.params if happened.move.action else ()
+    for (_, domain), value in zip(params, happened.args, strict=True):
         if isinstance(domain, Range):
             yield from map(boolean, _between(system, domain, value))
             if system.lifting.is_lifted(domain.low):
@@ -171,23 +166,17 @@ def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
         yield at_most(value, length_of(system.lifting, linear(domain.high)))
 
 
-def _strict(system: System, place: Any, field: FieldType) -> Iterator[Flag]:
+def _strict(system: System, place: Any, field: Any) -> Iterator[Flag]:
     if isinstance(place, Rec):
-        assert isinstance(field, Nested)
         for name, kind in fields(field.record):
             yield from _strict(system, place.parts[name], kind)
-    elif isinstance(place, Arr):
-        assert isinstance(field, ArrayOf)
-        for item in place.items:
-            yield from _strict(system, item, field.element)
-    elif isinstance(place, Bag):
-        assert isinstance(field, BagOf)
-        for slot in place.slots:
-            yield from _strict(system, slot, Nested(field.record))
+    elif isinstance(place, Arr | Bag):
+        inner = field.element if isinstance(place, Arr) else Nested(field.record)
+        for item in place.items if isinstance(place, Arr) else place.slots:
+            yield from _strict(system, item, inner)
     elif isinstance(place, Endless):
         yield from _strict_elements(system, place)
     else:
-        assert isinstance(field, Scalar)
         yield from _strict_scalar(system, field.domain, place.value)
 
 
@@ -200,7 +189,7 @@ def _strict_scalar(system: System, domain: Domain, value: Value) -> Iterator[Fla
 
 
 def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
-    domains = dict(_domains(place.element))
+    domains = {path: domain for path, _, domain in scalars(place.element, "", place.label)}
     for index in range(plain_length(system, place)):
         for path, kind in place.kinds.items():
             if not kind.flag and not kind.bits:
@@ -208,15 +197,6 @@ def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
                 value = Members(term) if kind.endless else Num(term, None, None)
                 found = both(kind.domain(value), *_strict_scalar(system, domains[path], value))
                 yield either(at_most(place.length, index), found)
-
-
-def _domains(field: FieldType, path: str = "") -> Iterator[tuple[str, Domain]]:
-    """Yield the domain of each number, set and flag in an element, by its path."""
-    if isinstance(field, Scalar):
-        yield path, field.domain
-    elif isinstance(field, Nested):
-        for name, inner in fields(field.record):
-            yield from _domains(inner, f"{path}.{name}" if path else name)
 
 
 def plain_length(system: System, place: Endless) -> int:

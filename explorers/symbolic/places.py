@@ -40,7 +40,7 @@ from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from fencepost.model.language.constants import Constants
 
@@ -88,7 +88,7 @@ class Kind(NamedTuple):
     @staticmethod
     def _between(value: Value, low: int | None, high: int | None) -> Flag:
         found = number(value)
-        return both(True if low is None else at_most(low, found), True if high is None else at_most(found, high))
+        return both(low is None or at_most(low, found), high is None or at_most(found, high))
 
     def cast(self, value: Value) -> Value:
         if self.flag:
@@ -112,8 +112,7 @@ class Kind(NamedTuple):
         """Return that a variable is in the domain: what its bounds stand for."""
         if not isinstance(term, Num):
             return True
-        low = True if self.low is None else term.term >= self.low
-        return both(low, True if self.high is None else term.term <= self.high)
+        return both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
 
 
 @dataclass
@@ -155,14 +154,9 @@ class Arr:
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield (condition, element) for the elements that an index may stand for."""
-        if isinstance(index, int):
-            if 0 <= index < len(self.items):
-                yield True, self.items[index]
-            return
         low, high = bounds(index)
-        for place in range(
-            max(low or 0, 0), min(len(self.items) - 1 if high is None else high, len(self.items) - 1) + 1
-        ):
+        last = len(self.items) - 1
+        for place in range(max(low or 0, 0), min(last if high is None else high, last) + 1):
             yield equal(index, place), self.items[place]
 
 
@@ -186,26 +180,22 @@ class Endless:
 
     def note(self, path: str, index: Any) -> None:
         """Note that a number is read at an index, in what the array held when it was made: it is in its domain."""
-        if _is_quantified(index):
-            everywhere = z3.Int("any")
-            first = z3.Select(self.base[path][0], everywhere)
-            self.facts[path] = z3.ForAll([everywhere], boolean(self.kinds[path].domain(Num(first, None, None))))
+        everywhere = z3.Int("any") if _is_quantified(index) else None
+        first = z3.Select(self.base[path][0], index if everywhere is None else everywhere)
+        fact = self.kinds[path].domain(Num(first, None, None))
+        if everywhere is None:
+            self.facts[first] = fact
         else:
-            first = z3.Select(self.base[path][0], index)
-            self.facts[first] = self.kinds[path].domain(Num(first, None, None))
+            self.facts[path] = z3.ForAll([everywhere], boolean(fact))
 
     def chosen(self, flag: Flag, other: Endless) -> Endless:
         """Return the content of this array where a flag holds, else that of another of its kind."""
         pairs = {path: zip(terms, other.terms[path], strict=True) for path, terms in self.terms.items()}
-        terms = {path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()}
-        return Endless(self.label, self.element, self.size, self.length, self.kinds, terms, self.base, self.facts)
+        return replace(self, terms={path: tuple(z3.If(flag, a, b) for a, b in items) for path, items in pairs.items()})
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield the one element that an index stands for."""
-        yield (
-            True,
-            View(self, as_term(index), "") if isinstance(self.element, Nested) else Slot(self, as_term(index), ""),
-        )
+        yield True, (View if isinstance(self.element, Nested) else Slot)(self, as_term(index), "")
 
 
 def _is_quantified(index: Any) -> bool:
@@ -243,9 +233,8 @@ class View:
 
     def part(self, name: str) -> Any:
         path = self.path + name
-        return (
-            Slot(self.array, self.index, path) if path in self.array.kinds else View(self.array, self.index, f"{path}.")
-        )
+        is_slot = path in self.array.kinds
+        return Slot(self.array, self.index, path) if is_slot else View(self.array, self.index, f"{path}.")
 
 
 @dataclass
@@ -342,9 +331,7 @@ def clone(place: Any) -> Any:
             removed=[False] * len(place.slots),
             fact=True,
         )
-    return Endless(
-        place.label, place.element, place.size, place.length, place.kinds, dict(place.terms), place.base, place.facts
-    )
+    return replace(place, terms=dict(place.terms))
 
 
 def agree(one: Any, other: Any) -> Flag:
@@ -376,9 +363,8 @@ class Lifting:
 
     def domain(self) -> Flag:
         """Return that every lifted constant is in its range."""
-        return both(
-            *(Kind(name, item.lo, item.hi).domain(item) for name, item in self.values.items() if isinstance(item, Num))
-        )
+        lifted = [(name, item) for name, item in self.values.items() if isinstance(item, Num)]
+        return both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
     def is_lifted(self, value: Linear | int) -> bool:
         """Say whether a sum of constants has no fixed value."""
@@ -397,7 +383,7 @@ class Lifting:
         return None if self.is_lifted(value) else linear(value).value(self.constants.values)
 
     def top(self, value: Linear | int) -> int | None:
-        """Return a sum's greatest value, None if there is none; raise UsageError as `is_lifted` does."""
+        """Return a sum's greatest value, None if nothing bounds it; raise UsageError as `is_lifted` does."""
         if not self.is_lifted(value):
             return self.bound(value)
         found = linear(value)
@@ -442,13 +428,8 @@ class Lifting:
 
 def build(lifting: Lifting, record: type[Record], leaf: Callable[[str, Kind], Value], path: str) -> Rec:
     """Return a record whose cells hold what `leaf(path, kind)` gives; endless arrays and bags hold variables."""
-    return Rec(
-        record,
-        {
-            name: _build(lifting, field, leaf, f"{path}{name}", f"{record.__name__}.{name}")
-            for name, field in fields(record)
-        },
-    )
+    of, items = record.__name__, fields(record)
+    return Rec(record, {name: _build(lifting, field, leaf, path + name, f"{of}.{name}") for name, field in items})
 
 
 def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value], path: str, label: str) -> Any:
@@ -477,8 +458,7 @@ def is_comparable(place: Any) -> bool:
 
 
 def _endless(lifting: Lifting, field: ArrayOf, leaf: Callable[[str, Kind], Value], path: str, label: str) -> Endless:
-    kinds: dict[str, Kind] = {}
-    _leaves(lifting, field.element, "", label, kinds)
+    kinds = {name: lifting.kind(of, domain) for name, of, domain in scalars(field.element, "", label)}
     terms: dict[str, tuple[Any, ...]] = {}
     for name, kind in kinds.items():
         sort = z3.BoolSort() if kind.flag or kind.bits else z3.IntSort()
@@ -502,21 +482,20 @@ def value_name(value: Value) -> str:
 def length_of(lifting: Lifting, length: Linear) -> Value:
     found: int | Num = length.offset
     for name, factor in length.terms.items():
-        value = (
-            name.of(part.value(lifting.constants.values) for part in name.parts)
-            if isinstance(name, Extreme)
-            else lifting.values[name]
-        )
+        value = lifting.values.get(name)
+        if isinstance(name, Extreme):
+            value = name.of(part.value(lifting.constants.values) for part in name.parts)
         found = plus(found, times(value, factor))
     return found
 
 
-def _leaves(lifting: Lifting, field: FieldType, path: str, label: str, kinds: dict[str, Kind]) -> None:
+def scalars(field: FieldType, path: str, label: str) -> Iterator[tuple[str, str, Domain]]:
+    """Yield the scalars in an element of an endless array: its path there, its label and its domain."""
     if isinstance(field, Scalar):
-        kinds[path] = lifting.kind(label, field.domain)
+        yield path, label, field.domain
     elif isinstance(field, Nested):
         for name, inner in fields(field.record):
-            _leaves(lifting, inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}", kinds)
+            yield from scalars(inner, f"{path}.{name}" if path else name, f"{field.record.__name__}.{name}")
     else:
         raise UsageError(
             f"`unbounded=` makes the array {label} endless, and its elements hold arrays: "
@@ -555,30 +534,24 @@ def load(lifting: Lifting, record: type[Record], key: Key) -> Rec:
 
 
 def _load(place: Any, key: Any) -> None:
-    if isinstance(place, Cell):
+    if isinstance(place, Cell | Slot):
         place.put(int(key), where=True)
-    elif isinstance(place, Rec):
-        for part, value in zip(place.parts.values(), key, strict=True):
-            _load(part, value)
-    elif isinstance(place, Arr):
-        for item, value in zip(place.items, key, strict=True):
-            _load(item, value)
     elif isinstance(place, Bag):
         for slot, value in enumerate(key):
             place.present[slot] = True
             _load(place.slots[slot], value)
     else:
-        for index, value in enumerate(key):
-            for _, element in place.options(index):
-                _load_slot(element, value)
+        for item, value in zip(_inner(place, len(key)), key, strict=True):
+            _load(item, value)
 
 
-def _load_slot(place: Any, key: Any) -> None:
-    if isinstance(place, Slot):
-        place.put(int(key), where=True)
-        return
-    for (name, _), value in zip(fields(place.record), key, strict=True):
-        _load_slot(place.part(name), value)
+def _inner(place: Any, length: int) -> Iterable[Any]:
+    """Return the places in a record or an array; `length` is that of an endless one."""
+    if isinstance(place, Rec):
+        return place.parts.values()
+    if isinstance(place, View):
+        return [place.part(name) for name, _ in fields(place.record)]
+    return place.items if isinstance(place, Arr) else [item for at in range(length) for _, item in place.options(at)]
 
 
 # -- reading a state back
@@ -588,20 +561,12 @@ def key_under(place: Any, value_of: Callable[[Any], Any], length_under: Callable
     """Return the content of a place as a key; `value_of` gives the plain value of a term."""
     if isinstance(place, Cell | Slot):
         return plain(place.get(), value_of)
-    if isinstance(place, Rec):
-        return tuple(key_under(part, value_of, length_under) for part in place.parts.values())
-    if isinstance(place, View):
-        return tuple(key_under(place.part(name), value_of, length_under) for name, _ in fields(place.record))
-    if isinstance(place, Arr):
-        return tuple(key_under(item, value_of, length_under) for item in place.items)
     if isinstance(place, Bag):
         slots = zip(place.present, place.slots, strict=True)
         found = [key_under(slot, value_of, length_under) for on, slot in slots if plain(on, value_of)]
         return tuple(found if place.ordered else sorted(found))
-    found = []
-    for index in range(length_under(place.length)):
-        found += [key_under(element, value_of, length_under) for _, element in place.options(index)]
-    return tuple(found)
+    length = length_under(place.length) if isinstance(place, Endless) else 0
+    return tuple(key_under(item, value_of, length_under) for item in _inner(place, length))
 
 
 def plain(value: Value, value_of: Callable[[Any], Any]) -> int:

@@ -6,21 +6,28 @@ import multiprocessing
 import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.verdict import Cause, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
 T = TypeVar("T")
 _ASK: dict[str, Callable[[int], Any]] = {}
-"""What a process that was forked is asked: terms of z3 cannot be sent, numbers and answers can."""
+"""The question of forked processes: terms of z3 cannot be sent, numbers and answers can."""
+NO_MEMORY = Reason("memory ran out, or a process in which z3 thinks was ended", Cause.MEMORY)
 
 
-NO_MEMORY = Reason("memory ran out, or somebody ended a process in which z3 thinks", Cause.MEMORY)
+@contextmanager
+def _out_of_memory() -> Iterator[None]:
+    try:
+        yield
+    except (MemoryError, EOFError, BrokenProcessPool):
+        raise Stopped(NO_MEMORY) from None
 
 
 def over(
@@ -35,48 +42,37 @@ def over(
     `done` gets every answer as soon as there is one. Whatever is raised here ends the processes, whatever they think
     about. Raises Stopped where memory ran out.
     """
-    try:
-        return _over(jobs, ask, workers, tell, {} if done is None else done)
-    except (MemoryError, BrokenProcessPool):
-        raise Stopped(NO_MEMORY) from None
-
-
-def _over(
-    jobs: Sequence[int],
-    ask: Callable[[int], T],
-    workers: int,
-    tell: Callable[[int, int], None] | None,
-    done: dict[int, T],
-) -> list[T]:
-    if workers < 2 or len(jobs) < 2 or "fork" not in multiprocessing.get_all_start_methods():
-        for number, job in enumerate(jobs, 1):
-            done[job] = ask(job)
-            if tell is not None:
-                tell(number, len(jobs))
-        return [done[job] for job in jobs]
-    _ASK["job"] = ask
-    context = multiprocessing.get_context("fork")
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_deaf) as pool:
-        futures = {pool.submit(_answer, job): job for job in jobs}
-        try:
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
+    done = {} if done is None else done
+    with _out_of_memory():
+        if workers < 2 or len(jobs) < 2 or "fork" not in multiprocessing.get_all_start_methods():
+            for number, job in enumerate(jobs, 1):
+                done[job] = ask(job)
                 if tell is not None:
-                    tell(len(done), len(jobs))
-        except BaseException:
-            for process in set(multiprocessing.active_children()) - others:
-                process.kill()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+                    tell(number, len(jobs))
+            return [done[job] for job in jobs]
+        _ASK["job"] = ask
+        context = multiprocessing.get_context("fork")
+        others = set(multiprocessing.active_children())
+        with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context, initializer=_deaf) as pool:
+            futures = {pool.submit(_answer, job): job for job in jobs}
+            try:
+                for future in as_completed(futures):
+                    done[futures[future]] = future.result()
+                    if tell is not None:
+                        tell(len(done), len(jobs))
+            except BaseException:
+                for process in set(multiprocessing.active_children()) - others:
+                    process.kill()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     return [done[job] for job in jobs]
 
 
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
     """Return what `ask(tell)` returns, from a process of its own; `update` is called with its progress.
 
-    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises
-    Stopped where memory ran out.
+    Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises Stopped where memory
+    ran out.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return ask(update)
@@ -84,18 +80,16 @@ def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], Non
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_think, args=(ask, there), daemon=True)
     try:
-        process.start()
-        there.close()
-        while True:
-            kind, value = here.recv()
-            if kind == "returned":
-                found: T = value
-                return found
-            if kind == "raised":
-                raise value
-            update(value)
-    except (MemoryError, EOFError):
-        raise Stopped(NO_MEMORY) from None
+        with _out_of_memory():
+            process.start()
+            there.close()
+            while True:
+                kind, value = here.recv()
+                if kind == "returned":
+                    return cast("T", value)
+                if kind == "raised":
+                    raise value
+                update(value)
     finally:
         if process.pid is not None:
             process.kill()
@@ -106,7 +100,7 @@ def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], Non
 def _think(ask: Callable[[Callable[[Any], None]], Any], there: Connection) -> None:
     _deaf()
     try:
-        there.send(("returned", ask(lambda told: there.send(("told", told)))))
+        there.send(("returned", ask(lambda found: there.send(("update", found)))))
     except BaseException as error:  # noqa: BLE001 (raised where it is waited for)
         there.send(("raised", error))
 

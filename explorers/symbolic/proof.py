@@ -21,7 +21,7 @@ from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.model.language.actions import Property
@@ -128,50 +128,43 @@ def prove(
     began = time.perf_counter()
     try:
         with interruptible():
+            single = not settings.everywhere and settings.depth is None and settings.k == 1
+            havoc = settings.havoc_loops and single  # runs of several steps are replayed, so they must be exact
+            system = System(machine, constants, properties, settings.lifted, havoc_loops=havoc)
             if settings.everywhere:
-                made = _everywhere(machine, constants, properties, settings)
+                made = _everywhere(system, settings)
             elif settings.depth is not None:
-                made = _bounded(machine, constants, properties, settings)
+                _require_a_start(system, settings)
+                reached = _runs(system, settings.depth, settings.timeout)
+                made = _of_runs(system, reached, f"every run of {settings.depth} steps")
             elif settings.k > 1:
-                made = _over_steps(machine, constants, properties, settings)
+                made = _over_steps(system, settings)
             else:
-                made = _inductive(machine, constants, properties, settings, tell)
+                made = _inductive(system, settings, tell)
     except Stopped as signal:
-        made = _undecided(machine, properties, signal.why)
+        findings = tuple(_finding(item, signal.why) for item in properties)
+        made = Proof(machine.name, "none yet", findings, gave_up=True, why_stopped=signal.why)
     return replace(made, seconds=time.perf_counter() - began)
 
 
-def _undecided(machine: Machine, properties: tuple[Property, ...], why: str) -> Proof:
-    """Return the proof that a signal ended before anything was decided."""
-    findings = tuple(Finding(item.name, item.kind, Verdict.UNDETERMINED, why) for item in properties)
-    return Proof(machine.name, "none yet", findings, gave_up=True, why_stopped=why)
+def _finding(item: Property, why: str = "", verdict: Verdict = Verdict.UNDETERMINED) -> Finding:
+    return Finding(item.name, item.kind, verdict, why)
 
 
-def _inductive(
-    machine: Machine,
-    constants: Constants,
-    properties: tuple[Property, ...],
-    settings: Settings,
-    tell: Callable[[int, int], None] | None,
-) -> Proof:
-    """Find the largest part of a conjunction that is inductive: what a step breaks is left
-    out, until nothing is broken.
+def _inductive(system: System, settings: Settings, tell: Callable[[int, int], None] | None) -> Proof:
+    """Find the largest part of a conjunction that is inductive: leave out what a step breaks, until nothing is broken.
 
-    What is left at the end was asked of all constants, and with all of it that an earlier answer took for granted.
+    The last round asks about all constants, and takes for granted no more than what is left.
     """
-    left = properties
+    properties = left = system.properties
     dropped: dict[str, Finding] = {}
     broken: list[MoveAnswer] = []
-    answers: list[MoveAnswer] = []
-    total = Totals()
-    rounds = 0
-    stopped = ""
+    every: list[MoveAnswer] = []
+    first, stopped = True, ""
     if settings.lifted:
-        System(machine, constants, properties, settings.lifted, havoc_loops=settings.havoc_loops).require_known()
-    _require_a_start(machine, constants, settings)
+        system.require_known()
+    _require_a_start(system, settings)
     while True:
-        rounds += 1
-        system = System(machine, constants, left, settings.lifted, havoc_loops=settings.havoc_loops)
         answers = initiation(system, settings.timeout)
         fails = _initial_failures(system, answers, settings)
         if not fails:
@@ -182,94 +175,82 @@ def _inductive(
                 stopped = signal.why
             answers += [said[number] for number in sorted(said)]
             fails = _failures(left, answers)
-            if rounds == 1:
+            if first:
                 broken = [item for item in answers if item.broken]
-        total.add(answers)
+        every += answers
         dropped |= fails
         if stopped:
-            dropped |= {
-                item.name: Finding(item.name, item.kind, Verdict.UNDETERMINED, stopped)
-                for item in left
-                if item.name not in fails
-            }
+            dropped |= {item.name: _finding(item, stopped) for item in left if item.name not in fails}
             left = ()
             break
         inductive = {item.name for item in state_properties(left)}
         left = tuple(item for item in left if item.name not in fails)
         if not fails.keys() & inductive and not any(item.small for item in answers):
             break
-    proved = {item.name: Finding(item.name, item.kind, Verdict.PROVED) for item in left}
-    for item in broken:
-        for name in item.broken:
-            if name in dropped and dropped[name].verdict is Verdict.UNDETERMINED:
-                others = [answer.move for answer in broken if name in answer.broken]
-                dropped[name] = replace(dropped[name], why=f"no induction: {_listed(others)} may break it")
+        first, system = False, system.about(left)
+    proved = {item.name: _finding(item, verdict=Verdict.PROVED) for item in left}
+    for name in {name for item in broken for name in item.broken if name in dropped}:
+        if dropped[name].verdict is Verdict.UNDETERMINED:
+            moves = [item.move for item in broken if name in item.broken]
+            more = f" and {len(moves) - 2} more" if len(moves) > 2 else ""
+            why = f"no induction: {', '.join(moves[:2])}{more} may break it"
+            dropped[name] = replace(dropped[name], why=why)
     broken.sort(key=lambda item: item.pair.size if item.pair else 1 << 30)
     return Proof(
-        protocol=machine.name,
+        protocol=system.machine.name,
         method="induction",
         findings=tuple((proved | dropped)[item.name] for item in properties),
         moves=len(system.moves),
         branches=sum(item.branches for item in answers),
-        queries=total.queries,
-        solver_seconds=total.seconds,
+        queries=sum(item.queries for item in every),
+        solver_seconds=sum(item.seconds for item in every),
         broken=tuple(broken),
         cuts=_cuts(answers),
         forgotten=tuple(sorted({name for item in answers for name in item.forgotten})),
         pair=broken[0].pair if broken else None,
-        gave_up=total.gave_up or bool(stopped),
+        gave_up=any(item.unknown for item in every) or bool(stopped),
         why_stopped=stopped,
     )
 
 
-def _require_a_start(machine: Machine, constants: Constants, settings: Settings) -> None:
+def _require_a_start(system: System, settings: Settings) -> None:
     """Raise what the plain semantics does if there is no initial state, or if one ends with an error."""
-    system = System(machine, constants)
+    plain = system.unlifted()
     starts = False
-    for found in system.starts():
+    for found in plain.starts():
         asking = Asking(settings.timeout)
         starts |= asking.ask(found.happens) != z3.unsat
         if found.cut is not False and asking.ask(found.cut) == z3.sat:
-            replay(machine, error_at_start(system, asking.solver.model(), found), ())
+            replay(plain.machine, error_at_start(plain, asking.solver.model(), found), ())
     if not starts:
-        Interpreter(machine, constants).initial_states()
+        Interpreter(plain.machine, plain.constants).initial_states()
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
     """Return what fails initially: violated if under the given constants, not only for other values."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
-    shown: set[str] = set()
-    if broken:
-        small = System(system.machine, system.constants, system.properties)
-        shown = {item.name for item in _runs(small, 0, settings.timeout).failures}
-    for name in broken:
-        violated = name in shown
-        why = "fails initially"
-        if not violated:
-            why += (
-                " for some value of the constants that have any"
-                if settings.lifted
-                else ", as z3 says without showing how"
-            )
-        found[name] = Finding(
-            name, _kind(system.properties, name), Verdict.VIOLATED if violated else Verdict.UNDETERMINED, why
-        )
-    for name in {name for item in answers for name in item.unknown}:
-        why = "z3 cannot say of the initial states"
-        found[name] = Finding(name, _kind(system.properties, name), Verdict.UNDETERMINED, why)
+    unknown = {name for item in answers for name in item.unknown}
+    shown = {item.name for item in _runs(system.unlifted(), 0, settings.timeout).failures} if broken else set()
+    other = " for some value of the constants that have any" if settings.lifted else ", as z3 says without showing how"
+    for item in system.properties:
+        if item.name in unknown:
+            found[item.name] = _finding(item, "z3 cannot say of the initial states")
+        elif item.name in shown & broken:
+            found[item.name] = _finding(item, "fails initially", Verdict.VIOLATED)
+        elif item.name in broken:
+            found[item.name] = _finding(item, f"fails initially{other}")
     return found
 
 
 def _consecution(
     system: System, settings: Settings, tell: Callable[[int, int], None] | None, said: dict[int, MoveAnswer]
 ) -> None:
-    """Ask about every move: first with all constants as they are, where a counterexample is found
-    soon, then with some lifted.
+    """Ask about every move: first with all constants as they are, where a counterexample is found soon, then lifted.
 
     Answers are put into `said` by the number of the move, each as soon as there is one.
     """
-    small = System(system.machine, system.constants, system.properties) if settings.lifted else system
+    small = system.unlifted() if settings.lifted else system
 
     def ask(number: int) -> MoveAnswer:
         first = consecution(small, small.moves[number], settings.timeout, explain=settings.explain)
@@ -282,33 +263,16 @@ def _consecution(
     over(range(len(system.moves)), ask, settings.workers, tell, said)
 
 
-class Totals:
-    """Totals over all rounds."""
-
-    def __init__(self) -> None:
-        self.queries, self.seconds, self.gave_up = 0, 0.0, False
-
-    def add(self, answers: list[MoveAnswer]) -> None:
-        self.queries += sum(item.queries for item in answers)
-        self.seconds += sum(item.seconds for item in answers)
-        self.gave_up = self.gave_up or any(item.unknown for item in answers)
-
-
-def _kind(properties: tuple[Property, ...], name: str) -> Kind:
-    return next(item.kind for item in properties if item.name == name)
-
-
 def _failures(properties: tuple[Property, ...], answers: list[MoveAnswer]) -> dict[str, Finding]:
     found: dict[str, Finding] = {}
-    for item in answers:
-        for name in item.unknown:
-            why = f"z3 cannot say whether {item.move} keeps it, within the time limit"
-            found[name] = Finding(name, _kind(properties, name), Verdict.UNDETERMINED, why)
-    for item in answers:
-        for name in item.broken:
-            found[name] = Finding(
-                name, _kind(properties, name), Verdict.UNDETERMINED, f"no induction: {item.move} may break it"
-            )
+    for item in properties:
+        for answer in answers:
+            if item.name in answer.unknown:
+                why = f"z3 cannot say whether {answer.move} keeps it, within the time limit"
+                found[item.name] = _finding(item, why)
+        for answer in answers:
+            if item.name in answer.broken:
+                found[item.name] = _finding(item, f"no induction: {answer.move} may break it")
     return found
 
 
@@ -320,40 +284,27 @@ def _cuts(answers: list[MoveAnswer]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(whats) for name, whats in found.items()}
 
 
-def _listed(names: list[str]) -> str:
-    first, rest = names[:2], len(names) - 2
-    more = f" and {rest} more" if rest > 0 else ""
-    return ", ".join(first) + more
-
-
-def _everywhere(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
+def _everywhere(system: System, settings: Settings) -> Proof:
     """Prove properties of every state of the domains, reachable or not."""
     answers: list[tuple[str, int, float]] = []
     stopped = ""
     try:
-        apart(
-            lambda tell: _ask_everywhere(System(machine, constants, properties, settings.lifted), settings, tell),
-            answers.append,
-        )
+        apart(lambda tell: _ask_everywhere(system, settings, tell), answers.append)
     except Stopped as signal:
         stopped = signal.why
     whys = {
+        "unsat": "",
         "sat": "fails in some state, which need not be reachable",
         "unknown": "z3 cannot say, within the time limit",
         "": stopped,
     }
-    said = [answer for answer, _, _ in answers] + [""] * (len(properties) - len(answers))
+    said = [answer for answer, _, _ in answers] + [""] * (len(system.properties) - len(answers))
+    verdicts = [Verdict.PROVED if answer == "unsat" else Verdict.UNDETERMINED for answer in said]
     return Proof(
-        machine.name,
+        system.machine.name,
         "every state of the domains",
         tuple(
-            Finding(
-                item.name,
-                item.kind,
-                Verdict.PROVED if answer == "unsat" else Verdict.UNDETERMINED,
-                whys.get(answer, ""),
-            )
-            for item, answer in zip(properties, said, strict=True)
+            _finding(item, whys[a], verdict) for item, a, verdict in zip(system.properties, said, verdicts, strict=True)
         ),
         queries=answers[-1][1] if answers else 0,
         solver_seconds=answers[-1][2] if answers else 0.0,
@@ -363,7 +314,7 @@ def _everywhere(machine: Machine, constants: Constants, properties: tuple[Proper
 
 
 def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[str, int, float]], None]) -> None:
-    """Tell for each property whether it can fail, with the questions and the seconds so far."""
+    """Report for each property whether it can fail, with the questions and the seconds so far."""
     state = system.state("s.")
     asking = Asking(settings.timeout)
     goals = [system.holds(item, state) for item in system.properties]
@@ -372,27 +323,20 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
         tell((str(asking.ask(negate(goal))), asking.queries, asking.seconds))
 
 
-def _bounded(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
-    assert settings.depth is not None
-    _require_a_start(machine, constants, settings)
-    system = System(machine, constants, properties, settings.lifted)
-    return _of_runs(system, _runs(system, settings.depth, settings.timeout), f"every run of {settings.depth} steps")
-
-
 def _runs(system: System, depth: int, timeout: float) -> Reached:
     """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
 
     Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates
-    a property: then both are told. Where constants are lifted, their bounds are too, so runs under the constants as
+    a property: then both are reported. Where constants are lifted, their bounds are too, so runs under the constants as
     they are come first, and what those violate counts whatever is said of others.
     """
     first = Reached(-1)
     if system.lifting.names:
         system.require_known()  # refuses before z3 is asked anything
-        first = _runs(System(system.machine, system.constants, system.properties), depth, timeout)
+        first = _runs(system.unlifted(), depth, timeout)
         if first.why_stopped:
             return replace(first, depth=-1)
-        if first.wrong:
+        if first.error_text:
             return first
     reached = _replayed(system, bounded(system, depth, timeout), first.failures)
     return replace(reached, queries=first.queries + reached.queries, seconds=first.seconds + reached.seconds)
@@ -421,100 +365,93 @@ def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ..
         reached,
         failures=tuple(failures.values()),
         unknown={name: depth for name, depth in reached.unknown.items() if name not in shown},
-        wrong=goes_wrong(errors[-1]) if errors else "",
+        error_text=said_of(errors[-1]) if errors else "",
     )
 
 
 def _with_constants(system: System, history: History | None, error: DomainError) -> DomainError:
     """Return an error of a run that says which constants have other values there than they were given."""
     given = system.constants.values
-    others = [
-        f"{name}={value}" for name, value in (history.constants if history else {}).items() if value != given[name]
-    ]
+    values = history.constants if history else {}
+    others = [f"{name}={value}" for name, value in values.items() if value != given[name]]
     if not others:
         return error
-    told = DomainError(f"with {' '.join(others)}, {error}")
-    told.states, told.steps, told.__cause__ = error.states, error.steps, error
-    return told
+    found = DomainError(f"with {' '.join(others)}, {error}")
+    found.states, found.steps, found.__cause__ = error.states, error.steps, error
+    return found
 
 
-def goes_wrong(error: DomainError) -> str:
-    """Return why nothing is said of a property where the model goes wrong."""
-    return f"goes wrong after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
+def said_of(error: DomainError) -> str:
+    """Return why a property is undetermined where the model raises an error."""
+    return f"raises an error after {_steps(len(error.steps))}: {str(error).splitlines()[0].rstrip('.')}"
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
     """Return what runs from the initial states say of the properties."""
-    found = []
     failures = {item.name: item for item in reached.failures}
     far = f"no violation within {_steps(reached.depth)} of an initial state"
-    for item in system.properties:
+
+    def said(item: Property) -> Finding:
         failure = failures.get(item.name)
-        if failure is not None and failure.history is not None:
-            found.append(Finding(item.name, item.kind, Verdict.VIOLATED, f"fails after {_steps(failure.depth)}"))
-        elif failure is not None:
-            why = f"fails after {_steps(failure.depth)}, but only with constants beyond their ranges"
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        elif reached.wrong:
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, reached.wrong))
-        elif reached.why_stopped:
-            why = f"{far}; {reached.why_stopped}" if reached.depth >= 0 else reached.why_stopped
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        elif item.name in reached.unknown:
-            why = f"z3 cannot say what holds after {_steps(reached.unknown[item.name])}, within the time limit"
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        else:
-            found.append(Finding(item.name, item.kind, Verdict.NOT_FOUND, far))
-    return _proof_of(system, method, tuple(found), reached)
+        if failure is not None:
+            after = f"fails after {_steps(failure.depth)}"
+            if failure.history is not None:
+                return _finding(item, after, Verdict.VIOLATED)
+            return _finding(item, f"{after}, but only with constants beyond their ranges")
+        if reached.error_text:
+            return _finding(item, reached.error_text)
+        if reached.why_stopped:
+            return _finding(item, f"{far}; {reached.why_stopped}" if reached.depth >= 0 else reached.why_stopped)
+        if item.name in reached.unknown:
+            after = _steps(reached.unknown[item.name])
+            return _finding(item, f"z3 cannot say what holds after {after}, within the time limit")
+        return _finding(item, far, Verdict.NOT_FOUND)
+
+    return _proof_of(system, method, map(said, system.properties), reached)
 
 
 def _steps(number: int) -> str:
     return f"{number} step{'' if number == 1 else 's'}"
 
 
-def _over_steps(machine: Machine, constants: Constants, properties: tuple[Property, ...], settings: Settings) -> Proof:
+def _over_steps(system: System, settings: Settings) -> Proof:
     """Prove a conjunction by induction over k steps: the first k states first, then any k states in a row."""
-    _require_a_start(machine, constants, settings)
-    system = System(machine, constants, properties, settings.lifted)
+    _require_a_start(system, settings)
+    method = f"induction over {settings.k} steps"
     first = _runs(system, settings.k - 1, settings.timeout)
     if first.failures or first.unknown or first.why_stopped:
-        return _of_runs(system, first, f"induction over {settings.k} steps")
+        return _of_runs(system, first, method)
     then = over_steps(system, settings.k, settings.timeout)
-    conjunction_fails = {item.name for item in state_properties(properties)} & set(then.broken)
-    unsure = {item.name for item in state_properties(properties)} & set(then.unknown)
-    found = []
-    for item in properties:
+    inductive = {item.name for item in state_properties(system.properties)}
+    failing = ", ".join(sorted(inductive & set(then.broken)))
+
+    def said(item: Property) -> Finding:
         if item.name in then.broken:
-            why = f"no induction over {settings.k} steps: it may fail after {settings.k} states in which all hold"
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        elif then.why_stopped or unsure or item.name in then.unknown:
-            why = then.why_stopped or "z3 cannot say, within the time limit"
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        elif conjunction_fails:
-            why = f"it follows only together with {', '.join(sorted(conjunction_fails))}"
-            found.append(Finding(item.name, item.kind, Verdict.UNDETERMINED, why))
-        else:
-            found.append(Finding(item.name, item.kind, Verdict.PROVED))
-    small = System(machine, constants, properties) if settings.lifted else None
-    bounded = (
-        [consecution(small, move, settings.timeout, explain=False) for move in small.moves] if small is not None else []
-    )
-    total = Totals()
-    total.add(bounded)
+            why = f"no {method}: it may fail after {settings.k} states in which all hold"
+            return _finding(item, why)
+        if then.why_stopped or inductive & set(then.unknown) or item.name in then.unknown:
+            return _finding(item, then.why_stopped or "z3 cannot say, within the time limit")
+        if failing:
+            return _finding(item, f"it follows only together with {failing}")
+        return _finding(item, verdict=Verdict.PROVED)
+
+    small = system.unlifted()
+    moves = small.moves if settings.lifted else ()
+    answers = [consecution(small, move, settings.timeout, explain=False) for move in moves]
     both = replace(
         then,
-        cuts=tuple(dict.fromkeys([*first.cuts, *then.cuts, *(what for item in bounded for what in item.cuts)])),
-        queries=first.queries + then.queries + total.queries,
-        seconds=first.seconds + then.seconds + total.seconds,
+        cuts=tuple(dict.fromkeys([*first.cuts, *then.cuts, *(what for item in answers for what in item.cuts)])),
+        queries=first.queries + then.queries + sum(item.queries for item in answers),
+        seconds=first.seconds + then.seconds + sum(item.seconds for item in answers),
     )
-    return _proof_of(system, f"induction over {settings.k} steps", tuple(found), both)
+    return _proof_of(system, method, map(said, system.properties), both)
 
 
-def _proof_of(system: System, method: str, findings: tuple[Finding, ...], reached: Reached) -> Proof:
+def _proof_of(system: System, method: str, findings: Iterable[Finding], reached: Reached) -> Proof:
     return Proof(
         protocol=system.machine.name,
         method=method,
-        findings=findings,
+        findings=tuple(findings),
         moves=len(system.moves),
         queries=reached.queries,
         solver_seconds=reached.seconds,

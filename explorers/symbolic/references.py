@@ -65,7 +65,7 @@ class Numbers(NamedTuple):
 
     @property
     def high(self) -> int | None:
-        """A bound above all its numbers, None if there is none."""
+        """A bound above all its numbers, None if nothing bounds them."""
         return bounds(number(self.stop))[1]
 
     @property

@@ -11,7 +11,7 @@ from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.symbolic.bags import canonical, settle
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
 from fencepost.explorers.symbolic.references import Refs
-from fencepost.explorers.symbolic.terms import Flag, Num, Value, both, negate, truth
+from fencepost.explorers.symbolic.terms import Flag, Value, both, negate, truth
 from fencepost.explorers.symbolic.walk import Walk
 from fencepost.model.language.actions import Kind as PropertyKind
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
@@ -22,6 +22,7 @@ from fencepost.model.language.records import Schema
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from fencepost.explorers.program.ir.program import Function
     from fencepost.explorers.symbolic.frames import Check
     from fencepost.model.language.actions import Action, Property
     from fencepost.model.language.constants import Constants
@@ -124,6 +125,14 @@ class System:
         self.moves = tuple(self._moves())
         self._before: tuple[Rec, Flag] | None = None
 
+    def about(self, properties: tuple[Property, ...]) -> System:
+        """Return this machine, under the same constants, with other properties."""
+        return System(self.machine, self.constants, properties, self.lifting.names, havoc_loops=self.havoc_loops)
+
+    def unlifted(self) -> System:
+        """Return this machine under the constants as they are, with the same properties."""
+        return System(self.machine, self.constants, self.properties)
+
     def _moves(self) -> Iterator[Move]:
         for item in self.machine.actions:
             yield from self._ways_of(item)
@@ -198,11 +207,12 @@ class System:
         if self.normalize is None:
             return found
         then = self.happening(found.after, self.moves[-1], f"{prefix}{NORMALIZE}.")
+        checks = (replace(item, where=both(found.enabled, item.where)) for item in then.checks)
         return replace(
             found,
             present=both(found.present, then.present),
             after=then.after,
-            checks=found.checks + tuple(replace(item, where=both(found.enabled, item.where)) for item in then.checks),
+            checks=(*found.checks, *checks),
             branches=found.branches + then.branches,
             raw=found.after,
             forgotten=tuple(dict.fromkeys([*found.forgotten, *then.forgotten])),
@@ -211,19 +221,13 @@ class System:
     def happening(self, before: Rec, move: Move, prefix: str = "") -> Happening:
         state = clone(before)
         run = Walk(self.program, self.lifting.values, havoc_loops=self.havoc_loops, prefix=prefix)
-        root = Refs(((True, state),))
-        if move.action is None:
-            assert self.program.normalize is not None
-            run.call(self.program.functions[self.program.normalize], [root], True)
-            settle_all(state)
-            return Happening(
-                move, (), both(*run.facts), (), state, tuple(run.checks), run.branches, forgotten=tuple(run.forgotten)
-            )
         present: Flag = True
         args: list[Any] = []
         values: list[Value] = []
         messages: list[Rec] = []
-        for (name, domain), chosen in zip(move.action.params, move.args, strict=True):
+        params = move.action.params if move.action is not None else ()
+        for (name, domain), chosen in zip(params, move.args, strict=True):
+            value: Value = chosen
             if isinstance(domain, InFlight):
                 assert chosen is not None
                 bag: Bag = state.parts[domain.bag]
@@ -233,20 +237,17 @@ class System:
                 message.origin = chosen
                 messages.append(message)
                 args.append(Refs(((True, message),)))
-                values.append(chosen)
             elif chosen is None:
-                kind = self.lifting.kind(f"{move.action.name}.{name}", domain)
-                low = 0 if kind.low == -1 else kind.low
-                variable = Kind(kind.label, low, kind.high).fresh(f"{prefix}{move.action.name}.{name}")
-                present = both(present, Kind(kind.label, low, kind.high).domain(variable))
-                args.append(variable)
-                values.append(variable)
+                label = f"{move.action.name if move.action else ''}.{name}"
+                kind = self.lifting.kind(label, domain)
+                kind = Kind(kind.label, 0 if kind.low == -1 else kind.low, kind.high)
+                value = kind.fresh(f"{prefix}{label}")
+                present = both(present, kind.domain(value))
+                args.append(value)
             else:
                 args.append(bool(chosen) if isinstance(domain, FlagDomain) else chosen)
-                values.append(chosen)
-        is_start = move.action is self.machine.initial
-        made = self.program.of(self.program.initial) if is_start else self.functions[move.action.name]
-        run.call(made, [root, *args], True)
+            values.append(value)
+        run.call(self._function(move), [Refs(((True, state),)), *args], True)
         settle_all(state)
         return Happening(
             move,
@@ -259,6 +260,13 @@ class System:
             tuple(map(clone, messages)),
             forgotten=tuple(run.forgotten),
         )
+
+    def _function(self, move: Move) -> Function:
+        if move.action is None:
+            assert self.program.normalize is not None
+            return self.program.functions[self.program.normalize]
+        is_start = move.action is self.machine.initial
+        return self.program.of(self.program.initial) if is_start else self.functions[move.action.name]
 
     # -- properties
 
@@ -298,6 +306,3 @@ def settle_all(state: Rec) -> None:
     for name, part in state.parts.items():
         if isinstance(part, Bag):
             state.parts[name] = settle(part)
-
-
-__all__ = ["NORMALIZE", "Happening", "Move", "Num", "System"]

@@ -10,7 +10,7 @@ import hashlib
 import sys
 import time
 from dataclasses import replace
-from itertools import count, permutations
+from itertools import count, permutations, product
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,32 +36,32 @@ class Field(NamedTuple):
     path: str
     domain: Any
 
-    @property
-    def is_number(self) -> bool:
-        """Whether it counts something."""
-        return isinstance(self.domain, Range) and not isinstance(self.domain, Index)
-
-    @property
-    def is_index(self) -> bool:
-        """Whether it names one of numbered things."""
-        return isinstance(self.domain, Index)
-
-    @property
-    def is_set(self) -> bool:
-        """Whether it is a set of numbered things."""
-        return isinstance(self.domain, BitSet)
-
     def compares_with(self, other: Field) -> bool:
         """Say whether both count the same sort of thing: a constant bounds both."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
 class Table(NamedTuple):
-    """An array of records of the state; `by_index`: one for each of numbered things, else looked up."""
+    """An array of records of the state, `by_index` if it has one for each of numbered things, or the state itself."""
 
     name: str
     by_index: bool
     fields: list[Field]
+
+    @property
+    def numbers(self) -> list[Field]:
+        """Fields that count something."""
+        return [item for item in self.fields if isinstance(item.domain, Range) and not isinstance(item.domain, Index)]
+
+    @property
+    def indices(self) -> list[Field]:
+        """Fields that name one of numbered things."""
+        return [item for item in self.fields if isinstance(item.domain, Index)]
+
+    @property
+    def sets(self) -> list[Field]:
+        """Fields that are sets of numbered things."""
+        return [item for item in self.fields if isinstance(item.domain, BitSet)]
 
 
 def scalars(record: type[Record], prefix: str = "") -> list[Field]:
@@ -78,15 +78,17 @@ def scalars(record: type[Record], prefix: str = "") -> list[Field]:
 
 
 def tables(record: type[Record]) -> list[Table]:
-    counts = {str(linear(item.domain.high)) for item in scalars(record) if item.is_index}
-    for _, kind in fields(record):
-        if isinstance(kind, ArrayOf) and isinstance(kind.element, Nested):
-            counts |= {str(linear(item.domain.high)) for item in scalars(kind.element.record) if item.is_index}
-    return [
-        Table(name, str(kind.length - 1) in counts, scalars(kind.element.record))
+    arrays = [
+        (name, kind.length, kind.element)
         for name, kind in fields(record)
         if isinstance(kind, ArrayOf) and isinstance(kind.element, Nested)
-        if not name.startswith("ghost_") and not _is_sealed(kind.element)
+    ]
+    every = [*scalars(record), *(item for _, _, kind in arrays for item in scalars(kind.record))]
+    counts = {str(linear(item.domain.high)) for item in every if isinstance(item.domain, Index)}
+    return [
+        Table(name, str(length - 1) in counts, scalars(kind.record))
+        for name, length, kind in arrays
+        if not name.startswith("ghost_") and not _is_sealed(kind)
     ]
 
 
@@ -96,7 +98,7 @@ def _is_sealed(kind: Nested) -> bool:
 
 
 def conditions(machine: Machine) -> Iterator[str]:
-    own, found = scalars(machine.state), tables(machine.state)
+    own, found = Table("", by_index=False, fields=scalars(machine.state)), tables(machine.state)
     yield from _of_state(own)
     for table in found:
         if table.by_index:
@@ -104,92 +106,78 @@ def conditions(machine: Machine) -> Iterator[str]:
             yield from _of_pairs(table)
     for table in found:
         if not table.by_index:
-            yield from _looked_up(table, found, own)
+            yield from _looked_up(table, [item for item in found if item.by_index], own)
 
 
-def _of_state(own: list[Field]) -> Iterator[str]:
-    for one, other in permutations([item for item in own if item.is_number], 2):
+def _of_state(own: Table) -> Iterator[str]:
+    for one, other in permutations(own.numbers, 2):
         if one.compares_with(other):
             yield from (f"s.{one.path} <= s.{other.path}", f"s.{one.path} < s.{other.path}")
             yield f"s.{one.path} == s.{other.path} - 1"
-    for item in own:
-        for members in own:
-            if (
-                item.is_index
-                and members.is_set
-                and str(linear(members.domain.count) - 1) == str(linear(item.domain.high))
-            ):
+    for item in own.indices:
+        for members in own.sets:
+            if str(linear(members.domain.count) - 1) == str(linear(item.domain.high)):
                 yield f"s.{item.path} < 0 or bits.contains(s.{members.path}, s.{item.path})"
 
 
-def _of_each(table: Table, own: list[Field]) -> Iterator[str]:
+def _of_each(table: Table, own: Table) -> Iterator[str]:
     each = f"for r in s.{table.name}"
-    for one, other in permutations([item for item in table.fields if item.is_number], 2):
+    for one, other in permutations(table.numbers, 2):
         if one.compares_with(other):
             yield f"all(r.{one.path} <= r.{other.path} {each})"
-    for one in (item for item in table.fields if item.is_number):
-        for other in (item for item in own if item.is_number and one.compares_with(item)):
+    for one in table.numbers:
+        for other in filter(one.compares_with, own.numbers):
             yield from (f"all(r.{one.path} <= s.{other.path} {each})", f"all(r.{one.path} < s.{other.path} {each})")
-        for pointer in (item for item in table.fields if item.is_index):
+        for pointer in table.indices:
             yield f"all((r.{one.path} < 0) == (r.{pointer.path} < 0) {each})"
-    for pointer in (item for item in table.fields if item.is_index):
-        for members in (item for item in table.fields if item.is_set):
-            yield f"all(r.{pointer.path} < 0 or bits.contains(r.{members.path}, r.{pointer.path}) {each})"
-    named = {item.path.rpartition(".")[2]: item for item in own}
-    for one in (item for item in table.fields if item.is_set and item.path in named):
-        for pointer in (item for item in own if item.is_index):
-            for number in (item for item in table.fields if item.is_number):
-                for other in (item for item in own if item.is_number and number.compares_with(item)):
-                    yield (
-                        f"all(s.{table.name}[i].{one.path} == s.{named[one.path].path} for i in "
-                        f"range(len(s.{table.name})) if s.{pointer.path} == i and "
-                        f"s.{table.name}[i].{number.path} == s.{other.path})"
-                    )
+    for pointer, members in product(table.indices, table.sets):
+        yield f"all(r.{pointer.path} < 0 or bits.contains(r.{members.path}, r.{pointer.path}) {each})"
+    named = {item.path.rpartition(".")[2]: item for item in own.fields}
+    name = f"s.{table.name}"
+    for one, pointer, number in product(table.sets, own.indices, table.numbers):
+        for other in filter(number.compares_with, own.numbers) if one.path in named else ():
+            yield (
+                f"all({name}[i].{one.path} == s.{named[one.path].path} for i in range(len({name})) "
+                f"if s.{pointer.path} == i and {name}[i].{number.path} == s.{other.path})"
+            )
 
 
 def _of_pairs(table: Table) -> Iterator[str]:
     name = f"s.{table.name}"
-    for number in (item for item in table.fields if item.is_number):
-        for pointer in (item for item in table.fields if item.is_index):
-            yield (
-                f"all(a.{pointer.path} == b.{pointer.path} for a in {name} for b in {name} "
-                f"if a.{number.path} == b.{number.path} and a.{number.path} >= 0)"
-            )
-            yield (
-                f"all(a.{number.path} <= {name}[i].{number.path} for a in {name} for i in range(len({name})) "
-                f"if a.{pointer.path} == i)"
-            )
+    for number, pointer in product(table.numbers, table.indices):
+        yield (
+            f"all(a.{pointer.path} == b.{pointer.path} for a in {name} for b in {name} "
+            f"if a.{number.path} == b.{number.path} and a.{number.path} >= 0)"
+        )
+        yield (
+            f"all(a.{number.path} <= {name}[i].{number.path} for a in {name} for i in range(len({name})) "
+            f"if a.{pointer.path} == i)"
+        )
 
 
-def _looked_up(table: Table, others: list[Table], own: list[Field]) -> Iterator[str]:
+def _looked_up(table: Table, others: list[Table], own: Table) -> Iterator[str]:
     """Yield that a number is a place in the table where the other fields of its owner stand."""
     name = f"s.{table.name}"
     for kept in table.fields:
-        for other in (item for item in others if item.by_index and kept.path in {entry.path for entry in item.fields}):
-            for number in (item for item in other.fields if item.is_number):
+        for other in (item for item in others if kept.path in {entry.path for entry in item.fields}):
+            for number in other.numbers:
                 yield (
                     f"all({name}[r.{number.path}].{kept.path} == r.{kept.path} for r in s.{other.name} "
                     f"if 0 <= r.{number.path} and r.{number.path} < len({name}))"
                 )
-        for one in (item for item in own if item.path.rpartition(".")[2] == kept.path):
-            for number in (item for item in own if item.is_number):
-                place = f"s.{number.path}"
-                inside = f"not (0 <= {place} and {place} < len({name}))"
-                same = f"{name}[{place}].{kept.path} == s.{one.path}"
-                yield f"{inside} or {same}"
-                for pointer, heard, reached in _heard(others, own, number):
+        ones = [item for item in own.fields if item.path.rpartition(".")[2] == kept.path]
+        for one, number in product(ones, own.numbers):
+            place = f"s.{number.path}"
+            inside = f"not (0 <= {place} and {place} < len({name}))"
+            same = f"{name}[{place}].{kept.path} == s.{one.path}"
+            yield f"{inside} or {same}"
+            for pointer, other in product(own.indices, others):
+                for reached in (item for item in other.numbers if item.compares_with(number)):
+                    heard = f"s.{other.name}"
                     yield (
-                        f"any(s.{pointer} == i and s.{heard}[i].{reached} == {place} for i in range(len(s.{heard}))) "
-                        f"or {inside} or {same}"
+                        f"any(s.{pointer.path} == i and {heard}[i].{reached.path} == {place} "
+                        f"for i in range(len({heard}))) or {inside} or {same}"
                     )
-
-
-def _heard(others: list[Table], own: list[Field], number: Field) -> Iterator[tuple[str, str, str]]:
-    """Yield (index, table, number in it) by which the one that an index names may have come as far as `number`."""
-    for pointer in (item for item in own if item.is_index):
-        for other in (item for item in others if item.by_index):
-            for reached in (item for item in other.fields if item.is_number and item.compares_with(number)):
-                yield pointer.path, other.name, reached.path
 
 
 _HEAD = '''"""Candidates for lemmas on {name}, written by Fencepost."""
@@ -246,8 +234,7 @@ def strengthen(
 ) -> tuple[Proof, tuple[Property, ...]]:
     """Prove properties together with candidates; return the proof and the lemmas that it needs.
 
-    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it
-    with what was decided so far.
+    What can be left out is left out one by one, for as long as `seconds` last. Ctrl-C ends it with what was decided.
     """
     quick = replace(settings, explain=False)
     made = prove(machine, constants, (*properties, *candidates), quick, tell)

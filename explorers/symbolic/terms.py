@@ -61,10 +61,6 @@ _CONTEXT = z3.main_ctx()
 _REF = _CONTEXT.ref()
 
 
-def _joined(make: Any, flags: list[Any]) -> Any:
-    return z3.BoolRef(make(_REF, len(flags), (z3.Ast * len(flags))(*(item.ast for item in flags))), _CONTEXT)
-
-
 def _not(flag: Any) -> Any:
     return z3.BoolRef(z3.Z3_mk_not(_REF, flag.ast), _CONTEXT)
 
@@ -103,27 +99,23 @@ def _numeral(value: int) -> Any:
 
 
 def both(*flags: Flag) -> Flag:
-    parts: list[Flag] = []
-    for item in flags:
-        if item is False:
-            return False
-        if item is not True and not any(item is part for part in parts):
-            parts.append(item)
-    if not parts:
-        return True
-    return parts[0] if len(parts) == 1 else _joined(z3.Z3_mk_and, parts)
+    return _joined(z3.Z3_mk_and, flags, decides=False)
 
 
 def either(*flags: Flag) -> Flag:
+    return _joined(z3.Z3_mk_or, flags, decides=True)
+
+
+def _joined(make: Any, flags: tuple[Flag, ...], *, decides: bool) -> Flag:
     parts: list[Flag] = []
     for item in flags:
-        if item is True:
-            return True
-        if item is not False and not any(item is part for part in parts):
+        if item is decides:
+            return decides
+        if not isinstance(item, bool) and not any(item is part for part in parts):
             parts.append(item)
-    if not parts:
-        return False
-    return parts[0] if len(parts) == 1 else _joined(z3.Z3_mk_or, parts)
+    if len(parts) < 2:
+        return parts[0] if parts else not decides
+    return z3.BoolRef(make(_REF, len(parts), (z3.Ast * len(parts))(*(item.ast for item in parts))), _CONTEXT)
 
 
 def negate(flag: Flag) -> Flag:
@@ -228,9 +220,17 @@ def bounds(value: int | Num) -> tuple[int | None, int | None]:
 
 def _as_flag(value: Value) -> Flag | None:
     """Return a value that is 0 or 1 as a flag, None for any other."""
-    if is_flag(value):
-        return value
-    return bool(value) if isinstance(value, int) and value in (0, 1) else None
+    return value if is_flag(value) else bool(value) if isinstance(value, int) and value in (0, 1) else None
+
+
+def _bits_of(one: Value, other: Value) -> tuple[Mask, Mask, list[tuple[Flag, Flag]]] | None:
+    """Return two sets, or a set and a plain number, with their bits side by side; None for anything else."""
+    if not (isinstance(one, Mask) and isinstance(other, Mask | int)) and not (
+        isinstance(other, Mask) and isinstance(one, int)
+    ):
+        return None
+    left, right = mask(one), mask(other)
+    return left, right, [(left.bit(i), right.bit(i)) for i in range(max(len(left.bits), len(right.bits)))]
 
 
 def choose(flag: Flag, one: Value, other: Value) -> Value:
@@ -248,25 +248,18 @@ def choose(flag: Flag, one: Value, other: Value) -> Value:
         if isinstance(other, bool):
             return either(negate(flag), one) if other else both(flag, one)
         return one if _is_same(one, other) else _if(flag, one, other)
-    if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
-        left, right = mask(one), mask(other)
-        width = max(len(left.bits), len(right.bits))
-        bits = tuple(choose(flag, left.bit(i), right.bit(i)) for i in range(width))
-        return Mask(bits, choose(flag, left.sign, right.sign))
+    sets = _bits_of(one, other)
+    if sets is not None:
+        left, right, pairs = sets
+        return Mask(tuple(choose(flag, a, b) for a, b in pairs), choose(flag, left.sign, right.sign))
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int) and a == b:
         return a
     if isinstance(a, Num) and isinstance(b, Num) and _is_same(a.term, b.term):
         return a
-    return Num(_if(flag, as_term(a), as_term(b)), _least(bounds(a)[0], bounds(b)[0]), _most(bounds(a)[1], bounds(b)[1]))
-
-
-def _least(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else min(one, other)
-
-
-def _most(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else max(one, other)
+    (al, ah), (bl, bh) = bounds(a), bounds(b)
+    low = None if al is None or bl is None else min(al, bl)
+    return Num(_if(flag, as_term(a), as_term(b)), low, None if ah is None or bh is None else max(ah, bh))
 
 
 # -- arithmetic
@@ -276,16 +269,12 @@ def plus(one: Value, other: Value) -> int | Num:
     a, b = number(one), number(other)
     if isinstance(a, int) and isinstance(b, int):
         return a + b
-    if b == 0 and isinstance(b, int):
+    if isinstance(b, int) and b == 0:
         return a
-    if a == 0 and isinstance(a, int):
+    if isinstance(a, int) and a == 0:
         return b
-    (al, ah), (bl, bh) = bounds(a), bounds(b)
-    return Num(
-        _sum(as_term(a), as_term(b)),
-        None if al is None or bl is None else al + bl,
-        None if ah is None or bh is None else ah + bh,
-    )
+    low, high = (None if x is None or y is None else x + y for x, y in zip(bounds(a), bounds(b), strict=True))
+    return Num(_sum(as_term(a), as_term(b)), low, high)
 
 
 def total(items: Iterable[Value]) -> int | Num:
@@ -308,15 +297,12 @@ def times(one: Value, other: Value) -> int | Num:
         a, b = b, a
     if isinstance(b, int) and b in (0, 1):
         return a if b else 0
-    ends = [*bounds(a), *bounds(b)]
     term = as_term(a) * as_term(b)
     if isinstance(b, int):
         low, high = (None if item is None else item * b for item in bounds(a))
         return Num(term, low, high) if b > 0 else Num(term, high, low)
-    if None in ends:
-        return Num(term, None, None)
     corners = [x * y for x in bounds(a) for y in bounds(b) if x is not None and y is not None]
-    return Num(term, min(corners), max(corners))
+    return Num(term, min(corners), max(corners)) if len(corners) == 4 else Num(term, None, None)
 
 
 def quotient(one: Value, divisor: int) -> int | Num:
@@ -334,14 +320,16 @@ def modulo(one: Value, divisor: int) -> int | Num:
 
 
 def smallest(one: Value, other: Value) -> int | Num:
-    found = number(choose(less(other, one), number(other), number(one)))
-    highs = [high for high in (bounds(number(one))[1], bounds(number(other))[1]) if high is not None]
+    a, b = number(one), number(other)
+    found = number(choose(less(b, a), b, a))
+    highs = [high for _, high in (bounds(a), bounds(b)) if high is not None]
     return Num(found.term, found.lo, min(highs, default=None)) if isinstance(found, Num) else found
 
 
 def largest(one: Value, other: Value) -> int | Num:
-    found = number(choose(less(one, other), number(other), number(one)))
-    lows = [low for low in (bounds(number(one))[0], bounds(number(other))[0]) if low is not None]
+    a, b = number(one), number(other)
+    found = number(choose(less(a, b), b, a))
+    lows = [low for low, _ in (bounds(a), bounds(b)) if low is not None]
     return Num(found.term, max(lows, default=None), found.hi) if isinstance(found, Num) else found
 
 
@@ -437,10 +425,10 @@ def equal(one: Value, other: Value) -> Flag:
         return endless_members(one).term == endless_members(other).term
     if is_flag(one) and is_flag(other):
         return same(one, other)
-    if (isinstance(one, Mask) and isinstance(other, Mask | int)) or (isinstance(other, Mask) and isinstance(one, int)):
-        left, right = mask(one), mask(other)
-        width = max(len(left.bits), len(right.bits))
-        return both(same(left.sign, right.sign), *(same(left.bit(i), right.bit(i)) for i in range(width)))
+    sets = _bits_of(one, other)
+    if sets is not None:
+        left, right, pairs = sets
+        return both(same(left.sign, right.sign), *(same(a, b) for a, b in pairs))
     for flag, plain in ((one, other), (other, one)):
         if is_flag(flag) and isinstance(plain, int):
             return (flag if plain == 1 else negate(flag)) if plain in (0, 1) else False

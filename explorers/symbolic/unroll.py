@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.symbolic.asking import Asking
-from fencepost.explorers.symbolic.induction import state_properties, step_properties
+from fencepost.explorers.symbolic.induction import open_cuts, state_properties, step_properties
 from fencepost.explorers.symbolic.models import (
     OpenValueError,
     arguments,
@@ -45,7 +45,7 @@ class History:
     start: Key
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
     violates: str = ""
-    """The property that it violates; it ends with an error if there is none."""
+    """The property that it violates; empty if it ends with an error."""
 
 
 @dataclass(frozen=True)
@@ -74,16 +74,15 @@ class Reached:
     why_stopped: str = ""
     """Why a signal ended this, if one did: nothing is known of what was asked then."""
     error: History | None = None
-    wrong: str = ""
-    """What the model goes wrong with, after how many steps, where a property is violated all the same."""
+    error_text: str = ""
+    """The error that the model raises, after how many steps, where a property is violated all the same."""
     queries: int = 0
     seconds: float = 0.0
 
     @property
     def history(self) -> History | None:
-        return min(
-            (item.history for item in self.failures if item.history), key=lambda item: len(item.steps), default=None
-        )
+        found = (item.history for item in self.failures if item.history)
+        return min(found, key=lambda item: len(item.steps), default=None)
 
 
 _FIRST = z3.Int("choice0")
@@ -129,12 +128,9 @@ class Chain:
             self.asking.add(z3.Implies(choice == index, boolean(both(item.happens, agree(after, item.after), limit))))
 
     def _error_at_start(self) -> History | None:
+        constants = [self.system.lifting.domain(), *strict_constants(self.system)]
         for found in self.starts:
-            limits = (
-                self.system.lifting.domain(),
-                *strict_arguments(self.system, found),
-                *strict_constants(self.system),
-            )
+            limits = [*constants, *strict_arguments(self.system, found)]
             if found.cut is not False and self.ask_inside(found.cut, *limits) == z3.sat:
                 return error_at_start(self.system, self.asking.solver.model(), found)
         return None
@@ -174,12 +170,9 @@ class Chain:
         for item in step_properties(self.system.properties):
             if number:
                 before, choice = self.states[number - 1], self.choices[number - 1]
-                found[item.name] = either(
-                    *(
-                        both(choice == index, negate(self.system.holds_step(item, before, happened)))
-                        for index, happened in enumerate(self.steps[number - 1])
-                    )
-                )
+                ways = enumerate(self.steps[number - 1])
+                fails = (both(choice == at, negate(self.system.holds_step(item, before, way))) for at, way in ways)
+                found[item.name] = either(*fails)
         return found
 
     def know(self) -> None:
@@ -188,9 +181,8 @@ class Chain:
 
     def holds(self, number: int) -> Flag:
         """Return that every property over states holds in a state."""
-        return both(
-            *(self.system.holds(item, self.states[number]) for item in state_properties(self.system.properties))
-        )
+        state = self.states[number]
+        return both(*(self.system.holds(item, state) for item in state_properties(self.system.properties)))
 
     def failure(self, name: str, flag: Flag, number: int) -> PropertyFailure | str:
         """Return how a property can fail in a state; else what z3 says, unsat or unknown."""
@@ -228,14 +220,9 @@ class Chain:
             if error and said == z3.sat:
                 with suppress(OpenValueError):
                     return found, self.history(self.asking.solver.model(), len(self.states), happened)
-            if said == z3.sat or (
-                (said == z3.unknown or self.inside is not True) and self.asking.ask(happened.cut) != z3.unsat
-            ):
-                found += [
-                    item.what
-                    for item in happened.checks
-                    if self.asking.ask(happened.present, negate(item.passes)) != z3.unsat
-                ]
+            again = said == z3.unknown or self.inside is not True
+            if said == z3.sat or (again and self.asking.ask(happened.cut) != z3.unsat):
+                found += open_cuts(self.asking, happened)
         return found, None
 
 
@@ -248,15 +235,24 @@ def error_at_start(system: System, model: Any, found: Happening) -> History:
 
 def bounded(system: System, depth: int, timeout: float) -> Reached:
     """Ask step by step whether each property can fail within `depth` steps of an initial state, until Ctrl-C."""
-    latest = [Reached(-1)]
+    return _until_stopped(Reached(-1), lambda tell: _deeper(system, depth, timeout, tell))
+
+
+def over_steps(system: System, k: int, timeout: float) -> Reached:
+    """Ask whether a property can fail after `k` steps if all hold in the `k` states before, until Ctrl-C."""
+    return _until_stopped(Reached(k), lambda tell: _one_more(system, k, timeout, tell))
+
+
+def _until_stopped(first: Reached, ask: Callable[[Callable[[Reached], None]], Reached]) -> Reached:
+    latest = [first]
     try:
-        return apart(lambda tell: _deeper(system, depth, timeout, tell), latest.append)
+        return apart(ask, latest.append)
     except Stopped as signal:
         return replace(latest[-1], why_stopped=signal.why)
 
 
 def _deeper(system: System, depth: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:
-    """Look at one step more after the other, and tell how far that came."""
+    """Look at one step more after the other, and report how far that came."""
     chain = Chain(system, Asking(timeout))
     found = Reached(-1, error=chain.begin(initially=True))
     failures: dict[str, PropertyFailure] = {}
@@ -302,15 +298,6 @@ def _judged(chain: Chain, number: int, failures: dict[str, PropertyFailure], unk
 
 def _is_decided(name: str, failures: Mapping[str, PropertyFailure], unknown: Mapping[str, int]) -> bool:
     return name in unknown or (name in failures and failures[name].history is not None)
-
-
-def over_steps(system: System, k: int, timeout: float) -> Reached:
-    """Ask whether a property can fail after `k` steps if all hold in the `k` states before, until Ctrl-C."""
-    latest = [Reached(k)]
-    try:
-        return apart(lambda tell: _one_more(system, k, timeout, tell), latest.append)
-    except Stopped as signal:
-        return replace(latest[-1], why_stopped=signal.why)
 
 
 def _one_more(system: System, k: int, timeout: float, tell: Callable[[Reached], None]) -> Reached:

@@ -1,5 +1,4 @@
-"""One walk through a function of the typed program on a symbolic state: statements and calls, both
-ways of every branch at once.
+"""One walk through a function of the typed program on a symbolic state, both ways of every branch at once.
 
 What a branch stores, it stores under its condition. Guards are kept one by one; so is every check that the plain
 semantics makes: an index inside its array, a value inside its domain, room in a bag.
@@ -102,8 +101,7 @@ class Walk:
     def any_of(self, source: Numbers) -> tuple[Num, Flag]:
         """Return a variable for the numbers of a range, and that it is one of them.
 
-        Its bounds hold of those numbers alone, so that the condition must not be told of them: "for
-        all" would be of all numbers.
+        The condition is of an unbounded number: with bounds it would fold, and "for all" is about all numbers.
         """
         self.variables += 1
         term = integer(f"any.{self.variables}")
@@ -112,11 +110,10 @@ class Walk:
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
-        """Make the checks of a fold's body those of all numbers up to the first that decides: it
-        looks at none after that.
+        """Make the checks of a fold's body those of all numbers up to the first that decides, where the fold ends.
 
-        For a property there is none before the number at hand. In a step the first number that decides has a
-        name, which z3 finds easier.
+        For a property a number counts if none before it decides. In a step the first number that decides has a name,
+        which z3 finds easier.
         """
         made = [item for item in self.checks[before:] if item.passes is not True]
         del self.checks[before:]
@@ -132,12 +129,8 @@ class Walk:
             self.checks += [replace(item, where=both(item.where, reached)).for_all(variable) for item in made]
             return
         if self.quantified:
-            self.refuse(
-                frame,
-                node,
-                "this may end with an error, in a loop without a bound inside of another one",
-                "leave the constant that bounds one of them bounded",
-            )
+            what = "this may end with an error, in a loop without a bound inside of another one"
+            self.refuse(frame, node, what, "leave the constant that bounds one of them bounded")
         last = Num(integer(self.fresh_name()), None, None)
         decided = same(fold.whole, fold.decides)
         earlier = for_all(variable, either(less(variable, start), at_most(last, variable), negate(here)))
@@ -146,9 +139,8 @@ class Walk:
             either(negate(decided), both(at_most(start, last), less(last, stop), at_last, earlier)),
             either(decided, at_most(stop, last)),
         ]
-        self.checks += [
-            replace(item, where=both(item.where, at_most(variable, last))).for_all(variable) for item in made
-        ]
+        upto = at_most(variable, last)
+        self.checks += [replace(item, where=both(item.where, upto)).for_all(variable) for item in made]
 
     # -- statements
 
@@ -159,37 +151,28 @@ class Walk:
             try:
                 _STATEMENTS[type(statement)](self, frame, statement)
             except UnknownOperation as error:
-                self.refuse(
-                    frame,
-                    statement,
-                    f"the symbolic engine has no term for {error}",
-                    "bound the number, or check with `check`",
-                )
+                what = f"the symbolic engine has no term for {error}"
+                self.refuse(frame, statement, what, "bound the number, or check with `check`")
 
-    def break_off(self, frame: Frame, _: nodes.Break) -> None:
-        frame.breaks.append(frame.live)
-        frame.live = False
-
-    def go_on(self, frame: Frame, _: nodes.Continue) -> None:
-        """Go on with the next round of the loop at hand."""
-        frame.continues.append(frame.live)
+    def jump(self, frame: Frame, node: nodes.Break | nodes.Continue) -> None:
+        (frame.breaks if isinstance(node, nodes.Break) else frame.continues).append(frame.live)
         frame.live = False
 
     def give_back(self, frame: Frame, node: nodes.Return) -> None:
-        frame.results.append((frame.live, None if node.value is None else expressions.value(self, frame, node.value)))
+        frame.results.append((frame.live, None if node.value is None else self.value(frame, node.value)))
         frame.live = False
 
     def require(self, frame: Frame, node: nodes.Require) -> None:
         """Note a guard: what follows happens only if it holds."""
-        condition = truth(expressions.value(self, frame, node.condition))
+        condition = truth(self.value(frame, node.condition))
         self.guards.append(condition)
         self.assumed = both(self.assumed, condition)
 
     def evaluate(self, frame: Frame, node: nodes.Evaluate) -> None:
-        expressions.value(self, frame, node.call)
+        self.value(frame, node.call)
 
     def assign(self, frame: Frame, node: nodes.Assign) -> None:
-        self.hold(frame, node.slot.number, expressions.value(self, frame, node.value))
+        self.hold(frame, node.slot.number, self.value(frame, node.value))
 
     def hold(self, frame: Frame, slot: int, value: Any) -> None:
         """Let a slot hold a value where this point is reached."""
@@ -198,18 +181,18 @@ class Walk:
 
     def store(self, frame: Frame, node: nodes.Store) -> None:
         """Store a number: the value is evaluated before the place."""
-        value = expressions.value(self, frame, node.value)
+        value = self.value(frame, node.value)
         for condition, cell in expressions.place(self, frame, node.place).options:
             self.put(frame, cell, value, condition)
 
     def copy(self, frame: Frame, node: nodes.Copy) -> None:
-        source: Refs = expressions.value(self, frame, node.source)
+        source: Refs = self.value(frame, node.source)
         places = expressions.place(self, frame, node.place)
         self._copy(frame, places, source, places.first.record)
 
     def branch(self, frame: Frame, node: nodes.If) -> None:
         """Run both ways of an if, each under its condition."""
-        test = truth(expressions.value(self, frame, node.test))
+        test = truth(self.value(frame, node.test))
         if isinstance(test, bool):
             self.block(frame, node.then if test else node.other)
             return
@@ -229,13 +212,9 @@ class Walk:
             loops.forget(self, frame, node, source)
             return
         if isinstance(source, Refs) and isinstance(source.first, Bag) and not source.first.ordered:
-            self.refuse(
-                frame,
-                node.source,
-                "this loop goes through a bag in order, and `unbounded=` made something in its messages "
-                "endless, so that they have none",
-                "leave its size bounded, or write all(), any() or sum()",
-            )
+            what = "this loop goes through a bag in order, and `unbounded=` made something in its messages endless"
+            instead = "leave its size bounded, or write all(), any() or sum()"
+            self.refuse(frame, node.source, f"{what}, so that they have none", instead)
         outer = frame.breaks, frame.continues
         frame.breaks = []
         known = set(frame.slots)
@@ -260,52 +239,38 @@ class Walk:
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
         """Return what a loop or a fold runs over; it is evaluated once."""
         if isinstance(node, nodes.Numbers):
-            start = expressions.value(self, frame, node.start)
-            return Numbers(start, expressions.value(self, frame, node.stop))
-        found: Refs = expressions.value(self, frame, node)
+            start = self.value(frame, node.start)
+            return Numbers(start, self.value(frame, node.stop))
+        found: Refs = self.value(frame, node)
         return found
 
     def rounds(self, frame: Frame, node: nodes.Source, source: Numbers | Refs) -> Iterator[tuple[Flag, Any]]:
         """Yield (condition, item) for every item that a loop or a generator may run over, in order."""
         if isinstance(source, Numbers):
             yield from self.numbers(frame, node, source)
-            return
-        if isinstance(source.first, Endless):
-            self.refuse(
-                frame, node, "this loop runs over an array that `unbounded=` made endless", "leave its size bounded"
-            )
-        if isinstance(source.first, Arr):
+        elif isinstance(source.first, Endless):
+            what = "this loop runs over an array that `unbounded=` made endless"
+            self.refuse(frame, node, what, "leave its size bounded")
+        elif isinstance(source.first, Arr):
             for index in range(len(source.first.items)):
                 yield True, Refs(tuple((on, array.items[index]) for on, array in source.options))
-            return
-        for condition, bag in source.options:
-            yield from [
-                (both(condition, on), Refs(((True, item),)))
-                for on, item in reversed(list(zip(bag.present, bag.slots, strict=True)))
-            ]
+        else:
+            for condition, bag in source.options:
+                messages = reversed(list(zip(bag.present, bag.slots, strict=True)))
+                yield from [(both(condition, on), Refs(((True, item),))) for on, item in messages]
 
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
         """Yield (condition, number) for what a `range` may hold."""
         low, high = source.low, source.high
         if low is None or high is None:
-            self.refuse(
-                frame,
-                node,
-                "this loop has no bound: it runs to a number that `unbounded=` made unbounded",
-                "leave the constant that bounds it bounded"
-                + (
-                    ", or add `havoc_loops=True`: what it writes may then be anything"
-                    if self.havoc_loops is False
-                    else ""
-                ),
-            )
+            havoc = ", or add `havoc_loops=True`: what it writes may then be anything"
+            instead = f"leave the constant that bounds it bounded{havoc if self.havoc_loops is False else ''}"
+            what = "this loop has no bound: it runs to a number that `unbounded=` made unbounded"
+            self.refuse(frame, node, what, instead)
         if high - low > MOST_ROUNDS:
-            self.refuse(
-                frame,
-                node,
-                f"this loop may go round {high - low:,} times, each of which a proof would have to follow",
-                f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`",
-            )
+            what = f"this loop may go round {high - low:,} times, each of which a proof would have to follow"
+            instead = f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`"
+            self.refuse(frame, node, what, instead)
         for item in range(low, high):
             condition = both(at_most(source.start, item), less(item, source.stop))
             if condition is not False:
@@ -354,8 +319,8 @@ class Walk:
 
     def add(self, frame: Frame, node: nodes.Add) -> None:
         """Put a message at the end of a bag: its fields are evaluated before it is there."""
-        bag: Bag = expressions.value(self, frame, node.bag).first
-        values = [(item.name, expressions.value(self, frame, item.value)) for item in node.fills]
+        bag: Bag = self.value(frame, node.bag).first
+        values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1
         self.check(frame, negate(bags.is_full(bag)), f"{bag.label} is full: {bag.room} messages are in flight")
         made = Refs(((True, bags.added(bag, frame.where)),))
@@ -367,16 +332,16 @@ class Walk:
 
     def remove(self, frame: Frame, node: nodes.Remove) -> None:
         """Take a message out of a bag: itself if it lies in there, else the first that is equal."""
-        bag: Bag = expressions.value(self, frame, node.bag).first
-        message: Refs = expressions.value(self, frame, node.message)
+        bag: Bag = self.value(frame, node.bag).first
+        message: Refs = self.value(frame, node.message)
         self.messages += 1
         missing = bags.removed(bag, message, frame.where)
         self.check(frame, negate(missing), f"{bag.label} has no such message to remove")
 
 
 _STATEMENTS: dict[type[nodes.Statement], Callable[[Walk, Frame, Any], None]] = {
-    nodes.Break: Walk.break_off,
-    nodes.Continue: Walk.go_on,
+    nodes.Break: Walk.jump,
+    nodes.Continue: Walk.jump,
     nodes.Return: Walk.give_back,
     nodes.Require: Walk.require,
     nodes.Evaluate: Walk.evaluate,

@@ -109,7 +109,7 @@ def test_a_violation_is_told_beside_an_error(way: dict[str, Any]) -> None:
     found = proved(machine(stumbles.count_on), stumbles.not_one, stumbles.anything, **way)
     assert [(item.verdict, item.why) for item in found.findings] == [
         (Verdict.VIOLATED, "fails after 1 step"),
-        (Verdict.UNDETERMINED, "goes wrong after 4 steps: count-on: State.x: 5 is out of its domain 0..4"),
+        (Verdict.UNDETERMINED, "raises an error after 4 steps: count-on: State.x: 5 is out of its domain 0..4"),
     ]
     assert found.depth == way.get("depth", 1) - 1
 
@@ -178,7 +178,7 @@ def test_a_violation_is_told_where_the_search_for_a_state_goes_wrong(tmp_path: P
     made, properties = load_model(RISING, tmp_path)
     found = asked(Protocol(made, properties), only=["not-550", "calm"], reach=20, workers=1, cache=False).proof
     assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
-    assert "goes wrong after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
+    assert "raises an error after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
     with pytest.raises(DomainError, match="601 is out of its domain"):
         asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
 
@@ -208,7 +208,7 @@ def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_suc
         cache=False,
     )
     assert found.verdict is Verdict.UNDETERMINED
-    assert ("with n=2 the model goes wrong after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
+    assert ("with n=2 the model raises an error after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
 
 
 VAST = """

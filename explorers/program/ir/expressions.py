@@ -119,7 +119,7 @@ class Expressions:
         self.named: dict[tuple[str, Type], Slot] = {}
         """The slots of the function's own names: one for each type that a name has had."""
         self.bound: list[dict[str, Made]] = []
-        """What generators' variables stand for, the innermost generator last."""
+        """The meanings of generators' variables, the innermost generator last."""
 
     def slot(self, name: str, kind: Type) -> Slot:
         self.slots.append(Slot(len(self.slots), name, kind))

@@ -109,7 +109,7 @@ class Lifted:
 
 
 def extreme(lifted: Lifted, fold: Fold, default: Expression | None, *, greatest: bool) -> Call:
-    """Return `max` or `min` of the values of a fold; `default` is the value where there is none."""
+    """Return `max` or `min` of the values of a fold; `default` is the value if it has none."""
     at, first = lifted.at, fold.clauses[0]
     moved = _Moved(lifted, fold)
     if isinstance(first.source, Numbers):

@@ -1,5 +1,4 @@
-"""The nodes of the typed program: what an expression, a place, a statement of a model is once
-its text has been checked.
+"""The nodes of the typed program: the expressions, places and statements of a model whose text has been checked.
 
 `docs/developing/program.md` says what each node means, in which order its parts are evaluated, and how it can fail.
 Nodes are compared by identity: two places in a text are two nodes, even where they read the same.
@@ -62,7 +61,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Node:
-    """Something that stands somewhere, and what can go wrong in this node itself, its parts left out."""
+    """Something that stands somewhere, and which of its own checks may fail, its parts left out."""
 
     at: At
     checks: Failures = NEVER
@@ -236,7 +235,7 @@ class Numbers(Node):
 
 
 Source = Numbers | Expression
-"""What a loop runs over: numbers, or a reference to an array or a bag."""
+"""The items of a loop: numbers, or a reference to an array or a bag."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -366,12 +365,12 @@ class For(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Break(Node):
-    """Leave the loop at hand."""
+    """Leave the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Continue(Node):
-    """Go on with the next round of the loop at hand."""
+    """Go on with the next round of the innermost loop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -412,7 +411,7 @@ class Add(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Remove(Node):
-    """Take out a message: itself if it lies in this bag, else the first equal one. ABSENT: there is none."""
+    """Take out a message: itself if it lies in this bag, else the first equal one. ABSENT: no message is equal."""
 
     bag: Expression
     message: Expression

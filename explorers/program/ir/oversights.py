@@ -65,14 +65,14 @@ def _never_tried(
                 "none-never-tried",
                 about,
                 f"parameter {name!r} of {of} may be NONE by its domain, and NONE is never tried: "
-                "give it a domain without NONE, and what happens with nobody an action of its own.",
+                "give it a domain without NONE, and the case of NONE an action of its own.",
             )
         elif isinstance(domain, Range) and _may_begin_at_none(machine, domain):
             yield ModelWarning(
                 "none-never-tried",
                 about,
                 f"parameter {name!r} of {of} has a domain that begins at "
-                f"-1{'' if isinstance(domain.low, int) else ' for some constants'}, and -1 is NONE, which is never "
+                f"-1{'' if isinstance(domain.low, int) else ' for some constants'}, and -1 means NONE, which is never "
                 "tried: begin at 0, and subtract where the number is read.",
             )
 

@@ -143,7 +143,7 @@ def _range(args: list[ast.expr], again: Callable[[ast.expr], Made], at: At) -> V
 
 
 def _also(count: Made, start: Made, at: At) -> Made:
-    """Return a count that evaluates a start too: it may go wrong where no item reads it."""
+    """Return a count that evaluates a start too: it may fail where no item reads it."""
 
     def made() -> Expression:
         found = count()

@@ -58,58 +58,56 @@ class Expressions:
     """Checks expressions in a scope and notes their types."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+        self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
         self.whole: ast.expr | None = None
-        """The call that makes up the statement at hand, where it is one."""
+        """The call that makes up the statement, where it is one."""
         self.folding = ""
         self.coming: frozenset[str] = frozenset()
         """Variables of the generators around that a later clause binds: Python takes them for unassigned until then."""
 
     def declare(self, node: ast.AST, name: str) -> None:
         if name.startswith("_") and name != "_":
-            self.scope.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
+            self.refuse(node, f"the name {name!r} begins with an underscore", "use one that does not")
         if name in BUILTINS | FOLDS | {"range"}:
-            self.scope.refuse(node, f"the name {name!r} is taken by the language", "use another name")
+            self.refuse(node, f"the name {name!r} is taken by the language", "use another name")
 
     def rebind(self, name: ast.Name, kind: Type) -> None:
         """Check that a name may be given a value of this type."""
-        if name.id in self.scope.made.params:
-            self.scope.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
-        if name.id in self.scope.made.drawn:
-            self.scope.refuse(name, f"this rebinds {name.id!r}, which the action draws", "use another name")
+        if name.id in self.made.params:
+            self.refuse(name, f"this rebinds the parameter {name.id!r}", "use another name")
+        if name.id in self.made.drawn:
+            self.refuse(name, f"this rebinds {name.id!r}, which the action draws", "use another name")
         before = self.scope.env.get(name.id)
         if before is not None and before != kind:
-            self.scope.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
+            self.refuse(name, f"{name.id!r} held {say(before)} and now gets {say(kind)}", "use another name")
 
     def number(self, node: ast.expr) -> None:
         """Check an expression that must be a number or a flag."""
         kind = self.value(node)
         if kind != INT:
-            self.scope.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
+            self.refuse(node, f"{say(kind)} stands where a number belongs", hints.part_of(node, kind))
 
     def truth(self, node: ast.expr, *, negated: bool = False) -> None:
         """Check a condition: NONE is true for Python, and the first of numbered things is false."""
         self.number(node)
         if self.may_be_none(node):
             text = ast.unparse(node)
-            self.scope.refuse(
-                node,
-                f"{text!r} stands where a condition belongs, and for Python NONE is true and 0 is false",
-                f"write {text} == NONE in the place of not {text}" if negated else f"write {text} != NONE",
-            )
+            what = f"{text!r} stands where a condition belongs, and for Python NONE is true and 0 is false"
+            instead = f"write {text} == NONE in the place of not {text}" if negated else f"write {text} != NONE"
+            self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
         """Say whether a number is read from a place that has NONE beside the numbers of things."""
         if isinstance(node, ast.Name):
-            return node.id in self.scope.made.may_be_none
+            return node.id in self.made.may_be_none
         domain = written.domain_at(self, node)
         return isinstance(domain, Range) and domain.low == NONE
 
     def value(self, node: ast.expr) -> Type:
         kind = self._value(node)
-        self.scope.made.types[node] = kind
+        self.made.types[node] = kind
         if isinstance(kind, BagRef):
-            self.scope.made.bags |= self.scope.places.find(node)
+            self.made.bags |= self.places.find(node)
         return kind
 
     def _value(self, node: ast.expr) -> Type:
@@ -117,9 +115,9 @@ class Expressions:
             case ast.Constant():
                 if not isinstance(node.value, int):
                     instead = hints.constant(node.value)
-                    self.scope.refuse(node, f"{node.value!r} is outside the modelling language", instead)
+                    self.refuse(node, f"{node.value!r} is outside the modelling language", instead)
                 if node.value > MOST:
-                    self.scope.refuse(node, f"{node.value} does not fit a number", f"use at most {MOST}")
+                    self.refuse(node, f"{node.value} does not fit a number", f"use at most {MOST}")
                 return INT
             case ast.Name():
                 return self.load(node)
@@ -129,7 +127,7 @@ class Expressions:
                 return self.subscript(node)
             case ast.BinOp():
                 if not isinstance(node.op, (*ARITHMETIC, ast.FloorDiv, ast.Mod)):
-                    self.scope.refuse(node, "this operator is outside the modelling language", hints.operator(node.op))
+                    self.refuse(node, "this operator is outside the modelling language", hints.operator(node.op))
                 self.number(node.left)
                 self.number(node.right)
                 self.divisor(node.op, node.right)
@@ -139,11 +137,10 @@ class Expressions:
                     self.truth(node.operand, negated=True)
                 else:
                     self.number(node.operand)
-                condition = isinstance(node.operand, ast.Compare | ast.BoolOp) or (
-                    isinstance(node.operand, ast.UnaryOp) and isinstance(node.operand.op, ast.Not)
-                )
+                inner = node.operand.op if isinstance(node.operand, ast.UnaryOp) else node.operand
+                condition = isinstance(inner, ast.Compare | ast.BoolOp | ast.Not)
                 if isinstance(node.op, ast.Invert) and condition:
-                    self.scope.refuse(node, "`~` inverts the bits of a condition", "write `not`")
+                    self.refuse(node, "`~` inverts the bits of a condition", "write `not`")
                 return INT
             case ast.BoolOp():
                 for item in node.values:
@@ -155,66 +152,55 @@ class Expressions:
                 self.truth(node.test)
                 first, second = self.value(node.body), self.value(node.orelse)
                 if first != second or not isinstance(first, Int | Rec):
-                    self.scope.refuse(
-                        node, "the two ways of this expression have different types", "use an if statement"
-                    )
+                    self.refuse(node, "the two ways of this expression have different types", "use an if statement")
                 return first
             case ast.Call():
                 return self.call(node)
         word = WORDS.get(type(node), type(node).__name__.lower())
-        self.scope.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
+        self.refuse(node, f"{word} is outside the modelling language", hints.expression(node))
 
     def divisor(self, operator: ast.operator, node: ast.expr) -> None:
         """Require a literal divisor other than 0, so that no engine divides by zero, and no shift that loses bits."""
         literal = node.operand if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) else node
         if isinstance(operator, ast.FloorDiv | ast.Mod) and not (isinstance(literal, ast.Constant) and literal.value):
             around = ", or go around with `x - n if x >= n else x`" if isinstance(operator, ast.Mod) else ""
-            self.scope.refuse(
-                node,
-                "this divides by something that may be zero",
-                f"divide by a number that is written out, such as 2{around}",
-            )
+            instead = f"divide by a number that is written out, such as 2{around}"
+            self.refuse(node, "this divides by something that may be zero", instead)
         count = self.literal(node)
         if isinstance(operator, ast.LShift | ast.RShift) and count is not None and not 0 <= count < BITS:
-            self.scope.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
+            self.refuse(node, f"this shifts by {count} bits", f"shift by 0 to {BITS - 1}")
 
     def load(self, node: ast.Name) -> Type:
         name = node.id
         if name in self.scope.stale:
-            self.scope.refuse(
+            self.refuse(
                 node,
                 f"{name!r} refers to a place that `{self.scope.stale[name]}` has overwritten",
                 "copy what you need into locals before the write",
             )
         if name in self.coming:
-            self.scope.refuse(
-                node, f"{name!r} is the variable of a loop that comes later", "give one of them another name"
-            )
-        self.scope.made.reads_gone |= self.scope.places.gone & set(
-            map(head, self.scope.places.of.get(name, frozenset()))
-        )
+            self.refuse(node, f"{name!r} is the variable of a loop that comes later", "give one of them another name")
+        self.made.reads_gone |= self.places.gone & set(map(head, self.places.of.get(name, frozenset())))
         if name in self.scope.env:
             return self.scope.env[name]
         if name in self.scope.locals:
-            self.scope.refuse(node, f"{name!r} may be unassigned here", "assign it on every way that leads here")
+            self.refuse(node, f"{name!r} may be unassigned here", "assign it on every way that leads here")
         found = self.scope.static(node)
         if found is None:
-            module = self.scope.made.python.__globals__
+            module = self.made.python.__globals__
             known = [*self.scope.env, *(item for item, value in module.items() if isinstance(value, int))]
             hint = "" if self.scope.global_of(node) is not None else nearest(name, known, least=0.6)
             what, instead = hints.name(node, self.scope.global_of(node))
             hint = "" if instead is hints.CHANCE else hint
-            self.scope.refuse(node, f"{what}{hint}".rstrip("."), instead)
-        self.scope.made.static[node] = self.fitting(node, found)
+            self.refuse(node, f"{what}{hint}".rstrip("."), instead)
+        self.made.static[node] = self.fitting(node, found)
         return INT
 
     def fitting(self, node: ast.expr, found: int) -> int:
         """Check a number of the module: it is as large as a literal may be at most."""
         if abs(found) > MOST:
             shown = found if abs(found) < 10**30 else f"a number of {found.bit_length():,} bits"
-            self.scope.refuse(
-                node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}"
-            )
+            self.refuse(node, f"{ast.unparse(node)} is {shown}, which does not fit a number", f"use {-MOST} to {MOST}")
         return found
 
     def attribute(self, node: ast.Attribute) -> Type:
@@ -225,55 +211,38 @@ class Expressions:
         if isinstance(root, ast.Name) and root.id not in self.scope.env and root.id not in self.scope.locals:
             found = self.scope.static(node)
             if found is None:
-                self.scope.refuse(node, *hints.attribute(node, self.scope))
-            self.scope.made.static[node] = self.fitting(node, found)
+                self.refuse(node, *hints.attribute(node, self.scope))
+            self.made.static[node] = self.fitting(node, found)
             return INT
         owner = self.value(node.value)
         if isinstance(owner, Consts):
-            known = list(self.scope.program.machine.constants.declared())
+            known = self.scope.program.machine.constants.declared()
             if node.attr not in known:
-                self.scope.refuse(
-                    node,
-                    f"there is no constant {node.attr!r}.{nearest(node.attr, known)}".rstrip("."),
-                    f"use one of: {', '.join(known)}",
-                )
+                self.scope.refuse_name(node, "there is no constant", node.attr, known)
             return INT
         if isinstance(owner, Queue):
-            self.scope.refuse(
-                node, f"a channel has no field {node.attr!r}", "use add, popleft, clear, len, an index and for"
-            )
+            self.refuse(node, f"a channel has no field {node.attr!r}", "use add, popleft, clear, len, an index and for")
         if isinstance(owner, Rec):
             found_field = dict(fields(owner.record)).get(node.attr)
             if found_field is None:
                 names = [name for name, _ in fields(owner.record)]
-                only = len(names) == 1
-                hint = "" if only else nearest(node.attr, names)
-                self.scope.refuse(
-                    node,
-                    f"record {owner.record.__name__} has no field {node.attr!r}.{hint}".rstrip("."),
-                    f"write {names[0]!r}, its only field" if only else f"use one of: {', '.join(names)}",
-                )
+                self.scope.refuse_name(node, f"record {owner.record.__name__} has no field", node.attr, names)
             if node.attr.startswith("ghost_"):
-                self.scope.made.reads_ghost = self.scope.made.reads_ghost or node.attr
+                self.made.reads_ghost = self.made.reads_ghost or node.attr
             return kind_of(found_field)
-        self.scope.refuse(node, f"{say(owner)} has no fields", "read a field of a record")
+        self.refuse(node, f"{say(owner)} has no fields", "read a field of a record")
 
     def subscript(self, node: ast.Subscript) -> Type:
         owner = self.value(node.value)
         if not isinstance(owner, Arr | Queue):
-            self.scope.refuse(
-                node,
-                f"{say(owner)} is indexed",
-                "loop over its messages, or receive one as a parameter: "
-                f"@action(m=InFlight('{hints.last(node.value)}'))"
-                if isinstance(owner, BagRef)
-                else "index an array",
-            )
-        with self.scope.places.holding(node.value):
+            received = f"@action(m=InFlight('{hints.last(node.value)}'))"
+            loop = f"loop over its messages, or receive one as a parameter: {received}"
+            self.refuse(node, f"{say(owner)} is indexed", loop if isinstance(owner, BagRef) else "index an array")
+        with self.places.holding(node.value):
             self.number(node.slice)
         literal = self.literal(node.slice)
         if literal is not None and literal < 0:
-            self.scope.refuse(node.slice, *hints.index(node, literal))
+            self.refuse(node.slice, *hints.index(node, literal))
         return Rec(owner.message) if isinstance(owner, Queue) else element_of(owner.field)
 
     def literal(self, node: ast.expr) -> int | None:
@@ -283,19 +252,19 @@ class Expressions:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.literal(node.operand)
             return None if inner is None else -inner
-        return self.scope.made.static.get(node)
+        return self.made.static.get(node)
 
     def place(self, node: ast.expr) -> Type:
         """Check the target of a store and return what it holds."""
         if not isinstance(node, ast.Attribute | ast.Subscript):
-            self.scope.refuse(node, "this cannot be assigned", "assign a local name or a field")
+            self.refuse(node, "this cannot be assigned", "assign a local name or a field")
         kind = self.attribute(node) if isinstance(node, ast.Attribute) else self.subscript(node)
-        self.scope.made.types[node] = kind
-        if isinstance(self.scope.made.types.get(node.value), Consts):
-            self.scope.refuse(node, "a constant is assigned", "keep what changes in the state")
-        if isinstance(self.scope.made.types.get(node.value), Queue):
-            self.scope.refuse(node, "a message of a channel is replaced as a whole", "write its fields")
-        self.scope.places.write(node, self.scope.places.find(node.value))
+        self.made.types[node] = kind
+        if isinstance(self.made.types.get(node.value), Consts):
+            self.refuse(node, "a constant is assigned", "keep what changes in the state")
+        if isinstance(self.made.types.get(node.value), Queue):
+            self.refuse(node, "a message of a channel is replaced as a whole", "write its fields")
+        self.places.write(node, self.places.find(node.value))
         return kind
 
     def compare(self, node: ast.Compare) -> Type:
@@ -305,7 +274,7 @@ class Expressions:
                 sign = "==" if isinstance(operator, ast.Is) else "!="
                 none = any(isinstance(item, ast.Constant) and item.value is None for item in node.comparators)
                 meant = hints.IS_NONE.format(sign) if none else f"compare numbers with {sign}"
-                self.scope.refuse(node, "`is` is outside the modelling language", meant)
+                self.refuse(node, "`is` is outside the modelling language", meant)
         if written.same(self, node):
             return INT
         if any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
@@ -316,29 +285,21 @@ class Expressions:
         if any(kind != INT for kind in kinds):
             equality = len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq)
             if not equality:
-                self.scope.refuse(
-                    node, "records have no order", "compare two of them with == or !=, or compare their fields"
-                )
+                self.refuse(node, "records have no order", "compare two of them with == or !=, or compare their fields")
             if kinds[0] != kinds[1] or not isinstance(kinds[0], Rec | Arr):
-                self.scope.refuse(
-                    node,
-                    f"{say(kinds[0])} is compared with {say(kinds[1])}",
-                    "compare numbers, or two records of one class",
-                )
+                instead = "compare numbers, or two records of one class"
+                self.refuse(node, f"{say(kinds[0])} is compared with {say(kinds[1])}", instead)
             written.require_no_bags(self, node, kinds[0])
         return INT
 
     def helpers(self, called: ast.expr) -> list[str]:
         """Return the names of helpers that could stand there, of the same module if one is named."""
-        known = self.scope.made.python.__globals__
+        known = self.made.python.__globals__
         module = self.scope.global_of(called.value) if isinstance(called, ast.Attribute) else None
+        prefix = ""
         if isinstance(called, ast.Attribute) and isinstance(module, types.ModuleType):
-            return [
-                f"{ast.unparse(called.value)}.{key}"
-                for key, item in vars(module).items()
-                if isinstance(item, types.FunctionType)
-            ]
-        return [key for key, item in known.items() if isinstance(item, types.FunctionType)]
+            prefix, known = f"{ast.unparse(called.value)}.", vars(module)
+        return [prefix + key for key, item in known.items() if isinstance(item, types.FunctionType)]
 
     def call(self, node: ast.Call) -> Type:
         """Check a call of a builtin, a helper or a bag."""
@@ -358,11 +319,10 @@ class Expressions:
         if found is fits:
             return self.fits(node)
         if found is choose:
-            self.scope.refuse(
-                node, "`choose` stands inside an expression", "give what it draws a name: leader = choose(Broker)"
-            )
+            instead = "give what it draws a name: leader = choose(Broker)"
+            self.refuse(node, "`choose` stands inside an expression", instead)
         if isinstance(found, type) and issubclass(found, Record):
-            self.scope.refuse(
+            self.refuse(
                 node,
                 f"a {found.__name__} is written out where it has no place",
                 "store it in a field or an element, or compare it with one: `if m == "
@@ -370,112 +330,92 @@ class Expressions:
             )
         if isinstance(found, Action | Property):
             kind = "an action" if isinstance(found, Action) else "a property"
-            self.scope.refuse(
-                node,
-                f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls",
-                "put what both need into a helper",
-            )
+            instead = "put what both need into a helper"
+            self.refuse(node, f"{ast.unparse(node.func)!r} is {kind}, which nothing in a model calls", instead)
         if not isinstance(found, types.FunctionType) or hints.is_of_python(found):
             hint = nearest(name, [*self.helpers(node.func), *BUILTINS, *FOLDS]) if found is None else ""
-            self.scope.refuse(
-                node,
-                f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip("."),
-                hints.call(node, found, self.scope.made.types),
-            )
+            what = f"{ast.unparse(node.func)!r} is not a helper that the language knows.{hint}".rstrip(".")
+            self.refuse(node, what, hints.call(node, found, self.made.types))
         if node.keywords:
             texts = ", ".join(ast.unparse(item) for item in (*node.args, *(item.value for item in node.keywords)))
-            self.scope.refuse(
-                node,
-                "a helper is called with keyword arguments",
-                f"pass them by position, as in {found.__name__}({texts})",
-            )
+            instead = f"pass them by position, as in {found.__name__}({texts})"
+            self.refuse(node, "a helper is called with keyword arguments", instead)
         given = self.in_order(node.args)
         wanted = found.__code__.co_argcount
         if len(given) != wanted:
             words = f"{wanted} argument{'' if wanted == 1 else 's'}"
             named = ", ".join(found.__code__.co_varnames[:wanted])
-            self.scope.refuse(
-                node,
-                f"{found.__name__}() takes {words} and gets {len(given)}",
-                f"pass what it is declared with: {named or 'nothing'}",
-            )
+            instead = f"pass what it is declared with: {named or 'nothing'}"
+            self.refuse(node, f"{found.__name__}() takes {words} and gets {len(given)}", instead)
         callee = self.scope.program.function(found, given)
         if callee.writes and self.folding:
-            self.scope.refuse(node, f"{found.__name__}() changes the state inside {self.folding}()", "write a loop")
-        self.scope.made.calls[node] = callee
-        self.scope.places.call(node, callee)
-        self.scope.made.writes = self.scope.made.writes or callee.writes
-        self.scope.made.drops = self.scope.made.drops or (node if callee.drops else None)
-        self.scope.made.reads_ghost = self.scope.made.reads_ghost or callee.reads_ghost
+            self.refuse(node, f"{found.__name__}() changes the state inside {self.folding}()", "write a loop")
+        self.made.calls[node] = callee
+        self.places.call(node, callee)
+        self.made.writes = self.made.writes or callee.writes
+        self.made.drops = self.made.drops or (node if callee.drops else None)
+        self.made.reads_ghost = self.made.reads_ghost or callee.reads_ghost
         return callee.returns
 
     def in_order(self, items: list[ast.expr]) -> tuple[Type, ...]:
         """Check expressions that are all evaluated before the first is used."""
         found: list[Type] = []
         for number, item in enumerate(items):
-            with self.scope.places.holding(
-                *(other for other, kind in zip(items[:number], found, strict=True) if kind != INT)
-            ):
+            before = zip(items[:number], found, strict=True)
+            with self.places.holding(*(other for other, kind in before if kind != INT)):
                 found.append(self.value(item))
         return tuple(found)
 
     def fits(self, node: ast.Call) -> Type:
         """Check a condition that leaves something out of an effect where it does not hold."""
         if len(node.args) != 1 or [item.arg for item in node.keywords] != ["bound"]:
-            self.scope.refuse(
-                node,
-                "`fits` takes one condition, and the constant whose room it is about",
-                "write fits(condition, bound=C.in_flight)",
-            )
+            instead = "write fits(condition, bound=C.in_flight)"
+            self.refuse(node, "`fits` takes one condition, and the constant whose room it is about", instead)
         self.truth(node.args[0])
-        self.scope.made.bounds[node] = self.bound(node.keywords[0].value)
-        self.scope.made.drops = node
+        self.made.bounds[node] = self.bound(node.keywords[0].value)
+        self.made.drops = node
         return INT
 
     def bound(self, node: ast.expr) -> str:
         """Return the name of the constant that a guard or an effect stands for."""
         owner = self.scope.global_of(node.value) if isinstance(node, ast.Attribute) else None
         if not isinstance(node, ast.Attribute) or not (isinstance(owner, type) and issubclass(owner, Constants)):
-            self.scope.refuse(
-                node,
-                "this is no constant of the machine",
-                "name it by its class, as in bound=C.crashes, not by its value",
-            )
+            instead = "name it by its class, as in bound=C.crashes, not by its value"
+            self.refuse(node, "this is not a constant of the machine", instead)
         known = self.scope.program.machine.constants.declared()
         if node.attr not in known:
-            self.scope.refuse(
-                node, f"the constants have no {node.attr!r}.{nearest(node.attr, list(known))}", "name one of them"
-            )
+            instead = "name one of them"
+            self.refuse(node, f"the constants have no {node.attr!r}.{nearest(node.attr, list(known))}", instead)
         return node.attr
 
     def builtin(self, node: ast.Call, name: str) -> Type:
         if name in ("min", "max") and len(node.args) == 1:
             return self.fold(node, name)
         if node.keywords:
-            self.scope.refuse(node, f"{name}() is called with keyword arguments", "pass numbers")
+            self.refuse(node, f"{name}() is called with keyword arguments", "pass numbers")
         if name not in ("min", "max") and len(node.args) != 1:
-            self.scope.refuse(node, f"{name}() takes 1 argument and gets {len(node.args)}", "pass one")
+            self.refuse(node, f"{name}() takes 1 argument and gets {len(node.args)}", "pass one")
         if name == "len":
             kind = self.value(node.args[0])
             if not isinstance(kind, Arr | BagRef | Queue):
-                self.scope.refuse(node, f"len() of {say(kind)}", "take the length of an array or a bag")
+                self.refuse(node, f"len() of {say(kind)}", "take the length of an array or a bag")
             return INT
         for item in node.args:
             self.number(item)
         if name in ("min", "max") and len(node.args) < 2:
-            self.scope.refuse(node, f"{name}() of nothing", "pass two numbers or more, an array, or a generator")
+            self.refuse(node, f"{name}() of nothing", "pass two numbers or more, an array, or a generator")
         return INT
 
     def fold(self, node: ast.Call, name: str) -> Type:
         """Check all(...), any(...), sum(...) over a generator."""
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
-            self.scope.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
         generator = node.args[0]
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
-        before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.scope.places.of)
-        loops = self.scope.places.loops
+        before, stale, of = dict(self.scope.env), dict(self.scope.stale), dict(self.places.of)
+        loops = self.places.loops
         folding, self.folding = self.folding, name
         coming = self.coming
         names = [sources.names_in(item.target) for item in generator.generators]
@@ -487,20 +427,14 @@ class Expressions:
                 self.truth(test)
         (self.truth if name in ("all", "any") else self.number)(generator.elt)
         self.coming = coming
-        self.scope.env, self.scope.stale, self.scope.places.of, self.scope.places.loops = before, stale, of, loops
+        self.scope.env, self.scope.stale, self.places.of, self.places.loops = before, stale, of, loops
         for item in node.keywords:
             self.number(item.value)
         self.folding = folding
-        if (
-            extreme
-            and not node.keywords
-            and not all(sources.has_items(self, item.iter) and not item.ifs for item in generator.generators)
-        ):
-            self.scope.refuse(
-                node,
-                f"{name}() may have nothing to choose from",
-                f"write {name}(..., default=0), which is its value then",
-            )
+        chosen = [sources.has_items(self, item.iter) and not item.ifs for item in generator.generators]
+        if extreme and not node.keywords and not all(chosen):
+            instead = f"write {name}(..., default=0), which is its value then"
+            self.refuse(node, f"{name}() may have nothing to choose from", instead)
         return INT
 
     def generator_of(self, node: ast.Call, name: str) -> ast.GeneratorExp:
@@ -508,15 +442,15 @@ class Expressions:
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
-            self.scope.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
         generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)
-        self.scope.made.sugar[array] = generator
+        self.made.sugar[array] = generator
         return generator
 
     def generated(self, node: ast.Call, name: str) -> str:
-        """Return what to write in the place of a fold's argument that is no generator."""
+        """Return what to write in the place of a fold's argument that is not a generator."""
         what = "number" if name in ("min", "max", "sum") else "condition"
         given = node.args[0] if len(node.args) == 1 else None
         given = given.value if isinstance(given, ast.Starred) else given
@@ -524,7 +458,7 @@ class Expressions:
             return f"leave the brackets out: {name}({ast.unparse(ast.GeneratorExp(given.elt, given.generators))[1:-1]})"
         if isinstance(given, ast.Call) and ast.unparse(given.func) == "map" and len(given.args) == 2:
             return f"write {name}({ast.unparse(given.args[0])}(item) for item in {ast.unparse(given.args[1])})"
-        kind = self.scope.made.types.get(given) if given is not None else None
+        kind = self.made.types.get(given) if given is not None else None
         if isinstance(given, ast.Attribute | ast.Name | ast.Subscript):
             kind = self.value(given)
         if isinstance(kind, Arr) and isinstance(kind.field.element, Nested):
@@ -536,84 +470,62 @@ class Expressions:
     def bag_call(self, node: ast.Call, owner: BagRef) -> Type:
         """Check `s.bag.add(field=...)` and `s.bag.remove(m)`."""
         assert isinstance(node.func, ast.Attribute)
-        self.scope.made.writes = True
-        bags = self.scope.places.find(node.func.value)
+        self.made.writes = True
+        bags = self.places.find(node.func.value)
         record, bag = owner.field.record, ast.unparse(node.func.value)
         if node is not self.whole:
-            self.scope.refuse(
-                node,
-                "a message is added or removed inside an expression",
-                f"write it on a line of its own, or as `m = {bag}.add(...)`",
-            )
+            what = "a message is added or removed inside an expression"
+            self.refuse(node, what, f"write it on a line of its own, or as `m = {bag}.add(...)`")
         if node.func.attr == "add":
-            self.scope.places.add(bags)
+            self.places.add(bags)
             self.message(node, record, f"{bag}.add")
             return Rec(record)
         if node.func.attr == "remove":
             if len(node.args) != 1 or isinstance(node.args[0], ast.Call) or self.value(node.args[0]) != Rec(record):
-                self.scope.refuse(
-                    node,
-                    "remove() takes the message to remove",
-                    f"pass a {record.__name__} that was received or that a loop comes to",
-                )
-            self.scope.places.remove(node, bags, ast.unparse(node))
+                what = "remove() takes the message to remove"
+                self.refuse(node, what, f"pass a {record.__name__} that was received or that a loop comes to")
+            self.places.remove(node, bags, ast.unparse(node))
             return NOTHING
         instead = {
             "append": f"write {bag}.add({hints.named(record)}), with its fields by name",
             "pop": f"write {bag}.remove(m), of a message that was received or that a loop comes to",
             "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
-        self.scope.refuse(
-            node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")
-        )
+        what = f"a bag has no method {node.func.attr!r}"
+        self.refuse(node, what, instead.get(node.func.attr, "use add, remove, len and for"))
 
     def channel_call(self, node: ast.Call, owner: Queue) -> Type:
         """Check `s.channel[i].add(field=...)`, `.popleft()` and `.clear()`."""
         assert isinstance(node.func, ast.Attribute)
-        self.scope.made.writes = True
-        places = self.scope.places.find(node.func.value)
+        self.made.writes = True
+        places = self.places.find(node.func.value)
         if node is not self.whole:
-            self.scope.refuse(
-                node,
-                "a channel is changed inside an expression",
-                "write it on a line of its own; `m = s.channel[0]` reads the first message",
-            )
+            instead = "write it on a line of its own; `m = s.channel[0]` reads the first message"
+            self.refuse(node, "a channel is changed inside an expression", instead)
         if node.func.attr == "add":
-            with self.scope.places.holding(node.func.value):
+            with self.places.holding(node.func.value):
                 self.message(node, owner.message, f"{ast.unparse(node.func.value)}.add")
-            self.scope.places.write(node, places)
+            self.places.write(node, places)
             return Rec(owner.message)
         if node.func.attr not in ("popleft", "clear"):
-            self.scope.refuse(
-                node, f"a channel has no method {node.func.attr!r}", "use add, popleft, clear, len, an index and for"
-            )
+            instead = "use add, popleft, clear, len, an index and for"
+            self.refuse(node, f"a channel has no method {node.func.attr!r}", instead)
         if node.args or node.keywords:
-            self.scope.refuse(node, f"{node.func.attr}() takes nothing", f"write {ast.unparse(node.func)}()")
-        self.scope.places.write(node, places)
-        self.scope.places.overwrite([f"{place}[]" for place in places], ast.unparse(node))
+            self.refuse(node, f"{node.func.attr}() takes nothing", f"write {ast.unparse(node.func)}()")
+        self.places.write(node, places)
+        self.places.overwrite([f"{place}[]" for place in places], ast.unparse(node))
         return NOTHING
 
-    def message(self, node: ast.Call, record: type[Record], what: str) -> None:
+    def message(self, node: ast.Call, record: type[Record], call: str) -> None:
         known = dict(fields(record))
         if node.args:
-            self.scope.refuse(
-                node,
-                "a message is added with fields that are not named",
-                f"write {what}({hints.named(record)}), with its fields by name",
-            )
+            instead = f"write {call}({hints.named(record)}), with its fields by name"
+            self.refuse(node, "a message is added with fields that are not named", instead)
         for item in node.keywords:
             if item.arg not in known:
-                self.scope.refuse(
-                    item.value,
-                    f"message {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip(
-                        "."
-                    ),
-                    f"use one of: {', '.join(known)}",
-                )
+                what = f"message {record.__name__} has no field"
+                self.scope.refuse_name(item.value, what, str(item.arg), known)
             if not isinstance(known[item.arg], Scalar):
-                self.scope.refuse(
-                    item.value,
-                    f"field {item.arg!r} is not a number",
-                    "fill it in through the reference that add() returns",
-                )
+                instead = "fill it in through the reference that add() returns"
+                self.refuse(item.value, f"field {item.arg!r} is not a number", instead)
             self.number(item.value)

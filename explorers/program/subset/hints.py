@@ -26,7 +26,7 @@ IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"
 COPIES = "assign it to a field or an element, which copies its content, or read its fields into locals"
 USUAL = "use numbers, fields, comparisons, and, or, not, min, max, all, any, sum"
 CALLS = "call a function of a model file, or min, max, abs, len, all, any, sum"
-AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nobody waits inside an action"
+AT_ONCE = "write to the state what happens, or draw a value with choose(Domain): nothing waits inside an action"
 CLOCK = "keep the time in the state, a number that an action such as tick raises"
 CHANCE = "let the action draw it, as a parameter with a domain or with choose(Domain): every value is tried"
 EXPRESSIONS: dict[type[ast.expr], str] = {
@@ -67,7 +67,7 @@ def expression(node: ast.expr) -> str:
 
 
 def constant(value: object) -> str:
-    """Return what to write in the place of a constant that is no number."""
+    """Return what to write in the place of a constant that is not a number."""
     if value is None:
         return NONE
     return (
@@ -105,7 +105,7 @@ def operator(node: ast.operator) -> str:
 
 
 def name(node: ast.Name, found: Any) -> tuple[str, str]:
-    """Return what a name is that is no number, and what to write."""
+    """Return what a name is that is not a number, and what to write."""
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
@@ -125,7 +125,7 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
 
 
 def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
-    """Return what a dotted name of the module is that is no number, and what to write."""
+    """Return what a dotted name of the module is that is not a number, and what to write."""
     owner = scope.global_of(node.value)
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
@@ -206,7 +206,7 @@ def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
                 "or keep a set as a field, with a BitSet domain"
             ),
             "isinstance": (
-                "leave it out: a value has one type always; sorts of messages are told apart by a field, "
+                "leave it out: a value has one type always; sorts of messages differ in a field, "
                 "as in m.kind == Kind.GRANT"
             ),
             "deepcopy": COPIES,

@@ -83,9 +83,6 @@ class Nothing:
 
 Type = Int | Rec | Arr | BagRef | Consts | Several | Nothing
 INT, CONSTS, NOTHING = Int(), Consts(), Nothing()
-ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
-BUILTINS = {"min", "max", "abs", "len", "int", "bool"}
-FOLDS = {"all", "any", "sum"}
 
 
 class Among(Enum):
@@ -125,13 +122,13 @@ class Function:
     bounds: dict[ast.AST, str] = field(default_factory=dict)
     """The constants that calls of `require` and `fits` stand for."""
     sugar: dict[ast.AST, ast.expr] = field(default_factory=dict)
-    """What stands for an expression in fewer kinds of them: `max(s.ends)` is `max(item for item in s.ends)`."""
+    """Expressions that engines have in the place of others: `max(s.ends)` is `max(item for item in s.ends)`."""
     views: set[ast.AST] = field(default_factory=set)
-    """What loops run over by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
+    """Sources of loops by number: enumerate, zip, reversed, a range with a step, an array of arrays."""
     made: dict[ast.AST, type[Record]] = field(default_factory=dict)
     """Records that are written out: `Replica(end=3)`."""
     among: dict[ast.AST, Among] = field(default_factory=dict)
-    """What `in` asks, where that is not a tuple written out."""
+    """The question of an `in` that does not look through a tuple written out."""
     drawn: list[str] = field(default_factory=list)
     """The values that an action draws with `choose`."""
     may_be_none: set[str] = field(default_factory=set)

@@ -160,9 +160,8 @@ class Places:
         given = node.args[0].id if direct and isinstance(node.args[0], ast.Name) else ""
         for bag in bags:
             if bag in self.added:
-                self.scope.refuse(
-                    node, "a message is removed after one was added, which moves the new one", "remove first, then add"
-                )
+                instead = "remove first, then add"
+                self.scope.refuse(node, "a message is removed after one was added, which moves the new one", instead)
             around = [variable for over, variable in self.loops if over == bag]
             if "" in around:
                 self.scope.refuse(
@@ -173,7 +172,7 @@ class Places:
             if around and around != [given]:
                 self.scope.refuse(
                     node,
-                    "a loop over a bag removes another message than the one at hand, or leaves that to a helper",
+                    "a loop over a bag removes another message than its own, or leaves that to a helper",
                     f"write {bag}.remove({around[-1]}) in the loop itself",
                 )
             if any(inside(place, f"{bag}[]") for places in self.held for place in places):
@@ -199,11 +198,8 @@ class Places:
         for bag in sorted(callee.removes):
             for other in sorted(callee.bags - {bag}):
                 if self.carried(node, callee, [bag]) & self.carried(node, callee, [other]):
-                    self.scope.refuse(
-                        node,
-                        f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here",
-                        "let it reach a bag in one way",
-                    )
+                    what = f"{callee.name}() removes a message of {bag}, which is the same bag as {other} here"
+                    self.scope.refuse(node, what, "let it reach a bag in one way")
         self.scope.made.bags |= self.carried(node, callee, callee.bags)
 
     def call(self, node: ast.Call, callee: Function) -> None:
@@ -215,11 +211,8 @@ class Places:
         self.remove(node, self.carried(node, callee, callee.removes), what)
         for place in self.carried(node, callee, callee.reads_gone):
             if self.is_in_flight(place):
-                self.scope.refuse(
-                    node,
-                    f"{callee.name}() reads a message after it has removed one",
-                    "pass a message that was received",
-                )
+                instead = "pass a message that was received"
+                self.scope.refuse(node, f"{callee.name}() reads a message after it has removed one", instead)
             if head(place) in self.scope.made.params and head(place) not in self.received:
                 self.scope.made.reads_gone.add(head(place))
         if callee.adds:

@@ -85,11 +85,8 @@ class Program:
         made = self._action(item)
         self._keeps_all(made, "in `initial`")
         for guard in made.bounds:
-            Scope(self, made).refuse(
-                guard,
-                "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out",
-                "write require(condition)",
-            )
+            what = "a guard of `initial` stands for a bound, and no search counts the initial states that it keeps out"
+            Scope(self, made).refuse(guard, what, "write require(condition)")
         return made
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
@@ -98,34 +95,26 @@ class Program:
         if found is not None:
             given = tuple(found.params.values())
             if given != arguments:
-                Scope(self, found).refuse(
-                    found.node,
-                    f"{found.name}() is called with arguments of different types",
-                    "give each type its own helper",
-                )
+                what = f"{found.name}() is called with arguments of different types"
+                Scope(self, found).refuse(found.node, what, "give each type its own helper")
             return found
         made = _read(python)
         scope = Scope(self, made)
         if python in self._open:
             scope.refuse(made.node, f"{made.name}() calls itself", "use a loop with a fixed bound")
         if hasattr(python, "__wrapped__"):
-            scope.refuse(
-                made.node, f"{made.name}() is inside a decorator, whose text no engine reads", "write out what it does"
-            )
+            instead = "write out what it does"
+            scope.refuse(made.node, f"{made.name}() is inside a decorator, whose text no engine reads", instead)
         if python.__code__.co_freevars:
             free = ", ".join(python.__code__.co_freevars)
-            scope.refuse(
-                made.node, f"{made.name}() reads a variable of the function around it: {free}", "pass an argument"
-            )
+            instead = "pass an argument"
+            scope.refuse(made.node, f"{made.name}() reads a variable of the function around it: {free}", instead)
         names = [item.arg for item in made.node.args.args]
         if len(names) != len(arguments):
             words = f"{len(names)} argument{'' if len(names) == 1 else 's'}"
             wanted = ", ".join(map(_called, arguments))
-            scope.refuse(
-                made.node,
-                f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}",
-                f"take what it is given: def {made.name}({wanted})",
-            )
+            what = f"{made.name}() takes {words} ({', '.join(names)}) and gets {len(arguments)}"
+            scope.refuse(made.node, what, f"take what it is given: def {made.name}({wanted})")
         made.params = dict(zip(names, arguments, strict=True))
         self._open.append(python)
         Statements(Scope(self, made)).body()
@@ -154,7 +143,7 @@ class Program:
         return made
 
     def _keeps_all(self, made: Function, where: str) -> None:
-        """Only an effect may leave something out for want of room: elsewhere nobody would hear of it."""
+        """Only an effect may leave something out for want of room: elsewhere it would go unnoticed."""
         if made.drops is not None:
             Scope(self, made).refuse(made.drops, f"`fits` stands {where}", "write the condition alone")
 
@@ -176,9 +165,8 @@ class Program:
         if made.writes:
             Scope(self, made).refuse(made.node, f"property {item.name!r} changes the state", "only read in a property")
         if made.returns != INT:
-            Scope(self, made).refuse(
-                made.node, f"property {item.name!r} returns {say(made.returns)}", f"return {instead}"
-            )
+            what = f"property {item.name!r} returns {say(made.returns)}"
+            Scope(self, made).refuse(made.node, what, f"return {instead}")
         self._keeps_all(made, "in a property")
         return made
 
@@ -300,7 +288,7 @@ def _bag(state: type[Record], bag: str, item: Action, param: str) -> BagOf:
 
 
 _NODES: WeakKeyDictionary[Callable[..., Any], ast.FunctionDef] = WeakKeyDictionary()
-"""What was read: a function's text does not change, and many questions are asked of one model."""
+"""The functions that were read: their text does not change, and many questions are asked of one model."""
 
 
 def _read(python: Callable[..., Any]) -> Function:
@@ -372,33 +360,22 @@ def _check_guards(program: Program, made: Function) -> None:
                     "require(condition), and put all guards first",
                 )
             if _is_write(made, node) or (callee is not None and callee.writes):
-                scope.refuse(
-                    node, "this changes the state before the last `require`", "put all guards first, then the writes"
-                )
+                instead = "put all guards first, then the writes"
+                scope.refuse(node, "this changes the state before the last `require`", instead)
             drops = node in made.bounds and not (isinstance(statement, ast.Expr) and node is statement.value)
             if drops or (callee is not None and callee.drops):
-                scope.refuse(
-                    node, "`fits` stands before the last `require`", "write require(condition, bound=...) instead"
-                )
+                instead = "write require(condition, bound=...) instead"
+                scope.refuse(node, "`fits` stands before the last `require`", instead)
             if isinstance(node, ast.Attribute) and node.attr.startswith("ghost_"):
-                scope.refuse(
-                    node,
-                    f"a guard reads the ghost {node.attr!r}",
-                    "ghosts are for properties: keep what the protocol knows in another field",
-                )
+                instead = "ghosts are for properties: keep what the protocol knows in another field"
+                scope.refuse(node, f"a guard reads the ghost {node.attr!r}", instead)
             ghost = _ghost_compared(made, node)
             if ghost:
-                scope.refuse(
-                    node,
-                    f"a guard compares records as a whole, the ghost {ghost!r} too",
-                    "compare the fields that the protocol knows",
-                )
+                instead = "compare the fields that the protocol knows"
+                scope.refuse(node, f"a guard compares records as a whole, the ghost {ghost!r} too", instead)
             if callee is not None and callee.reads_ghost:
-                scope.refuse(
-                    node,
-                    f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}",
-                    "ghosts are for properties only",
-                )
+                what = f"a guard calls {callee.name}(), which reads the ghost {callee.reads_ghost!r}"
+                scope.refuse(node, what, "ghosts are for properties only")
 
 
 def _ghost_compared(made: Function, node: ast.AST) -> str:
@@ -445,11 +422,11 @@ class Guards:
     found: dict[str, list[tuple[tuple[int, int], int, str]]]
     """By action: where the call of `require` starts (line and column), its last line, its condition."""
     bounds: dict[str, tuple[str | None, ...]]
-    """By action: the constant that each guard stands for, None for a guard that is no bound."""
+    """By action: the constant that each guard stands for, None for a rule of the protocol."""
     declared: tuple[str, ...]
     """The constants that guards or effects stand for, in the order of the constants."""
     numbers: dict[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    """What was looked up: the guard of an action that raised at this instruction."""
+    """The guards that were looked up: the guard of an action that raised at this instruction."""
 
     def texts(self, item: Action) -> list[str]:
         """Return the conditions of an action's guards, in order."""
@@ -505,6 +482,6 @@ def bounds_of(program: Program) -> tuple[str, ...]:
     if len(found) > MOST_BOUNDS:
         raise ModelError(
             f"machine {program.machine.name!r} has guards for {len(found)} bounds: a search counts {MOST_BOUNDS} at "
-            "most. Leave `bound=` out where a constant is no bound."
+            "most. Leave `bound=` out where a constant is not a bound."
         )
     return found

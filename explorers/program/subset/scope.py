@@ -9,13 +9,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fencepost.explorers.program.subset.places import Places
-from fencepost.model.language.errors import ModelError
+from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.names import own_operator
 from fencepost.model.language.own_names import path_shown
 from fencepost.model.language.trees import source_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from fencepost.explorers.program.subset.kinds import Checking, Function, Type
 
@@ -33,6 +33,13 @@ class Scope:
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError: place, line, caret, what is wrong, what to write."""
         raise refusal(self.made.python, node, what, instead, whole=isinstance(node, ast.FunctionDef))
+
+    def refuse_name(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> NoReturn:
+        """Raise ModelError for a name that is not among those that are known."""
+        listed = list(known)
+        several = len(listed) > 1
+        instead = f"use one of: {', '.join(listed)}" if several else f"write {listed[0]!r}, the only one"
+        self.refuse(node, f"{what} {name!r}.{nearest(name, listed) if several else ''}".rstrip("."), instead)
 
     def is_action(self) -> bool:
         """Say whether the function is an action of the machine."""
@@ -71,15 +78,10 @@ def refusal(python: Callable[..., Any], node: Any, what: str, instead: str, *, w
     line = lines[number - first].rstrip() if 0 <= number - first < len(lines) else ""
     indent = len(lines[0]) - len(lines[0].lstrip())
     column = getattr(node, "col_offset", 0) + indent
-    end = getattr(node, "end_col_offset", column + 1) or column + 1
-    width = (
-        max(1, end + indent - column) if getattr(node, "end_lineno", number) == number else max(1, len(line) - column)
-    )
+    end = indent + (getattr(node, "end_col_offset", column + 1) or column + 1)
     if whole:
         column = len(line) - len(line.lstrip())
-        width = max(1, len(line) - column)
-    end_mark = "" if what.endswith("?") else "."
-    return ModelError(
-        f"{path_shown(code.co_filename)}:{number}: {what}{end_mark}\n  {line}\n  "
-        f"{' ' * column}{'^' * width}\nInstead, {instead}."
-    )
+    if whole or getattr(node, "end_lineno", number) != number:
+        end = len(line)
+    place, mark = f"{path_shown(code.co_filename)}:{number}", " " * column + "^" * max(1, end - column)
+    return ModelError(f"{place}: {what}{'' if what.endswith('?') else '.'}\n  {line}\n  {mark}\nInstead, {instead}.")

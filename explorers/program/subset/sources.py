@@ -96,11 +96,8 @@ def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
         return Item(Rec(over.message), places)
     if isinstance(over, BagRef):
         if inside:
-            scope.refuse(
-                source,
-                "the messages of a bag are numbered, paired or turned round, and have no places to go by",
-                "loop over the bag itself",
-            )
+            what = "the messages of a bag are numbered, paired or turned round, and have no places to go by"
+            scope.refuse(source, what, "loop over the bag itself")
         return Item(Rec(over.field.record), places)
     scope.refuse(source, "this loop runs over something else than a range, an array or a bag", "write range(n)")
 
@@ -113,16 +110,14 @@ def _arguments(source: ast.expr) -> tuple[list[ast.expr], dict[str, ast.expr]]:
 def _range(reader: Reader, source: ast.expr) -> Item:
     args, named = _arguments(source)
     if not 1 <= len(args) <= 3 or named:
-        reader.scope.refuse(
-            source, "range() takes a stop, a start and a stop, or those and a step", "write range(n) or range(a, b)"
-        )
+        instead = "write range(n) or range(a, b)"
+        reader.scope.refuse(source, "range() takes a stop, a start and a stop, or those and a step", instead)
     for item in args[:2]:
         reader.number(item)
     if len(args) == 3:
         if step_of(args[2]) is None:
-            reader.scope.refuse(
-                args[2], "the step of a range is not a number that is written out", "write one, such as -1"
-            )
+            instead = "write one, such as -1"
+            reader.scope.refuse(args[2], "the step of a range is not a number that is written out", instead)
         reader.scope.made.views.add(source)
     return Item(INT)
 
@@ -140,9 +135,8 @@ def _enumerate(reader: Reader, source: ast.expr) -> Items:
     args, named = _arguments(source)
     args = [*args, *(value for name, value in named.items() if name == "start")]
     if not 1 <= len(args) <= 2 or set(named) - {"start"}:
-        reader.scope.refuse(
-            source, "enumerate() takes an array, and the number to begin with", "write enumerate(array)"
-        )
+        instead = "write enumerate(array)"
+        reader.scope.refuse(source, "enumerate() takes an array, and the number to begin with", instead)
     found = items(reader, args[0], inside=True)
     for item in args[1:]:
         with reader.scope.places.holding(*arrays_in(reader, args[0])):
@@ -163,11 +157,8 @@ def _zip(reader: Reader, source: ast.expr) -> Items:
     if isinstance(strict, ast.Constant) and strict.value:
         lengths = {_length(reader, item) for item in args}
         if len(lengths) > 1 or None in lengths:
-            reader.scope.refuse(
-                source,
-                "zip() is strict of what need not be equally long",
-                "leave `strict=True` out, or pass arrays of one size",
-            )
+            instead = "leave `strict=True` out, or pass arrays of one size"
+            reader.scope.refuse(source, "zip() is strict of what need not be equally long", instead)
     return tuple(found)
 
 
@@ -197,9 +188,8 @@ def _bind(reader: Reader, target: ast.expr, found: Items) -> None:
         scope.refuse(target, "a loop assigns a place of the state", "loop over a name")
     if not isinstance(found, Item):
         words = ", ".join("abcdefgh"[: len(found)])
-        scope.refuse(
-            target, f"{target.id!r} would be a tuple of {len(found)}", f"unpack it, as in `for {words} in ...`"
-        )
+        instead = f"unpack it, as in `for {words} in ...`"
+        scope.refuse(target, f"{target.id!r} would be a tuple of {len(found)}", instead)
     reader.declare(target, target.id)
     if not reader.folding:
         reader.rebind(target, found.kind)

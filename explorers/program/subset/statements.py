@@ -31,43 +31,38 @@ class Statements:
     """Checks the body of one function."""
 
     def __init__(self, scope: Scope) -> None:
-        self.scope, self.expressions = scope, Expressions(scope)
+        self.scope, self.made, self.places, self.refuse = scope, scope.made, scope.places, scope.refuse
+        self.expressions = Expressions(scope)
         self.returned: list[Type] = []
         self.jumped: list[Known] = []
-        """What is known where a `break` or `continue` leaves the body of the loop at hand."""
+        """The knowledge where a `break` or `continue` leaves the body of the innermost loop."""
 
     def body(self) -> None:
-        node = self.scope.made.node
+        node = self.made.node
         arguments = node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults or arguments.posonlyargs:
-            self.scope.refuse(
-                node,
-                f"{self.scope.made.name}() has default, keyword-only or starred parameters",
-                "use plain parameters",
-            )
+            instead = "use plain parameters"
+            self.refuse(node, f"{self.made.name}() has default, keyword-only or starred parameters", instead)
         for item in arguments.args:
             self.expressions.declare(item, item.arg)
         early = self.block(node.body)
-        if isinstance(self.scope.made.returns, Several) and self.scope.made.writes:
-            self.scope.refuse(
+        if isinstance(self.made.returns, Several) and self.made.writes:
+            self.refuse(
                 node,
-                f"{self.scope.made.name}() returns a tuple and changes the state, and engines "
+                f"{self.made.name}() returns a tuple and changes the state, and engines "
                 "evaluate it once for each value",
                 "write a helper that reads, and another one that changes the state",
             )
-        if not early and self.scope.made.returns != NOTHING:
-            self.scope.refuse(
-                node,
-                f"{self.scope.made.name}() returns a value on some ways only",
-                "return one on every way, also in the end",
-            )
+        if not early and self.made.returns != NOTHING:
+            instead = "return one on every path, also at the end"
+            self.refuse(node, f"{self.made.name}() returns a value on some ways only", instead)
 
     def block(self, statements: list[ast.stmt]) -> bool:
         """Check statements in order; return whether control always leaves them early."""
         for position, statement in enumerate(statements):
             if self.statement(statement):
                 if position + 1 < len(statements):
-                    self.scope.refuse(statements[position + 1], "this line is never reached", "remove it")
+                    self.refuse(statements[position + 1], "this line is never reached", "remove it")
                 return True
         return False
 
@@ -77,7 +72,7 @@ class Statements:
             case ast.Pass():
                 return False
             case ast.Break() | ast.Continue():
-                self.jumped.append(self.scope.places.known())
+                self.jumped.append(self.places.known())
                 return True
             case ast.Return():
                 self.give_back(node)
@@ -86,9 +81,7 @@ class Statements:
                 self.effect(node.value)
             case ast.Assign():
                 if len(node.targets) != 1:
-                    self.scope.refuse(
-                        node, "this assigns to several targets at once", "write one assignment per target"
-                    )
+                    self.refuse(node, "this assigns to several targets at once", "write one assignment per target")
                 self.assign(node.targets[0], node.value, node)
             case ast.AugAssign():
                 self.augment(node)
@@ -96,34 +89,30 @@ class Statements:
                 assert node.value is not None
                 self.assign(node.target, node.value, node)
             case ast.AnnAssign():
-                self.scope.refuse(node, "this declares a name without a value", "give it one")
+                self.refuse(node, "this declares a name without a value", "give it one")
             case ast.If():
                 return self.branch(node)
             case ast.For():
                 self.loop(node)
             case _:
                 word = ast.unparse(node).split(maxsplit=1)[0].strip(":")
-                self.scope.refuse(
-                    node,
-                    f"`{word}` is outside the modelling language",
-                    hints.statement(node, in_action=self.scope.is_action()),
-                )
+                instead = hints.statement(node, in_action=self.scope.is_action())
+                self.refuse(node, f"`{word}` is outside the modelling language", instead)
         return False
 
     def give_back(self, node: ast.Return) -> None:
         given = NOTHING if node.value is None else self.given(node.value)
         if isinstance(given, Arr | BagRef | Consts):
-            self.scope.refuse(
-                node, "a helper returns an array, a bag or the constants", "return a number, a flag or a record"
-            )
+            instead = "return a number, a flag or a record"
+            self.refuse(node, "a helper returns an array, a bag or the constants", instead)
         if self.scope.is_action() and given != NOTHING:
-            self.scope.refuse(node, "an action returns a value", "write to the state, or make this a helper")
+            self.refuse(node, "an action returns a value", "write to the state, or make this a helper")
         if self.returned and given != self.returned[0]:
-            self.scope.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
+            self.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
         self.returned.append(given)
-        self.scope.made.returns = given
+        self.made.returns = given
         if node.value is not None and isinstance(given, Rec):
-            self.scope.made.gives |= self.scope.places.find(node.value)
+            self.made.gives |= self.places.find(node.value)
 
     def given(self, node: ast.expr) -> Type:
         """Check what a helper returns: a value, or several."""
@@ -132,39 +121,37 @@ class Statements:
         kinds = self.expressions.in_order(node.elts)
         items = tuple(kind for kind in kinds if isinstance(kind, Int | Rec))
         if len(items) < len(kinds) or not items:
-            self.scope.refuse(
-                node, "a helper returns a tuple of something else than numbers and records", "return those"
-            )
+            self.refuse(node, "a helper returns a tuple of something else than numbers and records", "return those")
         for item, kind in zip(node.elts, kinds, strict=True):
             if isinstance(kind, Rec):
-                self.scope.made.gives |= self.scope.places.find(item)
+                self.made.gives |= self.places.find(item)
         return Several(items)
 
     def effect(self, node: ast.expr) -> None:
         """Check an expression statement: a call of `require`, of a helper, or of a bag."""
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await):
             word = "await" if isinstance(node, ast.Await) else "yield"
-            self.scope.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
+            self.refuse(node, f"`{word}` is outside the modelling language", hints.AT_ONCE)
         if not isinstance(node, ast.Call):
-            self.scope.refuse(node, "this computes a value and drops it", self.meant(node))
+            self.refuse(node, "this computes a value and drops it", self.meant(node))
         if isinstance(node.func, ast.Name) and self.scope.global_of(node.func) is require:
             if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["bound"]):
-                self.scope.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
-            if node not in {item.value for item in self.scope.made.node.body if isinstance(item, ast.Expr)}:
-                self.scope.refuse(node, "`require` stands inside an if, a loop or a helper's body", self.outside(node))
+                self.refuse(node, "`require` takes one condition", "write require(condition), a line for each")
+            if node not in {item.value for item in self.made.node.body if isinstance(item, ast.Expr)}:
+                self.refuse(node, "`require` stands inside an if, a loop or a helper's body", self.outside(node))
             if not self.scope.is_action():
-                self.scope.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
+                self.refuse(node, "`require` stands in a helper", "return a flag and require it in the action")
             self.expressions.truth(node.args[0])
             if node.keywords:
-                self.scope.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
+                self.made.bounds[node] = self.expressions.bound(node.keywords[0].value)
             return
         self.expressions.whole = node
         if isinstance(self.expressions.value(node), Several):
-            self.scope.refuse(node, "this computes several values and drops them", self.meant(node))
+            self.refuse(node, "this computes several values and drops them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
         """Return what to write in the place of a guard inside an if."""
-        for item in self.scope.made.node.body if self.scope.is_action() else ():
+        for item in self.made.node.body if self.scope.is_action() else ():
             if (
                 isinstance(item, ast.If)
                 and not item.orelse
@@ -176,7 +163,7 @@ class Statements:
 
     def meant(self, node: ast.expr) -> str:
         """Return what a line was meant to be that computes a value and drops it."""
-        last = isinstance(self.scope.made.node.body[-1], ast.Expr) and self.scope.made.node.body[-1].value is node
+        last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"
         if last and not self.scope.is_action():
@@ -191,30 +178,24 @@ class Statements:
                 self.unpack(target, value, node)
                 return
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
-                self.scope.refuse(
-                    node,
-                    "this unpacks something other than a tuple of the same length",
-                    "write one assignment per name",
-                )
+                instead = "write one assignment per name"
+                self.refuse(node, "this unpacks something other than a tuple of the same length", instead)
             for name, item in zip(target.elts, value.elts, strict=True):
                 if not isinstance(name, ast.Name):
                     kind = self.expressions.place(name)
                     if isinstance(kind, Rec):
-                        self.scope.refuse(
-                            node,
-                            "this swaps records, which would duplicate one: both names refer to one place",
-                            "copy the fields through locals",
-                        )
-                    self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
+                        what = "this swaps records, which would duplicate one: both names refer to one place"
+                        self.refuse(node, what, "copy the fields through locals")
+                    self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
                 del item
             given = self.expressions.in_order(value.elts)
-            known = [(self.scope.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
+            known = [(self.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
             for name, item, kind, (places, none) in zip(target.elts, value.elts, given, known, strict=True):
                 assert isinstance(name, ast.Name)
                 self.bind(name, kind, item)
                 self.refer(name.id, kind, places, none=none)
             return
-        if isinstance(target, ast.Name) and is_choice(self.scope.made.python, value):
+        if isinstance(target, ast.Name) and is_choice(self.made.python, value):
             self.draw(target, node)
             return
         if isinstance(target, ast.Name):
@@ -229,80 +210,73 @@ class Statements:
             given_kind = written.write_out(self.expressions, value, record)
         else:
             given_kind = self.expressions.value(value)
-        with self.scope.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
+        with self.places.holding(*([value] if isinstance(given_kind, Rec) else [])):
             kind = self.expressions.place(target)
         if isinstance(kind, Arr | BagRef):
-            self.scope.refuse(target, "this assigns a whole array or bag", "change its elements")
+            self.refuse(target, "this assigns a whole array or bag", "change its elements")
         if kind != given_kind:
-            self.scope.refuse(value, f"{say(given_kind)} is stored where {say(kind)} belongs", "store the same type")
-        self.scope.made.writes = True
+            self.refuse(value, f"{say(given_kind)} is stored where {say(kind)} belongs", "store the same type")
+        self.made.writes = True
         if isinstance(kind, Rec):
-            self.scope.places.overwrite(self.scope.places.find(target), f"{ast.unparse(target)} = ...")
+            self.places.overwrite(self.places.find(target), f"{ast.unparse(target)} = ...")
 
     def draw(self, name: ast.Name, node: ast.stmt) -> None:
-        if not self.scope.is_action() or node not in self.scope.made.node.body:
-            self.scope.refuse(
-                node,
-                "`choose` stands inside an if, a loop or a helper",
-                "use it at the top level of an action, and what it drew anywhere",
-            )
+        if not self.scope.is_action() or node not in self.made.node.body:
+            instead = "use it at the top level of an action, and what it drew anywhere"
+            self.refuse(node, "`choose` stands inside an if, a loop or a helper", instead)
         if name.id in self.scope.env:
-            self.scope.refuse(name, f"{name.id!r} has a value already and is drawn", "use another name")
+            self.refuse(name, f"{name.id!r} has a value already and is drawn", "use another name")
         self.expressions.declare(name, name.id)
         self.scope.env[name.id] = INT
-        self.scope.made.types[name] = INT
-        self.scope.made.drawn.append(name.id)
+        self.made.types[name] = INT
+        self.made.drawn.append(name.id)
 
     def unpack(self, target: ast.Tuple, value: ast.Call, node: ast.stmt) -> None:
         kind = self.expressions.value(value)
         if not isinstance(kind, Several):
-            self.scope.refuse(node, f"this unpacks {say(kind)}", "write one name")
+            self.refuse(node, f"this unpacks {say(kind)}", "write one name")
         if len(kind.items) != len(target.elts):
-            self.scope.refuse(
-                node, f"this unpacks {len(kind.items)} values into {len(target.elts)} names", "name each of them"
-            )
+            instead = "name each of them"
+            self.refuse(node, f"this unpacks {len(kind.items)} values into {len(target.elts)} names", instead)
         for name, item in zip(target.elts, kind.items, strict=True):
             if not isinstance(name, ast.Name):
-                self.scope.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
+                self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
             self.bind(name, item, value)
 
     def bind(self, name: ast.Name, kind: Type, value: ast.expr) -> None:
         if isinstance(kind, Nothing):
-            self.scope.refuse(
-                value, "a name is given to what a helper without a value returns", "call it on a line of its own"
-            )
+            instead = "call it on a line of its own"
+            self.refuse(value, "a name is given to what a helper without a value returns", instead)
         if isinstance(kind, Several):
-            self.scope.refuse(
-                value, f"{name.id!r} would be a tuple of {len(kind.items)}", f"unpack it: a, b = {ast.unparse(value)}"
-            )
+            instead = f"unpack it: a, b = {ast.unparse(value)}"
+            self.refuse(value, f"{name.id!r} would be a tuple of {len(kind.items)}", instead)
         if isinstance(kind, Consts | BagRef):
-            self.scope.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
+            self.refuse(value, f"a name is given to {say(kind)}", "write it out where it is used")
         self.expressions.declare(name, name.id)
         self.expressions.rebind(name, kind)
         self.scope.env[name.id] = kind
-        self.scope.made.types[name] = kind
-        self.refer(name.id, kind, self.scope.places.find(value), none=self.expressions.may_be_none(value))
+        self.made.types[name] = kind
+        self.refer(name.id, kind, self.places.find(value), none=self.expressions.may_be_none(value))
 
     def refer(self, name: str, kind: Type, places: frozenset[str], *, none: bool) -> None:
         """Let a name stand for what lives in these places, or for a number that may be NONE."""
-        (self.scope.made.may_be_none.add if none else self.scope.made.may_be_none.discard)(name)
-        self.scope.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
+        (self.made.may_be_none.add if none else self.made.may_be_none.discard)(name)
+        self.places.name(name, places if isinstance(kind, Rec | Arr) else frozenset())
 
     def augment(self, node: ast.AugAssign) -> None:
         if not isinstance(node.op, (*ARITHMETIC, ast.FloorDiv, ast.Mod)):
-            self.scope.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
+            self.refuse(node, "this operator is outside the modelling language", "use + - * // % & | ^ << >>")
         if isinstance(node.target, ast.Name):
             self.expressions.load(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
             self.expressions.rebind(node.target, INT)
-            self.scope.made.types[node.target] = INT
+            self.made.types[node.target] = INT
         else:
             if self.expressions.place(node.target) != INT:
-                kind = self.scope.made.types[node.target]
-                self.scope.refuse(
-                    node.target, "this adds to something that is not a number", hints.part_of(node.target, kind)
-                )
-            self.scope.made.writes = True
-        with self.scope.places.holding(
+                kind = self.made.types[node.target]
+                instead = hints.part_of(node.target, kind)
+                self.refuse(node.target, "this adds to something that is not a number", instead)
+            self.made.writes = True
+        with self.places.holding(
             *([node.target.value] if isinstance(node.target, ast.Attribute | ast.Subscript) else [])
         ):
             self.expressions.number(node.value)
@@ -311,7 +285,7 @@ class Statements:
     def branch(self, node: ast.If) -> bool:
         """Check an if; a name is assigned after it only if both ways assign it."""
         self.expressions.truth(node.test)
-        places = self.scope.places
+        places = self.places
         before, stale, of, added = dict(self.scope.env), dict(self.scope.stale), dict(places.of), set(places.added)
         left_early = self.block(node.body)
         after_body, stale_body, of_body, added_body = self.scope.env, self.scope.stale, places.of, places.added
@@ -334,13 +308,13 @@ class Statements:
     def loop(self, node: ast.For) -> None:
         """Check a for loop over range, an array or a bag."""
         if node.orelse:
-            self.scope.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
-        before, places = dict(self.scope.env), self.scope.places
+            self.refuse(node, "`for ... else` is outside the modelling language", "use a flag")
+        before, places = dict(self.scope.env), self.places
         jumped, self.jumped = self.jumped, []
         while True:  # what a round does holds in the next one; there may be none, and each may be left early
             start = places.known()
             sources.iterate(self.expressions, node.target, node.iter)
-            is_bag = isinstance(self.scope.made.types.get(node.iter), BagRef)
+            is_bag = isinstance(self.made.types.get(node.iter), BagRef)
             over = places.find(node.iter) if is_bag else frozenset([""])
             places.loops = [
                 *places.loops,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.subset.kinds import INT, Among, Arr, BagRef, Queue, Rec, Type, say
 from fencepost.model.language.domains import BitSet
-from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
@@ -25,17 +24,12 @@ def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:
 def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
     scope, known = reader.scope, dict(fields(record))
     if node.args:
-        scope.refuse(
-            node, f"a {record.__name__} is made of values without names", f"write {record.__name__}(field=value, ...)"
-        )
+        instead = f"write {record.__name__}(field=value, ...)"
+        scope.refuse(node, f"a {record.__name__} is made of values without names", instead)
     for item in node.keywords:
         kind = known.get(str(item.arg))
         if kind is None:
-            scope.refuse(
-                item.value,
-                f"record {record.__name__} has no field {item.arg!r}.{nearest(str(item.arg), list(known))}".rstrip("."),
-                f"use one of: {', '.join(known)}",
-            )
+            scope.refuse_name(item.value, f"record {record.__name__} has no field", str(item.arg), known)
         inner = record_of(reader, item.value)
         if isinstance(kind, Nested) and inner is kind.record:
             assert isinstance(item.value, ast.Call)
@@ -44,9 +38,8 @@ def write_out(reader: Reader, node: ast.Call, record: type[Record]) -> Type:
             reader.number(item.value)
         else:
             what = "an array" if isinstance(kind, ArrayOf) else "a record"
-            scope.refuse(
-                item.value, f"field {item.arg!r} is {what}", "leave it out, which clears it, and fill it in after that"
-            )
+            instead = "leave it out, which clears it, and fill it in after that"
+            scope.refuse(item.value, f"field {item.arg!r} is {what}", instead)
     scope.made.made[node] = record
     scope.made.types[node] = Rec(record)
     return Rec(record)
@@ -61,9 +54,8 @@ def same(reader: Reader, node: ast.Compare) -> bool:
     if not any(written):
         return False
     if all(written):
-        reader.scope.refuse(
-            node, "two records that are written out are compared", "compare one with a place of the state"
-        )
+        instead = "compare one with a place of the state"
+        reader.scope.refuse(node, "two records that are written out are compared", instead)
     for side, record in zip(sides, written, strict=True):
         if record is None:
             kind = reader.value(side)
@@ -72,9 +64,8 @@ def same(reader: Reader, node: ast.Compare) -> bool:
             with reader.scope.places.holding(*(sides[:1] if side is sides[1] else ())):
                 kind = write_out(reader, side, record)
         if kind != Rec(next(item for item in written if item)):
-            reader.scope.refuse(
-                node, f"{say(kind)} is compared with a record that is written out", "compare records of one class"
-            )
+            instead = "compare records of one class"
+            reader.scope.refuse(node, f"{say(kind)} is compared with a record that is written out", instead)
     require_no_bags(reader, node, kind)
     return True
 
@@ -83,19 +74,15 @@ def require_no_bags(reader: Reader, node: ast.Compare, kind: Type) -> None:
     """Check that records which are compared have no bag: two bags are equal only if they are one."""
     bags = [name for name, field in fields(kind.record) if isinstance(field, BagOf)] if isinstance(kind, Rec) else []
     if bags:
-        reader.scope.refuse(
-            node,
-            f"records with a bag are compared as a whole: {', '.join(bags)}",
-            "compare the fields that matter, and the number of messages with len()",
-        )
+        instead = "compare the fields that matter, and the number of messages with len()"
+        reader.scope.refuse(node, f"records with a bag are compared as a whole: {', '.join(bags)}", instead)
 
 
 def among(reader: Reader, node: ast.Compare) -> None:
     scope, others = reader.scope, node.comparators[0]
     if isinstance(reader.value(node.left), Rec):
-        scope.refuse(
-            node.left, "a record is looked for with `in`", f"compare what matters: {_found(reader, others, '...')}"
-        )
+        instead = f"compare what matters: {_found(reader, others, '...')}"
+        scope.refuse(node.left, "a record is looked for with `in`", instead)
     reader.number(node.left)
     if len(node.ops) != 1:
         scope.refuse(node, "`in` stands in a chain of comparisons", "write `and` between them")
@@ -113,9 +100,8 @@ def among(reader: Reader, node: ast.Compare) -> None:
         scope.made.sugar[others] = ast.copy_location(ast.Tuple(values, ast.Load()), others)
         return
     if isinstance(known, list | set | dict):
-        scope.refuse(
-            others, f"{ast.unparse(others)} is a {type(known).__name__}, which somebody may change", "make it a tuple"
-        )
+        instead = "make it a tuple"
+        scope.refuse(others, f"{ast.unparse(others)} is a {type(known).__name__}, which may change", instead)
     if is_range(reader, others):
         assert isinstance(others, ast.Call)
         for item in others.args:

@@ -553,7 +553,7 @@ def begins_short(s: State, c: C) -> None:
     [
         (
             begins_late,
-            "a guard of `initial` stands for a bound, and nobody counts the initial states that it keeps out.\n",
+            "a guard of `initial` stands for a bound, and no search counts the initial states that it keeps out.\n",
         ),
         (begins_short, "`fits` stands in `initial`"),
     ],

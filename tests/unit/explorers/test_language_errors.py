@@ -39,6 +39,9 @@ def test_the_whole_message_of_a_refusal_is_as_written(item: refusal.Refusal) -> 
     assert refusal.message_for(item.model)[0] == item.message
 
 
+WAYS = {"refuse", "refuse_name"}
+
+
 def test_every_refusal_of_the_subset_checker_is_shown() -> None:
     places = set()
     for item in refusal.all_refusals():
@@ -46,7 +49,7 @@ def test_every_refusal_of_the_subset_checker_is_shown() -> None:
     missing = []
     for path in sorted(Path(next(iter(language.__path__))).glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):  # noqa: TID251 (one thread)
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "refuse":
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr not in WAYS:
                 continue
             lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
             if not any(name == path.name and line in lines for name, line in places):
@@ -67,7 +70,7 @@ def test_the_state_must_have_the_bag_that_a_message_is_drawn_from() -> None:
     with pytest.raises(ModelError) as caught:
         check(machine(act=act))
     assert str(caught.value) == (
-        "tests/unit/explorers/test_language_errors.py:61: action with_number: "
+        "tests/unit/explorers/test_language_errors.py:64: action with_number: "
         "InFlight('boxx') for 'number': the state has no such bag. "
         "Did you mean 'box'? Bags are: box, outbox.\n  def with_number(s: State, c: C, number: int) -> None:\n"
         f"  {'^' * 53}"
