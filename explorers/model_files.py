@@ -3,11 +3,13 @@
 A model may be cut into files: `from rules import step_of` finds `rules.py` beside it. Another model has a `rules.py` of
 its own, and a file may be edited while a process lives. So every module that comes from the model's folder is read and
 run anew for each load, under a name that no other load has, and forgotten as `rules` afterwards. What was read is what
-runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed.
+runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed. A model that lies in a
+package may also import relatively, as in `from .rules import step_of`.
 """
 
 from __future__ import annotations
 
+import linecache
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -42,9 +44,9 @@ class Loaded(NamedTuple):
 def load(path: Path) -> Loaded:
     """Run a model file; raise what it raises."""
     path = path.resolve()
-    prefix = f"{USER_MODULE}{next(_NUMBERS)}_"
-    name = prefix + path.stem.encode("utf-8", "backslashreplace").decode()
-    neighbours = _Neighbours(path.parent)
+    neighbours = _Neighbours(path.parent, f"{USER_MODULE}{next(_NUMBERS)}")
+    stem = path.stem.encode("utf-8", "backslashreplace").decode().replace(".", "_")
+    name = ".".join((neighbours.package, *neighbours.inside, stem))
     loader = _AsRead(name, str(path), neighbours)
     spec = spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -52,7 +54,7 @@ def load(path: Path) -> Loaded:
     sys.modules[name] = module
     with _ONE_AT_A_TIME, neighbours.found_first():
         loader.exec_module(module)
-        neighbours.rename(prefix)
+        neighbours.rename()
     return Loaded(module, neighbours.files())
 
 
@@ -90,7 +92,8 @@ class _AsRead(SourceFileLoader):
         """Run the text that was read, and leave it with the module."""
         code = self.get_code(module.__name__)
         assert code is not None
-        vars(module)[TEXT] = self.owner.decoded(self.path)
+        text = vars(module)[TEXT] = self.owner.decoded(self.path)
+        linecache.cache[self.path] = len(text), None, text.splitlines(keepends=True), self.path
         self.owner.modules.append(module)
         exec(code, vars(module))  # noqa: S102 (the user's own model)
 
@@ -98,8 +101,12 @@ class _AsRead(SourceFileLoader):
 class _Neighbours(MetaPathFinder):
     """Finds modules in a model's folder before any other, and remembers what it found."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, package: str) -> None:
+        self.folder, self.root, self.package = folder, folder, package
+        while (self.root / "__init__.py").is_file():
+            self.root = self.root.parent
+        self.inside = folder.relative_to(self.root).parts
+        """The packages that the model is in."""
         self.texts: dict[str, bytes] = {}
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
@@ -108,13 +115,15 @@ class _Neighbours(MetaPathFinder):
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         """Return how to load a module of the folder, or of a package in it."""
         *_, leaf = name.split(".")
+        if name == self.package:
+            return self._namespace(name, self.root)
         if path is None:
             if not self._is_ours(leaf):
                 return None
-            path = [str(self.folder)]
+            path = [str(self.folder), str(self.root)] if leaf in self.inside[:1] else [str(self.folder)]
             self.found.add(name)
         for place in map(Path, path):
-            if not place.is_relative_to(self.folder):
+            if not place.is_relative_to(self.root):
                 continue
             package, file = place / leaf, place / f"{leaf}.py"
             if (package / "__init__.py").is_file():
@@ -122,14 +131,18 @@ class _Neighbours(MetaPathFinder):
             elif file.is_file():
                 inside = None
             elif package.is_dir() and any(package.glob("**/*.py")):
-                spec = ModuleSpec(name, None, is_package=True)
-                spec.submodule_search_locations = [str(package)]
-                return spec
+                return self._namespace(name, package)
             else:
                 continue
             loader = _AsRead(name, str(file), self)
             return spec_from_file_location(name, file, loader=loader, submodule_search_locations=inside)
         return None
+
+    @staticmethod
+    def _namespace(name: str, folder: Path) -> ModuleSpec:
+        spec = ModuleSpec(name, None, is_package=True)
+        spec.submodule_search_locations = [str(folder)]
+        return spec
 
     @contextmanager
     def found_first(self) -> Iterator[None]:
@@ -144,13 +157,13 @@ class _Neighbours(MetaPathFinder):
                 del sys.modules[name]
             sys.modules.update(hidden)
 
-    def rename(self, prefix: str) -> None:
+    def rename(self) -> None:
         """Give the modules beside the model, and what they define, names that no other load has."""
         for module in self.modules:
             old = module.__name__
             if old.startswith(USER_MODULE):
                 continue
-            new = prefix + old
+            new = f"{self.package}.{old}"
             for item in vars(module).values():
                 for found in (item, getattr(item, "function", None)):
                     if isinstance(found, type | FunctionType) and found.__module__ == old:
@@ -164,7 +177,10 @@ class _Neighbours(MetaPathFinder):
 
     def files(self) -> Files:
         """Return the files that were read, the model's own first."""
-        return tuple((Path(path).relative_to(self.folder).as_posix(), self.decoded(path)) for path in self.texts)
+        for place in (self.folder, *self.folder.parents)[: len(self.inside)]:  # the packages that the model is in
+            init = place / "__init__.py"
+            self.texts.setdefault(str(init), init.read_bytes())
+        return tuple((Path(path).relative_to(self.root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
         """Say whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""
@@ -172,5 +188,5 @@ class _Neighbours(MetaPathFinder):
             return False
         if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():
             return True
-        known = sys.modules.get(name)
-        return known is None and (self.folder / name).is_dir()
+        is_new = sys.modules.get(name) is None
+        return is_new and (name in self.inside[:1] or (self.folder / name).is_dir())

@@ -150,7 +150,7 @@ def _domains(record: type[Record]) -> Iterator[Domain]:
 
 def _schema(record: type[Record]) -> Iterator[str]:
     for name, field in fields(record):
-        yield re.sub(rf"{USER_MODULE}\d+_", "", f"{record.__name__}.{name}: {field}")
+        yield re.sub(rf"{USER_MODULE}\d+\.", "", f"{record.__name__}.{name}: {field}")
         if isinstance(field, Nested | BagOf):
             yield from _schema(field.record)
         elif isinstance(field, ArrayOf) and isinstance(field.element, Nested):

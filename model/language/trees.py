@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
 USER_MODULE = "fencepost_user_"
-"""How the names of modules begin that are users' files; a number follows, another for each load."""
+"""How the names of modules begin that are users' files; a number and a dot follow, another number for each load."""
 TEXT = "__fencepost_text__"
 """The global name under which the module of a user's file holds the text that was executed."""
 _ONE_AT_A_TIME = RLock()
@@ -57,7 +57,7 @@ def module_name(item: Any) -> str:
     """Return the name of the module that defines a function or a class; of a user's file
     without the number of its load.
     """
-    return re.sub(rf"^{USER_MODULE}\d+_", "", item.__module__)
+    return re.sub(rf"^{USER_MODULE}\d+\.", "", item.__module__)
 
 
 def code_of(node: ast.expr | ast.stmt, name: str) -> CodeType:

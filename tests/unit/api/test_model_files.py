@@ -48,7 +48,12 @@ LAYOUTS = {
     "a package": ("from lib.rules import step_of", "step_of", "lib/rules.py"),
     "a name of the package": ("from lib import rules\nstep_of = rules.step_of", "step_of", "lib/rules.py"),
     "a folder": ("from parts.inner.rules import step_of", "step_of", "parts/inner/rules.py"),
+    "a package that imports relatively": ("from lib import step_of", "step_of", "lib/inner/rules.py"),
+    "a neighbour, relatively": ("from .rules import step_of", "step_of", "rules.py"),
+    "a package around the model": ("from ..rules import step_of", "step_of", "own/rules.py"),
+    "the name of that package": ("from own.rules import step_of", "step_of", "own/rules.py"),
 }
+AROUND = ("own/__init__.py", "own/inner/__init__.py")
 
 
 def write(folder: Path, layout: str, step: int) -> Path:
@@ -56,9 +61,15 @@ def write(folder: Path, layout: str, step: int) -> Path:
     file = folder / place
     file.parent.mkdir(parents=True, exist_ok=True)
     if place.startswith("lib/"):
-        (folder / "lib/__init__.py").write_text("")
+        relative = "from .inner.rules import step_of\n" if "inner" in place else ""
+        (folder / "lib/__init__.py").write_text(relative)
     file.write_text(RULES.format(step=step))
     model = folder / "model.py"
+    if place.startswith("own/"):
+        model = folder / "own/inner/model.py"
+        model.parent.mkdir(exist_ok=True)
+        for name in AROUND:
+            (folder / name).write_text("")
     model.write_text(MODEL.format(imports=imports, call=call))
     return model
 
@@ -72,7 +83,7 @@ def test_two_models_have_the_helpers_beside_them(layout: str, engine: str, tmp_p
     for file, verdict, states in ((three, "holds", 2), (one, "violated", 4), (three, "holds", 2)):
         found = fencepost.check(file, engine=engine)
         assert (found.verdict, found.distinct) == (verdict, states)
-    assert not {"rules", "lib", "parts"} & set(sys.modules)
+    assert not {"rules", "lib", "parts", "own"} & set(sys.modules)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -95,7 +106,20 @@ def test_a_module_of_the_program_is_not_taken_for_a_helper(tmp_path: Path, monke
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_helpers_are_sent_along(layout: str, tmp_path: Path) -> None:
     files = find_protocol(str(write(tmp_path, layout, 3))).files
-    assert files[0][0] == "model.py"
+    assert files[0][0].endswith("model.py")
     assert LAYOUTS[layout][2] in dict(files)
     sent = load_sent(files)
     assert fencepost.check(sent.MACHINE, sent.PROPERTIES).distinct == 2
+
+
+def test_a_page_shows_the_line_that_was_executed(tmp_path: Path) -> None:
+    model = tmp_path / "model.py"
+    text = MODEL.format(imports="from fencepost.model.language import switch", call="(lambda s, c: 1)")
+    text = text.replace("(lambda s, c: 1)(s, c)", "1").replace(
+        "    require", "    require(not c.careful or s.x < 1)\n    require"
+    )
+    text = text.replace("class State", '    careful = switch(default=False, meaning="careful")\n\nclass State')
+    for more in ("", "# one\n# two\n"):
+        model.write_text(more + text)
+        page = fencepost.check(model).traces["never-two"].render("html")
+        assert "require(not c.careful or s.x &lt; 1)" in page
