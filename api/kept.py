@@ -27,7 +27,7 @@ FORMAT = 3
 """Rows of format 2 say nothing of the initial states that they are of."""
 
 PLAIN = re.compile(r"[a-z0-9._=/ -]*")
-"""Names of rows that are told apart by their letters and numbers alone."""
+"""Names of rows that are distinguished by their letters and numbers alone."""
 LONGEST = 200
 """Characters of a row's name that its file has: systems refuse names of more than 255 bytes."""
 

@@ -182,7 +182,7 @@ class Growing:
         values = {item.constant: item.value for item in self.steps}
         late = [name for name, reason in self.given_up.items() if reason and cause_of(reason) is not Cause.ERROR]
         wrong = [f"{name}={values[name]}" for name, reason in self.given_up.items() if reason and name not in late]
-        told = [f"the model goes wrong with {' and with '.join(wrong)}"] if wrong else []
+        told = [f"the model raises an error with {' and with '.join(wrong)}"] if wrong else []
         if late:
             told.append(f"{', '.join(late)} could not be raised further in the time that was left")
         return "; ".join(told)
@@ -202,7 +202,7 @@ class Growing:
         return self.question.protocol.machine.set_constants({**self.question.constants.values, **cell})
 
     def next_value(self, name: str) -> tuple[int, Constants | None]:
-        """Return the next larger value of a bound that the machine does not refuse, and None if there is none."""
+        """Return the next larger value of a bound that the machine does not refuse, and None without one."""
         value = self.bounds()[name] + 1
         passed = []
         for larger in range(value, int(self.question.constants.declared()[name].high) + 1):
@@ -244,7 +244,7 @@ class Growing:
         try:
             found = self.search(replace(self.question, constants=constants), seconds)
         except (DomainError, ModelError) as error:
-            why = Reason(f"the model goes wrong: {str(error).splitlines()[0]}", Cause.ERROR)
+            why = Reason(f"the model raises an error: {str(error).splitlines()[0]}", Cause.ERROR)
             self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=why, cell=dict(cell)))
             return why
         changed = self.changed(name, value, cell, found)
@@ -255,7 +255,7 @@ class Growing:
         return found
 
     def changed(self, name: str, value: int, cell: Mapping[str, int], found: Result) -> tuple[str, ...]:
-        """Note and return the properties whose verdict a raised bound changes; an undecided one is no change."""
+        """Note and return the properties whose verdict a raised bound changes; an undecided one is not a change."""
         made = []
         for item in found.properties:
             verdict = str(item.verdict)

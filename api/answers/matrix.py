@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MEANING = {
     "needed": "without it a property is violated",
-    "liveness": "without it no safety property is violated, but something does not happen in the end",
+    "liveness": "without it no safety property is violated, but a leads-to property is",
     "bound": "it only keeps values in their domains, which would refuse the same steps",
     "same-states": "more steps can happen without it, all between states that are reached anyway",
     "implied": "it refuses only where other guards of its action refuse too: the same steps happen without it",

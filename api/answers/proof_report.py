@@ -110,7 +110,7 @@ def path_of_history(report: ProveResult) -> Path:
 
 
 def values_text(report: ProveResult) -> str:
-    """Return what the constants that have any value are in the counterexample; nothing if there are none."""
+    """Return what the constants that have any value are in the counterexample; empty without them."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
     return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)

@@ -77,7 +77,7 @@ class CheckResult(Result):
     cause: Cause | None = field(kw_only=True, default=None)
     """What made the search stop before its end; None if nothing did."""
     base: Base | None = field(kw_only=True, default=None)
-    """How a variant made by `replacing` compares with its base; None for what is no variant."""
+    """How a variant made by `replacing` compares with its base; None without a base."""
 
     def __repr__(self) -> str:
         return f"CheckResult({self.protocol}: {self.verdict}, {counted(self.distinct, 'state')})"

@@ -92,7 +92,7 @@ def write_trace(trace: Trace, file: File) -> None:
 
 
 def archived(run: Run, prop: str) -> str:
-    """Return the archived trace for a violation in a run as the repository names it; empty if there is none.
+    """Return the archived trace for a violation in a run as the repository names it; empty without one.
 
     The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
     """

@@ -114,7 +114,7 @@ def _happened(machine: Machine, fired: Mapping[str, int]) -> set[str]:
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
     """Look for a state behind the initial ones that satisfies a witness too, among the nearest ones.
 
-    The search may not have come there, so the model may go wrong there: no step leads out of its domains.
+    The search may not have come there, so the model may raise an error there: no step leads out of its domains.
     """
     plain = Interpreter(question.protocol.machine, question.constants, normalize=normalize, bounded=True)
     level = list(dict.fromkeys(plain.initial_states()))
@@ -139,7 +139,7 @@ def _only_initially(question: Question, prop: Property, *, normalize: bool) -> I
 
 
 def _satisfies(plain: Interpreter, prop: Property, state: Key) -> bool:
-    """Say whether a state satisfies a witness; one in which the witness goes wrong does not."""
+    """Say whether a state satisfies a witness; one in which it raises an error does not."""
     try:
         return plain.holds(prop, state)
     except DomainError:

@@ -116,7 +116,7 @@ def _find_name(machine: Machine, name: str) -> str:
 
 
 def meant(machine: Machine, name: str) -> str:
-    """Return the constant that a name of Kafka's means in a protocol, an empty string if there is none."""
+    """Return the constant that a name of Kafka's means in a protocol, or an empty string."""
     known = machine.constants.declared()
     dotted = name.strip().lower().replace("-", ".").replace("_", ".")
     return next((item for item in SETTINGS.get(dotted, ()) if item in known), "")

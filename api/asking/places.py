@@ -28,7 +28,7 @@ _OURS = (
     "fencepost.cli",
     "fencepost_native_",
 )
-"""Modules that run models and are none."""
+"""Modules that run models, and hold none."""
 
 
 @contextmanager

@@ -78,7 +78,7 @@ def ask(
     more: Mapping[str, Any] | None = None,
     walks: bool = False,
 ) -> Question:
-    """Return what is asked; raise UsageError for what does not exist or cannot be meant. A question stays as it is.
+    """Return the question; raise UsageError for what does not exist or cannot be meant. A question stays as it is.
 
     `what` is as in `find_subject`. Constants are given by name in `constants`, or `more` of them: numbers, booleans or
     words. `only` limits the properties by name. `walks` have an end, so whole behaviours are not asked about unless
@@ -147,7 +147,7 @@ def _protocol(what: Machine | Protocol | str | Path, properties: Iterable[Proper
 
 
 def find_protocol(name: str) -> Protocol:
-    """Return the protocol of this name, or the one that a file defines; raise UsageError if there is none."""
+    """Return the protocol of this name, or the one that a file defines; raise UsageError without one."""
     if "\n" in name:
         raise UsageError(
             f"a protocol is named by a word or by its file, and this is {len(name.splitlines())} lines of text: "

@@ -35,7 +35,7 @@ class Event:
 
 
 class Watch:
-    """Somebody who watches work go on. This one hears nothing; the command line's shows it on the terminal."""
+    """A watch of running work. This one hears nothing; the command line's shows it on the terminal."""
 
     live = False
     """Whether what is spun is seen at once."""
@@ -74,11 +74,11 @@ class Watch:
             self.compiled(name, seconds)
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
-        """Return what a search is to call while it runs, or None if nobody would see it."""
+        """Return what a search is to call while it runs, or None if it would not be seen."""
         return None
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
-        """Return what random walks are to call while they go on, or None if nobody would see it."""
+        """Return what random walks are to call while they go on, or None if it would not be seen."""
         return None
 
 
@@ -108,7 +108,7 @@ class Listener(Watch):
 
 
 def watched(progress: Watch | Callable[[Event], None] | None) -> Watch:
-    """Return who watches: a watch, a function that takes events, or nobody."""
+    """Return who watches: a watch, a function that takes events, or one that hears nothing."""
     if progress is None:
         return Watch()
     return progress if isinstance(progress, Watch) else Listener(progress)

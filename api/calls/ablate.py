@@ -51,7 +51,7 @@ TIMES = 4
 
 @dataclass(frozen=True)
 class Cell:
-    """A property in a row; `trace` is the file of its shortest violation, empty where there is none."""
+    """A property in a row; `trace` is the file of its shortest violation, empty without one."""
 
     verdict: Verdict
     length: int | None
@@ -175,7 +175,7 @@ def ablate(
 
     `guards` limits the rows by name, `also` adds rows with a constant set to each of the given values. `workers` are
     rows at a time. `budget` and `max_states` end each row, `memory` is for all rows together. With `liveness`, what
-    must happen in the end is asked too without guards and with settings that nothing else depends on. With `cluster`
+    must eventually happen is asked too without guards and with settings that nothing else depends on. With `cluster`
     rows are explored on Spark.
     """
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
@@ -215,7 +215,7 @@ def _look_at_properties(question: Question) -> None:
     given = ", ".join(f"{item.name!r} ({item.kind})" for item in chosen)
     write = f"name another one: {', '.join(known)}." if known else "write a property under @always or @step(...) first."
     if known and any(item.kind is Kind.LEADS_TO for item in chosen):
-        write = f"{write} With `liveness=True` what must happen in the end is asked too."
+        write = f"{write} With `liveness=True` what must eventually happen is asked too."
     raise UsageError(
         f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such "
         "property is "
@@ -244,10 +244,9 @@ def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, 
 
 
 def _kept(question: Question, source: Source, options: Options, checkpoint: str | Path | None, *, resume: bool) -> Kept:
-    """Return where finished rows are kept; raise UsageError if there are none to continue from.
+    """Return where finished rows are kept; raise UsageError without any to continue from.
 
-    The limit of states that follows from the size of the whole machine is none of the question: the rest of it settles
-    that.
+    The limit of states that follows from the whole machine is left out of the question: the rest of it settles that.
     """
     limits = (options.budget, options.max_states, options.normalize, LEAST_STATES, TIMES)
     asked_for = [item.name for item in question.properties]
@@ -298,7 +297,7 @@ class _Matrix:
         if judged is not None and ended_by_signal(judged.why_stopped):
             return _nothing_run(data, rows, extended(judged.why_stopped, LATER)), judged, ()
         if all(base.of(item.name).verdict is Verdict.VIOLATED for item in ablation.properties):
-            why = "the whole protocol violates every property that was asked, so there is none left to lose"
+            why = "the whole protocol violates every property that was asked, so none is left to lose"
             return _nothing_run(data, rows, why), judged, ()
         ablation.options = replace(
             self.options, max_states=self.options.max_states or max(LEAST_STATES, TIMES * base.distinct)

@@ -51,7 +51,7 @@ class Compared:
 
 
 def base_of(question: Question) -> Machine | None:
-    """Return the machine that a user's variant was made of; None for our protocols, and for what is no variant."""
+    """Return the machine that a user's variant was made of; None for our protocols, and without a base."""
     machine = question.protocol.machine
     base = machine.base
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
@@ -66,7 +66,7 @@ def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action |
 
 
 def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:
-    """Compare a finished search with the base of its machine; None if the machine is no variant."""
+    """Compare a finished search with the base of its machine; None if it is not a variant."""
     base = base_of(question)
     if base is None:
         return None
@@ -124,7 +124,7 @@ def _changed_in(base: Machine) -> str:
 
 
 def _pinned(question: Question, base: Machine, found: Result) -> str:
-    """Return how the pinned figures of the base differ; nothing if they do not, or if there are none."""
+    """Return how the pinned figures of the base differ; nothing if they do not, or without any."""
     if not _is_ours(base):
         return ""
     for run in runs_of(base.name):

@@ -134,7 +134,7 @@ def catalogue(
 
 
 def profile_named(name: str) -> Profile:
-    """Return the profile of this name; raise UsageError if there is none."""
+    """Return the profile of this name; raise UsageError without one."""
     known = [str(item) for item in Profile]
     if name not in known:
         raise UsageError(f"there is no profile {name!r}.{nearest(name, known)} Profiles are: {', '.join(known)}.")

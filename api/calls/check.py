@@ -301,7 +301,7 @@ def _interrupted(question: Question, engine: str, options: Options, why: str, se
 
 
 def with_memory_explained(result: Result) -> Result:
-    """Return the result; if a memory limit that nobody set ended the search, it says where the limit came from."""
+    """Return the result; if the default memory limit ended the search, it says where the limit came from."""
     if result.why_stopped and cause_of(result.why_stopped) is Cause.MEMORY:
         why = extended(
             result.why_stopped, (f" ({DEFAULT_SHARE:.0%} of what was available; `memory=` sets another limit)")

@@ -44,7 +44,7 @@ def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
 
 
 def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
-    """Return a stage of the machine of a question, with its properties; raise UsageError if there is none."""
+    """Return a stage of the machine of a question, with its properties; raise UsageError without one."""
     from fencepost.explorers.native.llvm.objects import assembly, native, translated
     from fencepost.explorers.program.ir.text import text
     from fencepost.explorers.program.ir.translate import translate

@@ -321,7 +321,7 @@ class _Request:
         return data, traces
 
     def undecided(self, constants: Constants, shown: Values, error: FencepostError) -> PointData:
-        """Return what is known of a setting that cannot be asked, or in which the model goes wrong: why, as JSON."""
+        """Return a setting that cannot be asked, or in which the model raises an error, with the reason, as JSON."""
         from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds
 
         machine = self.question.protocol.machine
@@ -329,7 +329,7 @@ class _Request:
         bounds = fault_kinds(machine)
         most = {name: int(getattr(constants, bounds[name])) for name in kinds}
         said = placed(error).partition("\n")[0].rstrip(".")
-        why = f"the model goes wrong: {said}" if isinstance(error, DomainError) else said
+        why = f"the model raises an error: {said}" if isinstance(error, DomainError) else said
         return {
             "setting": shown,
             "constants": dict(constants.shown),

@@ -87,7 +87,7 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody has the lock."""
+    """The lock is free."""
     s.holder = NONE
     s.crashes_left = c.crashes
 
@@ -103,7 +103,7 @@ def client_asks(s: State, c: C, client: int) -> None:
 
 @action(m=InFlight("messages"))
 def server_grants(s: State, c: C, m: Message) -> None:
-    """The server gives the lock to a client, if nobody has it."""
+    """The server gives the lock to a client, if it is free."""
     require(m.kind == Kind.ASK)
     require(s.holder == NONE)
     s.holder = m.client
@@ -165,7 +165,7 @@ def the_server_knows(s: State, c: C, client: int) -> bool:
 
 @step(client=Client)
 def nobody_takes_it_over(before: State, after: State, c: C, client: int) -> bool:
-    """Nobody holds the lock without having waited for it."""
+    """No client holds the lock without having waited for it."""
     return after.session[client].phase != Phase.HOLDING or before.session[client].phase != Phase.IDLE
 
 
@@ -197,7 +197,7 @@ def holds_no_longer(s: State, c: C, client: int) -> bool:
 
 who_waits_gets_it = leads_to(
     "who-waits-gets-it",
-    "A client that waits has the lock in the end, if messages arrive and whoever holds it gives it back.",
+    "A client that waits eventually has the lock, if messages arrive and its holder gives it back.",
     when=waits,
     then=waits_no_longer,
     fair=(

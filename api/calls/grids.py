@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Setting:
     """A point of a grid: the place of its value on each axis, what is special about it, and all its constants.
 
-    `refused` says why these constants make no sense together; `constants` is None then.
+    `refused` says why these constants make no sense together; without `constants` they do not.
     """
 
     places: tuple[int, ...]

@@ -248,7 +248,7 @@ def _fill(record: Any, kind: type[Record], values: Mapping[str, Any]) -> None:
 
 
 def _fill_place(place: Any, field: FieldType, value: Any) -> None:
-    """Fill what is no number: a record, an array, a bag, a channel."""
+    """Fill what is not a number: a record, an array, a bag, a channel."""
     if isinstance(field, BagOf) or isinstance(place, Channel):
         for message in list(place) if isinstance(field, BagOf) else ():
             place.remove(message)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that no safety property depends on, and in which more or something else happens."""
 
-LATER = " while what must happen in the end was judged"
+LATER = " while what must eventually happen was judged"
 
 
 def eventual_properties(question: Question) -> tuple[Property, ...]:
-    """Return the leads-to properties that are asked, all if none was named; raise UsageError if there is none."""
+    """Return the leads-to properties that are asked, all if none was named; raise UsageError without any."""
     named, every = (
         tuple(item for item in items if item.kind is Kind.LEADS_TO)
         for items in (question.properties, question.protocol.every_property)
@@ -49,7 +49,7 @@ def with_safety(question: Question) -> Question:
 
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
-    """Judge what must happen in the end on the whole machine."""
+    """Judge what must eventually happen on the whole machine."""
     return explore(
         Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch
     )
@@ -90,13 +90,13 @@ def judge_liveness(question: Question, data: MatrixData, whole: Result, options:
         try:
             result = explore(Question(Protocol(machine, kept), values, kept), "native", options, watch)
         except DomainError as error:
-            row["why"] = f"what must happen in the end was not judged: {error}"
+            row["why"] = f"what must eventually happen was not judged: {error}"
             continue
         row["liveness"] = _with(result, Verdict.VIOLATED)
         if row["liveness"]:
             row["purpose"] = "liveness"
         elif not result.complete:
-            row["why"] = f"what must happen in the end was not judged: {result.why_stopped}"
+            row["why"] = f"what must eventually happen was not judged: {result.why_stopped}"
         if ended_by_signal(result.why_stopped):
             data["why_stopped"] = extended(result.why_stopped, LATER)
             return

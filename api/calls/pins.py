@@ -1,7 +1,7 @@
 """Pinned figures, written into the files of runs: only the numbers change, whatever stands around them stays.
 
-Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is none: who expects another one
-edits the row.
+Figures are counts, depths, lengths of shortest traces and worst cases. A verdict is not: edit the
+row to expect another one.
 """
 
 from __future__ import annotations

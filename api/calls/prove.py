@@ -270,7 +270,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return what a search found violated, and by which run; nothing if it told of none."""
+    """Return what a search found violated, and by which run; nothing without one."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())
@@ -411,10 +411,10 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
     violated = violated_in(result)
     if result.complete:
         where = f"with {condition}" if condition else "under these constants"
-        return f"it is none of the {number} {where}, so this step violates nothing there", violated, ""
+        return f"it is not among the {number} {where}, so this step violates nothing there", violated, ""
     return (
         (
-            f"it is none of the first {number}{f' with {condition}' if condition else ''}, and there are more "
+            f"it is not among the first {number}{f' with {condition}' if condition else ''}, and there are more "
             f"({result.why_stopped})"
         ),
         violated,

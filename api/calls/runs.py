@@ -70,7 +70,7 @@ def question_of(run: Run) -> Question:
 class Runs:
     """Runs that are done one after the other, under one budget and with one checkpoint.
 
-    `limits` are those of a check; a memory limit that is None is the usual share of what is available.
+    `limits` are those of a check; without a memory limit it is the usual share of what is available.
     """
 
     def __init__(

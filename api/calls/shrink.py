@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import Verdict
 
 BUDGET, MEMORY = 60.0, 2 << 30
-"""Seconds and bytes that are spent unless somebody says otherwise."""
+"""Seconds and bytes that are spent unless a call says otherwise."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -100,7 +100,7 @@ class SweepResult(Answer["SweepData"]):
         return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
 
 
-WRONG = "the model goes wrong"
+WRONG = "the model raises an error"
 """Why a sweep is not complete whose walks are all walked."""
 MOST_WALKS = 1 << 62
 """Numbers of walks that a kept row may name."""
@@ -242,7 +242,7 @@ def _swept(
 
 
 def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
-    """Return what goes wrong in a walk that is said to have ended so; raise UsageError if nothing does."""
+    """Return the error of a walk that is said to have ended with one; raise UsageError if it does not."""
     from fencepost.explorers.walk.walker import Walker
 
     question, constants = request.question, request.settings[cell].constants
@@ -256,8 +256,8 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
         error.add_note(f"This is walk {walk} of cell {cell}.")
         return error
     raise UsageError(
-        f"the walks that are kept say that the model goes wrong in walk {walk} of cell {cell}, and it does not: name "
-        "another folder."
+        f"the walks that are kept say that the model raises an error in walk {walk} of cell {cell}, and it "
+        "does not: name another folder."
     )
 
 

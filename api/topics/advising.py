@@ -1,6 +1,6 @@
 """Advice on the settings of a topic: crashes, findings, and what to change, from measured figures alone.
 
-Nothing is searched here. What nobody has searched is said to be so, and never reads as safe.
+Nothing is searched here. What was not searched is said to be so, and never reads as safe.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ACKS = ("all", "1", "0")
 RELEASED_ON = 2
 """Brokers with which releases were searched as they are."""
 LEAST_WORTH = 1
-"""Crashes that lose a record under settings that are no advice."""
+"""Crashes that lose a record under settings that are not advised."""
 FIRST_ELR = (4, 0)
 """The release that eligible leader replicas came with."""
 

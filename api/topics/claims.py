@@ -49,7 +49,7 @@ class Stable:
 class Tolerates:
     """No faults of the counted kinds up to `most` that are at most `faults` in number break the property.
 
-    `faults` is None if none of those up to `most` do. The cheapest that do cost `least`.
+    Without `faults` all of those up to `most` are tolerated. The cheapest that do cost `least`.
     """
 
     faults: int | None

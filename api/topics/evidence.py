@@ -35,7 +35,7 @@ def constants_of(run: Run) -> dict[str, Any]:
 
 
 def trace_of_case(case: Case) -> str:
-    """Return the archived trace of a case that must fail, or an empty string if there is none."""
+    """Return the archived trace of a case that must fail, or an empty string."""
     return archived(case.run, case.prop) if case.expect == "violated" else ""
 
 

@@ -93,6 +93,6 @@ def _asked(server: str, topic: str, more: Mapping[str, str]) -> TopicSettings:
 
 
 def _said(error: Any) -> str:
-    """Return what the library says went wrong, in its words."""
+    """Return the library's own words for an error."""
     told = error.args[0] if error.args else error
     return told.str().rstrip(".") if hasattr(told, "str") else str(told)

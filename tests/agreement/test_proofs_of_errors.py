@@ -189,7 +189,7 @@ def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> No
     assert found.verdict is Verdict.UNDETERMINED
     assert (
         found.reachable
-        == "it is none of the 591 reachable states under these constants, so this step violates nothing there"
+        == "it is not among the 591 reachable states under these constants, so this step violates nothing there"
     )
 
 

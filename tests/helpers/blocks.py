@@ -16,7 +16,7 @@ INITIAL = '@action()\ndef initial(s, c):\n    """All 0."""\n\n'
 
 
 class Block(NamedTuple):
-    """A title, what is asked about, and what is said of it."""
+    """A title, a question and its answer."""
 
     title: str
     body: str

@@ -208,7 +208,7 @@ class Symbols:
 
 
 def _or_error(ask: Callable[..., bool], *given: Any) -> bool:
-    """Return what a predicate says; one that ends with an error holds for nobody."""
+    """Return what a predicate says; one that ends with an error holds for none."""
     try:
         return ask(*given)
     except DomainError:

@@ -35,11 +35,9 @@ def lookup(name: str) -> Protocol:
 
 
 def lamps_trace(prop: Any = lamps.some_lamp_is_dark, *actions: tuple[int, int], **changed: Any) -> Trace:
-    """Return a trace of (lamps, noise) steps; all lamps are lit at once if there are none."""
+    """Return a trace of (lamps, noise) steps; all lamps are lit at once without steps."""
     steps = tuple(Step(lamps.switch_to, arguments) for arguments in (actions or ((0b111, 0),)))
-    made = Trace(
-        "All lit", LAMPS, lamps.C(), prop, steps, initial=(1, 1), source="a switch", why="Somebody lit them all."
-    )
+    made = Trace("All lit", LAMPS, lamps.C(), prop, steps, initial=(1, 1), source="a switch", why="All were lit.")
     return replace(made, **changed)
 
 

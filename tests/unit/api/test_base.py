@@ -207,7 +207,7 @@ def test_a_module_of_ours_that_is_changed_makes_no_base_to_compare_with(monkeypa
     from fencepost.model.lineage import base as helpers
 
     machine = kip320.MACHINE.replacing(
-        name="fewer", sentence="nobody crashes", **{kip320.MACHINE.actions[0].name: None}
+        name="fewer", sentence="no broker crashes", **{kip320.MACHINE.actions[0].name: None}
     )
     monkeypatch.setattr(helpers, "presumes_leadership", presumes_leadership)
     found = check(machine, (), replicas=2, max_leader_epoch=1, normalize=False)

@@ -162,7 +162,7 @@ def test_no_row_is_run_where_the_whole_protocol_violates_all_that_was_asked() ->
     found = fencepost("ablate", PLANTED, "--quiet", "--without", "strict", "--property", "guests-have-seats")
     assert found.exit_code == 1
     told = " ".join(found.stdout.split())
-    assert "violates every property that was asked, so there is none left to lose. Not run: 15 of 15 rows." in told
+    assert "violates every property that was asked, so none is left to lose. Not run: 15 of 15 rows." in told
     assert "undetermined" not in told
 
 
@@ -221,7 +221,7 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     found = data_of(fencepost("ablate", WANDERER, *options, "--liveness"))
     assert (found["asked"], found["liveness"]["asked"]) == (["place-exists"], ["comes-home"])
     assert (
-        "With `--liveness` what must happen in the end is asked too." in fencepost("ablate", WANDERER, *options).stderr
+        "With `--liveness` what must eventually happen is asked too." in fencepost("ablate", WANDERER, *options).stderr
     )
 
 

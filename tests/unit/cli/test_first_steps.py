@@ -76,7 +76,7 @@ def test_an_induction_that_breaks_says_what_that_means_and_what_is_next() -> Non
 def test_a_state_that_breaks_an_induction_is_looked_for_in_models_with_whole_behaviours_too() -> None:
     found = fencepost("prove", LOCK, "--property", "one-holds", "--no-cache")
     assert found.exit_code == 3
-    assert "This state: it is none of the 84 reachable states under these constants" in " ".join(found.stdout.split())
+    assert "This state: it is not among the 84 reachable states under these constants" in " ".join(found.stdout.split())
 
 
 def test_the_typed_program_is_shown_in_words_of_the_model() -> None:

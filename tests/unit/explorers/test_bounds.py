@@ -419,7 +419,7 @@ def test_growth_keeps_the_answer_where_a_raised_bound_makes_the_model_go_wrong(e
     assert (found.verdict, found.distinct, found.constants) == ("holds", 4, {"drops": 3})
     growth = found.growth
     assert growth is not None
-    assert growth.why_stopped == "the model goes wrong with drops=5"
+    assert growth.why_stopped == "the model raises an error with drops=5"
     assert [(item.value, item.changed) for item in growth.steps] == [(4, ()), (5, ("it-is-not-measured",))]
     assert [(item.stable_up_to, item.changes) for item in growth.properties] == [
         ({"drops": 4}, Change("drops", 5, "violated", {"drops": 5})),
@@ -433,9 +433,9 @@ def test_growth_says_how_the_model_goes_wrong_where_no_verdict_is_another(engine
     found = api.check(bucket.MACHINE, bucket.PROPERTIES[1:], engine=engine, grow=600)
     assert found.verdict == "holds"
     assert found.growth is not None
-    assert found.growth.why_stopped == "the model goes wrong with drops=5"
+    assert found.growth.why_stopped == "the model raises an error with drops=5"
     assert found.growth.steps[1].why_stopped.startswith(
-        "the model goes wrong: fall: State.inside: 5 is out of its domain 0..4."
+        "the model raises an error: fall: State.inside: 5 is out of its domain 0..4."
     )
 
 

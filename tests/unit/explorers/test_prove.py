@@ -408,7 +408,7 @@ def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample(
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
     told = " ".join(fencepost(*asked).stdout.split())
     assert "Constants that may have any value, here: puts=0." in told
-    assert "it is none of the 4 reachable states with puts=0, so this step violates nothing there" in told
+    assert "it is not among the 4 reachable states with puts=0, so this step violates nothing there" in told
 
 
 @pytest.mark.parametrize(
