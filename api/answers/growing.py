@@ -248,7 +248,9 @@ class Growing:
             self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=why, cell=dict(cell)))
             return why
         changed = self.changed(name, value, cell, found)
-        self.steps.append(_step(name, value, found, changed, cell))
+        why = "" if found.complete else found.why_stopped
+        seconds = round(found.seconds, 4)
+        self.steps.append(Raise(name, value, found.distinct, seconds, found.complete, why, changed, dict(cell)))
         if not found.complete:
             return found.why_stopped
         self.found.append((dict(cell), {item.name: str(item.verdict) for item in found.properties}))
@@ -330,10 +332,3 @@ class Growing:
             ):
                 return True
         return False
-
-
-def _step(name: str, value: int, found: Result, changed: tuple[str, ...], cell: Mapping[str, int]) -> Raise:
-    """Return a bound that was raised with what the search of it found."""
-    seconds = round(found.seconds, 4)
-    why = "" if found.complete else found.why_stopped
-    return Raise(name, value, found.distinct, seconds, found.complete, why, changed, dict(cell))

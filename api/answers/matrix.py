@@ -11,7 +11,7 @@ from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract_evidence import CellData, DepartureData, MatrixData, RowData
+    from fencepost.api.answers.contract_evidence import CellData, MatrixData, RowData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
     from fencepost.explorers.verdict import PropertyResult, Result
@@ -84,10 +84,10 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
                 "name": item.name,
                 "sentence": item.sentence,
                 "kind": str(item.kind),
-                "verdict": str(base.of(item.name).verdict),
-                "length": _length(base.of(item.name)),
+                "verdict": str(result.verdict),
+                "length": result.path.length if result.path else None,
             }
-            for item in ablation.all_properties
+            for item, result in ((item, base.of(item.name)) for item in ablation.all_properties)
         ],
         "asked": [item.name for item in ablation.properties],
         "distinct": base.distinct,
@@ -104,7 +104,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
 
 def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts: bool = True) -> RowData:
     """Return one row: its subject, its purpose, a cell for each property; with `texts` its trace files."""
-    row, result = outcome.row, outcome.result
+    row, result, left = outcome.row, outcome.result, outcome.departure
     data: RowData = {
         "row": row.name,
         "condition": row.condition,
@@ -123,7 +123,7 @@ def row_data(found: Protocol, ablation: Ablation, outcome: RowOutcome, *, texts:
         "cells": {item.name: _cell(found, ablation, outcome, item, texts=texts) for item in result.properties}
         if result
         else {},
-        "departure": _departure(outcome),
+        "departure": {"length": left.path.length + 1, "message": left.message} if left else None,
     }
     if isinstance(row, Guard):
         data["action"], data["number"], data["part"] = row.action, row.number, row.part
@@ -147,7 +147,9 @@ def _cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, item: Proper
         "steps": [plain.show(step) for step in trace.steps],
     }
     if texts:
-        cell["trace"] = _text(trace)
+        from fencepost.counterexamples.replay import follow
+
+        cell["trace"] = follow(trace).text
     return cell
 
 
@@ -167,22 +169,6 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
         lookup=lambda _: found,
         removed=row if isinstance(row, Guard) else None,
     )
-
-
-def _text(trace: Trace) -> str:
-    """Return the file of a trace, after a replay on the plain semantics."""
-    from fencepost.counterexamples.replay import follow
-
-    return follow(trace).text
-
-
-def _departure(outcome: RowOutcome) -> DepartureData | None:
-    left = outcome.departure
-    return {"length": left.path.length + 1, "message": left.message} if left else None
-
-
-def _length(item: PropertyResult) -> int | None:
-    return item.path.length if item.path else None
 
 
 def suspicions(data: MatrixData) -> dict[str, list[str]]:

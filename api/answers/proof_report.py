@@ -57,8 +57,32 @@ class ProveResult:
 
     @cached_property
     def text(self) -> str:
-        """The counterexample as a file: a trace, a step as two states, or nothing."""
-        return report_text(self)
+        """The counterexample as a file: a run as a trace, a step that breaks an induction as two states, or nothing."""
+        from fencepost.counterexamples.history import states_text
+        from fencepost.counterexamples.trace import RULE
+
+        if self.proof.history is not None:
+            from fencepost.counterexamples.replay import follow
+
+            return follow(trace_of(self)).text
+        if self.proof.pair is None or not self.proof.pair.action:
+            return ""
+        trace, path = pair_trace(self)
+        lines = [
+            "format: induction 1",
+            f"title: {self.found.name}: {self.summary}",
+            f"protocol: {self.found.name}",
+            f"constants: {trace.constants_text}",
+            f"unbounded: {unbounded_of(self.settings)}",
+            f"properties: {' '.join(item.name for item in self.properties)}",
+            f"breaks: {' '.join(self.proof.broken[0].broken)}",
+            f"reachable: {self.reachable or 'not asked'}",
+            RULE,
+            trace.interpreter().show(trace.steps[0]),
+            RULE,
+            states_text(trace, path, start=ANY_STATE, ending=self.summary),
+        ]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
@@ -90,10 +114,7 @@ class ProveResult:
         """Return a row for each property."""
         import pandas as pd
 
-        rows = [
-            {"property": item.name, "kind": str(item.kind), "verdict": str(item.verdict), "why": item.why}
-            for item in self.proof.findings
-        ]
+        rows = [(item.name, str(item.kind), str(item.verdict), item.why) for item in self.proof.findings]
         return pd.DataFrame(rows, columns=["property", "kind", "verdict", "why"]).set_index("property")
 
     def _repr_html_(self) -> str:
@@ -186,37 +207,3 @@ def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
     prop = next((item for item in report.properties if item.name == name), None)
     trace = Trace(report.summary, report.found, machine.set_constants(pair.constants), prop, (step,), normalize=False)
     return trace, Path(pair.before, (step,), (pair.before, pair.after))
-
-
-def report_text(report: ProveResult) -> str:
-    """Return the counterexample as a file: a run as a trace, a step that breaks the induction as two states."""
-    from fencepost.counterexamples.history import states_text
-    from fencepost.counterexamples.trace import RULE
-
-    if report.proof.history is not None:
-        from fencepost.counterexamples.replay import follow
-
-        return follow(trace_of(report)).text
-    if report.proof.pair is None or not report.proof.pair.action:
-        return ""
-    trace, path = pair_trace(report)
-    plain = trace.interpreter()
-    head = [
-        "format: induction 1",
-        f"title: {report.found.name}: {report.summary}",
-        f"protocol: {report.found.name}",
-        f"constants: {trace.constants_text}",
-        f"unbounded: {unbounded_of(report.settings)}",
-        f"properties: {' '.join(item.name for item in report.properties)}",
-        f"breaks: {' '.join(report.proof.broken[0].broken)}",
-        f"reachable: {report.reachable or 'not asked'}",
-    ]
-    return "\n".join(
-        [
-            *head,
-            RULE,
-            plain.show(trace.steps[0]),
-            RULE,
-            states_text(trace, path, start=ANY_STATE, ending=report.summary),
-        ]
-    )

@@ -170,11 +170,7 @@ class CheckResult(Result):
             **pick(self, "deadlocks levels omission"),
             "notes": [*self.notes, *(item.text for item in self.problems if item.kind is ProblemKind.MODEL_ERROR)],
             "compiled": [
-                {
-                    **pick(item, "tier kept"),
-                    "seconds": round(item.seconds, 4),
-                    "peak_memory_bytes": item.memory,
-                }
+                {**pick(item, "tier kept"), "seconds": round(item.seconds, 4), "peak_memory_bytes": item.memory}
                 for item in self.compiled
             ],
             **pick(self, "store_bytes peak_memory_bytes"),
@@ -205,20 +201,9 @@ class CheckResult(Result):
         """Return a row for each property."""
         import pandas as pd
 
-        rows = [
-            {
-                "property": item.name,
-                "kind": str(item.kind),
-                "verdict": str(item.verdict),
-                "length": item.path and item.path.length,
-            }
-            for item in self.properties
-        ]
-        return (
-            pd.DataFrame(rows, columns=["property", "kind", "verdict", "length"])
-            .set_index("property")
-            .astype({"length": "Int64"})
-        )
+        rows = [(it.name, str(it.kind), str(it.verdict), it.path and it.path.length) for it in self.properties]
+        found = pd.DataFrame(rows, columns=["property", "kind", "verdict", "length"])
+        return found.set_index("property").astype({"length": "Int64"})
 
     def _repr_html_(self) -> str:
         """Return a table of the properties, and the diagram of the first violation."""

@@ -5,6 +5,7 @@ Some are in the model's text, others only in what a search found. They are the s
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,13 @@ from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.program.ir.program import Program
     from fencepost.explorers.verdict import Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Property
-    from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Key
 
 MANY = 1_000
@@ -98,17 +98,14 @@ def _of_answer(
                 )
             elif not (ours and all(result.fired.values())):
                 program = translated()
-                sent = sent or Sent(program, _happened(question.protocol.machine, result.fired))
+                actions = question.protocol.machine.actions
+                sent = sent or Sent(program, {it.name for it in actions if result.fired.get(it.label)})
                 if sent.is_idle(program.functions[program.properties[item.name]]):
                     yield ModelWarning(
                         "nothing-to-judge",
                         item.name,
                         f"{item.name} could not fail: it is about messages, and no step ever sends one of them.",
                     )
-
-
-def _happened(machine: Machine, fired: Mapping[str, int]) -> set[str]:
-    return {item.name for item in machine.actions if fired.get(item.label)}
 
 
 def _only_initially(question: Question, prop: Property, *, normalize: bool) -> Iterator[ModelWarning]:
@@ -139,11 +136,9 @@ def _only_initially(question: Question, prop: Property, *, normalize: bool) -> I
 
 
 def _satisfies(plain: Interpreter, prop: Property, state: Key) -> bool:
-    """Say whether a state satisfies a witness; one in which it raises an error does not."""
-    try:
+    with suppress(DomainError):
         return plain.holds(prop, state)
-    except DomainError:
-        return False
+    return False
 
 
 def _witness(prop: Property, others: str) -> ModelWarning:

@@ -218,8 +218,7 @@ def _look_at_properties(question: Question) -> None:
         write = f"{write} With `liveness=True` what must eventually happen is asked too."
     raise UsageError(
         f"ablate was asked for {given}: a guard is needed for what must hold in every state or step, and no such "
-        "property is "
-        f"among them. Leave `only=` out, or {write}"
+        f"property is among them. Leave `only=` out, or {write}"
         if chosen != found.properties and known
         else (
             f"protocol {found.name!r} has no property that must hold in every state or step, so no guard can be "

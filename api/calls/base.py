@@ -102,10 +102,9 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
     reasons = " ".join(_reasons(machine, base, found, other, normalize=options.normalize))
     told = (
-        f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} "
-        f"as its base {base.name}, by as many steps of each action. {reasons} So the verdict is that of "
-        f"{base.name}, and says nothing about the change. (The base was searched too, in "
-        f"{show_seconds(other.seconds)}.)"
+        f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} as "
+        f"its base {base.name}, by as many steps of each action. {reasons} So the verdict is that of {base.name}, and "
+        f"says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
 

@@ -157,8 +157,7 @@ def conform_changes(
     if what != PROTOCOL:
         raise UsageError(
             f"changes of a partition are compared for `{PROTOCOL}` alone, and {what!r} was given: they are those of "
-            "Kafka's "
-            "PartitionChangeBuilder."
+            "Kafka's PartitionChangeBuilder."
         )
     watch = watched(progress)
     bound, release = _prepare(what, kafka, jars, watch)

@@ -184,8 +184,7 @@ def _side(found: Protocol, constants: Constants, option: str, text: str) -> Vari
                 listed = f"Versions are: {', '.join(versions)}" if versions else "It has no named versions"
                 raise UsageError(
                     f"{option} was given {word!r}: protocol {found.name!r} has no version {word!r}, and no protocol "
-                    "has this "
-                    f"name.{near} {listed}; protocols are: {', '.join(PROTOCOLS)}."
+                    f"has this name.{near} {listed}; protocols are: {', '.join(PROTOCOLS)}."
                 )
             values.update(found.machine.version(word).values)
     return Variant(text or "as it is", found, found.machine.set_constants(values))
@@ -230,8 +229,7 @@ def _searched(side: Variant, options: Options, watch: Watch) -> tuple[Search, Re
     if not result.complete:
         raise UsageError(
             f"the side {side.title!r} could not be searched to its end: {result.why_stopped}. Only whole spaces are "
-            "compared: "
-            "use smaller constants, or give more."
+            "compared: use smaller constants, or give more."
         )
     return search, result
 

@@ -218,8 +218,7 @@ class _Request:
             )
             raise UsageError(
                 f"property {self.prop.name!r} is of kind {self.prop.kind}: {why}. Name one of: "
-                f"{', '.join(known_ones) or 'none'}; or raise the "
-                "budgets one by one with `fencepost check`."
+                f"{', '.join(known_ones) or 'none'}; or raise the budgets one by one with `fencepost check`."
             )
         known = fault_kinds(found.machine)
         allowed = [item.constants for item in settings if item.constants is not None]
@@ -230,8 +229,7 @@ class _Request:
             if name not in known:
                 raise UsageError(
                     f"`costs=` was given {name!r}, which is not a fault of protocol "
-                    f"{found.name!r}.{nearest(name, list(known))} "
-                    f"Faults are: {', '.join(known)}."
+                    f"{found.name!r}.{nearest(name, list(known))} Faults are: {', '.join(known)}."
                 )
             if name not in counted_ones:
                 add = "add it to `kinds=`" if self.kinds else f"allow some, such as `{known[name]}=1`"

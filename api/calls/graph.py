@@ -108,8 +108,7 @@ def _graph_of(question: Question, most: int, *, normalize: bool, marked: bool) -
 def _too_many(question: Question, most: int) -> UsageError:
     return UsageError(
         f"protocol {question.name!r} has more than {most:,} states under these constants, too many for a graph: set "
-        "smaller "
-        "constants, or write a larger `max_states=`."
+        "smaller constants, or write a larger `max_states=`."
     )
 
 

@@ -79,20 +79,20 @@ def prove(
     `strengthen` looks for lemmas.
     """
     look_for_z3()
+    from fencepost.explorers.native.expansion import processors
+    from fencepost.explorers.symbolic.proof import Settings
+    from fencepost.explorers.symbolic.replays import lifted_names
+
     question = ask(what, properties, constants=constants, version=version, more=more)
     found, watch = question.protocol, watched(progress)
     chosen = select(found, tuple(only))
-    settings = _settings(
-        found,
-        tuple(unbounded),
-        tuple(int64),
-        k,
-        depth,
-        timeout,
-        workers,
-        every_state=every_state,
-        havoc_loops=havoc_loops,
-        strengthen=strengthen,
+    given = {"`depth=`": depth is not None, "`k=`": k > 1, "`every_state=True`": every_state}
+    ways = [name for name, is_given in given.items() if is_given]
+    refuse_several_ways(ways, strengthen=strengthen, havoc_loops=havoc_loops)
+    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, tuple(unbounded), "`unbounded=`"))
+    lifted |= dict.fromkeys(lifted_names(found.machine, tuple(int64), "`int64=`"), WIDEST)
+    settings = Settings(
+        lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
     )
     with cancelled_by(cancel):
         proof = proof_of(
@@ -128,50 +128,20 @@ def proof_of(
         return (cached if cache else proved)(machine, constants, properties, settings, tell)
 
 
-def _settings(
-    found: Protocol,
-    unbounded: tuple[str, ...],
-    int64: tuple[str, ...],
-    k: int,
-    depth: int | None,
-    timeout: float,
-    workers: int,
-    *,
-    every_state: bool,
-    havoc_loops: bool,
-    strengthen: bool,
-) -> Settings:
-    """Return how to prove; raise UsageError for what cannot be meant."""
-    from fencepost.explorers.native.expansion import processors
-    from fencepost.explorers.symbolic.proof import Settings
-    from fencepost.explorers.symbolic.replays import lifted_names
-
-    ways = [
-        name
-        for name, given in (("`depth=`", depth is not None), ("`k=`", k > 1), ("`every_state=True`", every_state))
-        if given
-    ]
+def refuse_several_ways(ways: list[str], *, strengthen: bool, havoc_loops: bool) -> None:
+    """Raise UsageError for ways to prove that exclude each other."""
     if len(ways) > 1:
         raise UsageError(f"{ways[0]} was given with {ways[1]}: these are different ways to prove. Write one of them.")
     if strengthen and ways:
         raise UsageError(
-            f"`strengthen=True` was given with {ways[0]}: lemmas are looked for that make an induction over one "
-            "step, and "
-            "this is "
-            "another way to prove. Leave one of them out."
+            f"`strengthen=True` was given with {ways[0]}: lemmas are looked for that make an induction over one step, "
+            "and this is another way to prove. Leave one of them out."
         )
     if havoc_loops and ways:
         raise UsageError(
             f"`havoc_loops=True` was given with {ways[0]}: where a loop may leave anything, a run of several steps "
-            "need "
-            "not be one of "
-            f"the model. Leave one of them out."
+            "need not be one of the model. Leave one of them out."
         )
-    lifted: dict[str, int | None] = dict.fromkeys(lifted_names(found.machine, unbounded, "`unbounded=`"))
-    lifted |= dict.fromkeys(lifted_names(found.machine, int64, "`int64=`"), WIDEST)
-    return Settings(
-        lifted, k, depth, every_state, timeout, workers or processors(), havoc_loops=havoc_loops and bool(lifted)
-    )
 
 
 def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
@@ -301,9 +271,8 @@ def confirm(report: ProveResult, pair: Pair) -> Key:
     if broken_from(report, pair, normalize=False):
         return plain.apply(pair.before, step).after
     raise MismatchError(
-        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain "
-        "semantics says that it "
-        f"does not: {pair.before}."
+        f"z3 says that `{plain.show(step)}` breaks {', '.join(report.proof.broken[0].broken)}, and the plain semantics "
+        f"says that it does not: {pair.before}."
     )
 
 

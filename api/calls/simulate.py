@@ -83,14 +83,8 @@ class SimulateResult(Sample):
         import pandas as pd
 
         rows = [
-            {
-                "property": item.result.name,
-                "kind": str(item.result.kind),
-                "verdict": str(item.result.verdict),
-                "walks": item.walks,
-                "length": item.path and item.path.length,
-            }
-            for item in self.properties
+            (it.result.name, str(it.result.kind), str(it.result.verdict), it.walks, it.path and it.path.length)
+            for it in self.properties
         ]
         columns = ["property", "kind", "verdict", "walks", "length"]
         return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})

@@ -292,8 +292,7 @@ def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: 
     """Return the way of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
     refused = UsageError(
         f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates "
-        f"{violation.property!r}, and it "
-        "does not: name another folder."
+        f"{violation.property!r}, and it does not: name another folder."
     )
     judged = next((item for item in walker.properties if item.name == violation.property), None)
     steps = violation.length - 1 - (1 if judged is not None and judged.over_steps else 0)

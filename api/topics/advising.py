@@ -194,18 +194,16 @@ def _why(settings: Settings, point: PointData | None) -> str:
         return "; ".join(item["why"] for item in point["unknown"])
     if settings.acks != "all":
         return (
-            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no "
-            "search was made of that: "
-            "one election may lose it"
+            f"with acks={settings.acks} a record counts as written before the in-sync replicas have it, and no search "
+            "was made of that: one election may lose it"
         )
     if not cells(settings.replicas):
         known = " and ".join(sorted(load("faults")))
         return f"no search was made with {counted(settings.replicas, 'replica')}, only with {known}"
     if settings.min_isr > settings.replicas:
         return (
-            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it "
-            "to be that number, "
-            f"from 3.7 on: ask with a min ISR of {settings.replicas}"
+            f"no search was made with a min ISR above the number of replicas ({settings.replicas}). Kafka takes it to "
+            f"be that number, from 3.7 on: ask with a min ISR of {settings.replicas}"
         )
     return "no search was made at these settings"
 
@@ -309,12 +307,10 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
     crashes = data["crashes"]
     if crashes is not None:
         yield (
-            "The crashes were counted in a model in which "
-            f"{_without_findings(settings, data, crashes['constants'])}, every crash may lose the whole log, "
-            "and at most "
+            f"The crashes were counted in a model in which {_without_findings(settings, data, crashes['constants'])}, "
+            "every crash may lose the whole log, and at most "
             f"{counted(int(crashes['constants']['max_records']), 'record')} is written. The searches visited "
-            f"{crashes['states']:,} states"
-            f"{_missed(crashes['omission'])}."
+            f"{crashes['states']:,} states{_missed(crashes['omission'])}."
         )
         if not _is_as_measured(settings.replicas):
             yield (

@@ -214,8 +214,7 @@ def _with_crashes(question: Question) -> Iterator[str]:
     )
     yield (
         "What crashes alone do, with every repair of the model and every crash losing the log, to a record on "
-        f"{values['brokers']} brokers, "
-        f"{elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
+        f"{values['brokers']} brokers, {elr} and {unclean}: {told} (docs/kafka/losing-data.md)."
     )
 
 

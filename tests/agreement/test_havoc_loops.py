@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import z3
-from fencepost.api.answers.proof_report import ProveResult, report_text
+from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
 from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic import loops
@@ -170,7 +170,7 @@ def test_a_step_with_such_a_loop_is_shown_where_the_plain_semantics_takes_it_too
         ProveResult(found, constants, (never_swept_from_three,), settings, proof), 0.0, Display(quiet=True)
     )
     assert report.proof.pair is not None
-    assert "breaks: never-swept-from-three" in report_text(report)
+    assert "breaks: never-swept-from-three" in report.text
 
 
 @action()
