@@ -1,5 +1,4 @@
-"""Sets whose greatest member --unbounded leaves open: members come and go as in plain sets, and no more is claimed of
-them."""
+"""Sets without a greatest member, as --unbounded makes them: members come and go as in plain sets."""
 
 from __future__ import annotations
 
@@ -39,8 +38,7 @@ def test_what_a_larger_set_breaks_is_shown_as_a_step_that_the_plain_semantics_ta
     found = Protocol(MACHINE, (bill_3_is_not_paid,))
     report = explain(ProveResult(found, constants, (bill_3_is_not_paid,), ANY, proof), 0.0, Display(quiet=True))
     assert report.proof.pair is not None
-    assert report.proof.pair.args == (3,)
-    assert report.proof.pair.after == (1 << 3,)
+    assert (report.proof.pair.args, report.proof.pair.after) == ((3,), (1 << 3,))
 
 
 def test_the_size_of_such_a_set_is_refused_with_its_line() -> None:
@@ -51,13 +49,13 @@ def test_the_size_of_such_a_set_is_refused_with_its_line() -> None:
 
 @action(bill=Bill)
 def pay_the_one_before(s: State, c: C, bill: int) -> None:
-    """The bill before one is paid: there is none before bill 0."""
+    """The bill before one is paid; bill 0 is the first."""
     s.paid = bits.with_member(s.paid, bill - 1)
 
 
 @action(bill=Bill)
 def refund_the_one_before(s: State, c: C, bill: int) -> None:
-    """The bill before one is refunded: there is none before bill 0."""
+    """The bill before one is refunded; bill 0 is the first."""
     s.paid = bits.without(s.paid, bill - 1)
 
 

@@ -1,4 +1,4 @@
-"""What a proof says of any constants is so for each of them, and what it says is violated is violated for one."""
+"""Proofs for any constants hold for each of them, and a violation is one for some of them."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_the_ends_of_domains_are_reached(title: str, never: str, once: str, tmp_
 
 
 def test_a_fold_inside_of_another_one_ends_at_what_decides(tmp_path: Path) -> None:
-    text = CASES["properties that are decided before they would go wrong"]
+    text = CASES["properties that are decided before they would raise an error"]
     found = "any(s.a[i] <= k for i in range(c.n))"
     machine, properties = load(
         HEAD + text.replace("any(s.a[i] == 0 for i in range(c.n))", f"all({found} for k in range(c.n))"), tmp_path
@@ -131,7 +131,7 @@ def test_constants_that_the_machine_refuses_are_not_those_of_an_answer(tmp_path:
 
 
 @pytest.mark.parametrize("way", [{"depth": 4}, {"k": 5}], ids=str)
-def test_a_violation_is_told_where_the_model_goes_wrong_under_other_constants(
+def test_a_violation_is_reported_where_the_model_raises_an_error_under_other_constants(
     way: dict[str, Any], tmp_path: Path
 ) -> None:
     machine, properties = load(HEAD + CASES["an error under other constants than those that are given"], tmp_path)

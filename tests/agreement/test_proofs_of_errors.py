@@ -1,9 +1,7 @@
-"""What a proof says where the plain semantics ends with an error, or where several things fail: no more than is
-true."""
+"""Proofs where the plain semantics ends with an error, or where several things fail, say no more than is true."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ import z3
 from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
 from fencepost.api.calls.prove import prove as asked
+from fencepost.cli.views.display import Display
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.system import System
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     from fencepost.model.language import Action, Property
 
 WAYS: tuple[dict[str, Any], ...] = ({"depth": 5}, {"k": 4}, {})
-"""Runs, induction over several steps, induction: each has to find what goes wrong after two steps or three."""
+"""Runs, induction over several steps, induction: each has to find an error after two steps or three."""
 
 
 def machine(*actions: Action, start: Action = stumbles.initial, normalize: Any = None) -> Machine:
     """Return a machine with these actions."""
-    return Machine("errors", "what goes wrong", stumbles.State, stumbles.C, start, actions, normalize=normalize)
+    return Machine("errors", "errors of a model", stumbles.State, stumbles.C, start, actions, normalize=normalize)
 
 
 def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
@@ -46,24 +45,20 @@ def proved(made: Machine, *properties: Property, **settings: Any) -> Proof:
     constants, chosen = made.set_constants({}), Settings(**settings)
     proof = prove(made, constants, properties, chosen)
     found = ProveResult(Protocol(made, properties), constants, properties, chosen, proof)
-    return explain(found, 0.0, Silent()).proof
+    return explain(found, 0.0, Display(quiet=True)).proof
 
 
-class Silent:
-    """A display that shows nothing."""
-
-    def busy(self, _: str) -> Any:
-        """Show nothing."""
-        return nullcontext()
+def rising(folder: Path, text: str, only: str, **way: Any) -> ProveResult:
+    """Ask about properties of `RISING`, edited."""
+    made, properties = load_model(text, folder)
+    return asked(Protocol(made, properties), only=only.split(), reach=20, workers=1, cache=False, **way)
 
 
 # -- several properties
 
 
 def test_each_property_is_decided_on_its_own_at_its_own_depth() -> None:
-    found = proved(
-        machine(stumbles.count, start=stumbles.initial), stumbles.not_four, stumbles.not_two, stumbles.not_one, depth=4
-    )
+    found = proved(machine(stumbles.count), stumbles.not_four, stumbles.not_two, stumbles.not_one, depth=4)
     assert [(item.verdict, item.why) for item in found.findings] == [
         (Verdict.NOT_FOUND, "no violation within 4 steps of an initial state"),
         (Verdict.VIOLATED, "fails after 2 steps"),
@@ -154,7 +149,7 @@ def calm(s: State, c: C) -> bool:
 
 @always
 def far(s: State, c: C) -> bool:
-    """It goes wrong far from here."""
+    """It raises an error far from here."""
     return 1 >> (560 - s.x) >= 0
 
 MACHINE = Machine("rising", "It rises.", State, C, initial, (go,))
@@ -166,26 +161,22 @@ PROPERTIES = (seven, not_550, calm, far)
 
 @pytest.mark.parametrize("most", [5, 600], ids=str)
 def test_steps_that_violate_are_told_beside_an_error(most: int, tmp_path: Path) -> None:
-    made, properties = load_model(
-        RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3"), tmp_path
-    )
-    found = asked(Protocol(made, properties), only=["seven", "calm"], reach=20, workers=1, cache=False).proof
+    text = RISING.replace("Range(0, 600)", f"Range(0, {most})").replace("x != 7", "x != 3")
+    found = rising(tmp_path, text, "seven calm").proof
     assert (found.of("seven").verdict, found.of("seven").why) == (Verdict.VIOLATED, "fails after 3 steps")
     assert found.of("calm").verdict is Verdict.UNDETERMINED
 
 
-def test_a_violation_is_told_where_the_search_for_a_state_goes_wrong(tmp_path: Path) -> None:
-    made, properties = load_model(RISING, tmp_path)
-    found = asked(Protocol(made, properties), only=["not-550", "calm"], reach=20, workers=1, cache=False).proof
+def test_a_violation_is_reported_where_the_search_for_a_state_raises_an_error(tmp_path: Path) -> None:
+    found = rising(tmp_path, RISING, "not-550 calm").proof
     assert (found.of("not-550").verdict, found.of("not-550").why) == (Verdict.VIOLATED, "fails after 550 steps")
     assert "raises an error after 600 steps: go: State.x: 601 is out of its domain" in found.of("calm").why
     with pytest.raises(DomainError, match="601 is out of its domain"):
-        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+        rising(tmp_path, RISING, "calm")
 
 
 def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> None:
-    made, properties = load_model(RISING.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
-    found = asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False)
+    found = rising(tmp_path, RISING.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), "calm")
     assert found.verdict is Verdict.UNDETERMINED
     assert (
         found.reachable
@@ -196,17 +187,8 @@ def test_a_property_that_was_not_asked_about_ends_no_proof(tmp_path: Path) -> No
 @pytest.mark.parametrize("least", [0, 1])
 def test_an_error_under_other_constants_in_the_search_for_a_state_is_told_as_such(least: int, tmp_path: Path) -> None:
     text = RISING.replace("Range(0, 600)", "Range(0, 3)").replace("s.x += 1", "s.x += c.n > 1 or s.x < 2")
-    made, properties = load_model(text.replace("s.y == 3", f"s.y == 3 and c.n > {least}"), tmp_path)
-    constants = {"n": 1}
-    found = asked(
-        Protocol(made, properties),
-        only=["calm"],
-        constants=constants,
-        unbounded=["n"],
-        reach=20,
-        workers=1,
-        cache=False,
-    )
+    text = text.replace("s.y == 3", f"s.y == 3 and c.n > {least}")
+    found = rising(tmp_path, text, "calm", constants={"n": 1}, unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
     assert ("with n=2 the model raises an error after 3 steps: go: State.x: 4 is out" in found.reachable) == bool(least)
 
@@ -225,16 +207,15 @@ def stay(s, c):
 def test_a_parameter_with_very_many_values_ends_no_proof(tmp_path: Path) -> None:
     text = RISING.replace("@action()\ndef go(s, c):", "@action(x=Range(0, 4000000000000))\ndef go(s, c, x):")
     text = text.replace("\n    s.x += 1\n    s.y = 4 if s.y == 3 else s.y\n", VAST).replace("(go,)", "(go, stay)")
-    made, properties = load_model(text, tmp_path)
-    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], reach=20, workers=1, cache=False)
+    found = rising(tmp_path, text, "not-550", unbounded=["n"])
     assert found.verdict is Verdict.UNDETERMINED
     assert (
         "no search can look for it: protocol 'rising': the parameters of action 'go' have 4,000,000,000,001"
         in found.reachable
     )
-    made, properties = load_model(text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200"), tmp_path)
+    text = text.replace("s.x < 3", "s.x < 900").replace("+= 1", "+= 200")
     with pytest.raises(DomainError, match=r"stay: State.x: 800 is out of its domain"):
-        asked(Protocol(made, properties), only=["calm"], unbounded=["n"], reach=20, workers=1, cache=False)
+        rising(tmp_path, text, "calm", unbounded=["n"])
 
 
 @pytest.mark.parametrize("way", [{}, {"depth": 2}, {"k": 2}], ids=str)
@@ -244,13 +225,11 @@ def test_an_initial_action_with_very_many_values_is_violated_or_goes_wrong(way: 
         "@action(x=Range(0, 4000000000000))\ndef initial(s, c, x):\n    s.x = x",
     )
     small = text.replace("    s.x = x", "    require(x >= 3999999999999)\n    s.x = x - 3999999999449")
-    made, properties = load_model(small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), tmp_path)
-    found = asked(Protocol(made, properties), only=["not-550"], reach=20, workers=1, cache=False, **way)
+    found = rising(tmp_path, small.replace("s.x += 1", "require(s.x < 590)\n    s.x += 1"), "not-550", **way)
     assert found.verdict is Verdict.VIOLATED
     assert bool(way) == ("initial: x=3999999999999\n" in found.text)
-    made, properties = load_model(text, tmp_path)
     with pytest.raises(DomainError, match=r"initial x=.*: State.x: .* is out of its domain 0..600"):
-        asked(Protocol(made, properties), only=["calm"], reach=20, workers=1, cache=False, **way)
+        rising(tmp_path, text, "calm", **way)
 
 
 @pytest.mark.parametrize("action", ["initial", "go"])
@@ -259,19 +238,17 @@ def test_a_parameter_with_more_sets_or_things_than_a_proof_can_follow_is_refused
     action: str, domain: str, tmp_path: Path
 ) -> None:
     text = RISING.replace(f"@action()\ndef {action}(s, c)", f"@action(x={domain})\ndef {action}(s, c, x)")
-    made, properties = load_model(text, tmp_path)
-    with pytest.raises(
-        UsageError, match=f"the parameters of action '{action}' have .* combinations, each of which a proof would"
-    ):
-        asked(Protocol(made, properties), only=["calm"], workers=1, cache=False)
+    message = f"the parameters of action '{action}' have .* combinations, each of which a proof would"
+    with pytest.raises(UsageError, match=message):
+        rising(tmp_path, text, "calm")
 
 
 def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp_path: Path) -> None:
     text = RISING.replace("Range(0, 4)", "Range(0, C.n)").replace(
         "s.x += 1", "require(s.y == c.n)\n    s.y += 1\n    s.y = 0"
     )
-    made, properties = load_model(text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550"), tmp_path)
-    found = asked(Protocol(made, properties), only=["not-550"], unbounded=["n"], workers=1, cache=False)
+    text = text.replace("4 if s.y == 3 else s.y", "0\n    s.x = 550")
+    found = rising(tmp_path, text, "not-550", unbounded=["n"])
     assert (found.verdict, found.proof.pair) == (Verdict.UNDETERMINED, None)
     assert (
         found.reachable
@@ -279,16 +256,17 @@ def test_a_step_that_leaves_a_bound_on_its_way_is_no_error_unless_it_happens(tmp
     )
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
-def test_an_error_in_normalize_is_told(way: dict[str, Any]) -> None:
-    with pytest.raises(DomainError, match=r"count: State.arr: index 3 is outside the array"):
-        proved(machine(stumbles.count, normalize=stumbles.fall_over), stumbles.anything, **way)
+BROKEN = {
+    r"count: State.arr: index 3 is outside the array": machine(stumbles.count, normalize=stumbles.fall_over),
+    r"initial-error: State.arr: NONE used as an index": machine(stumbles.count, start=stumbles.initial_error),
+}
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
-def test_an_initial_action_that_ends_with_an_error_is_told(way: dict[str, Any]) -> None:
-    with pytest.raises(DomainError, match=r"initial-error: State.arr: NONE used as an index"):
-        proved(machine(stumbles.count, start=stumbles.initial_error), stumbles.anything, **way)
+@pytest.mark.parametrize("error", BROKEN)
+def test_an_error_in_normalize_or_in_the_initial_action_is_reported(error: str, way: dict[str, Any]) -> None:
+    with pytest.raises(DomainError, match=error):
+        proved(BROKEN[error], stumbles.anything, **way)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -311,12 +289,7 @@ def test_a_property_that_ends_with_an_error_is_not_inductive() -> None:
 
 def test_an_error_in_a_property_of_the_initial_state_is_told() -> None:
     with pytest.raises(DomainError, match=r"property 'stumbles': State.arr: index 6 is outside"):
-        prove(
-            machine(stumbles.set_number, start=stumbles.initial_with_three),
-            machine().set_constants({}),
-            (stumbles.stumbles,),
-            Settings(),
-        )
+        proved(machine(stumbles.set_number, start=stumbles.initial_with_three), stumbles.stumbles)
 
 
 # -- order
@@ -324,10 +297,8 @@ def test_an_error_in_a_property_of_the_initial_state_is_told() -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_a_loop_over_a_bag_sees_the_order_of_the_plain_semantics(way: dict[str, Any]) -> None:
-    assert proved(machine(stumbles.send_two), stumbles.first_is_not_two, **way).verdict in {
-        Verdict.VIOLATED,
-        Verdict.UNDETERMINED,
-    }
+    found = proved(machine(stumbles.send_two), stumbles.first_is_not_two, **way)
+    assert found.verdict in {Verdict.VIOLATED, Verdict.UNDETERMINED}
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -394,18 +365,12 @@ def test_a_fold_without_a_bound_looks_at_nothing_after_the_first_that_decides(ar
 
 
 def test_a_range_without_a_bound_has_no_negative_number() -> None:
-    found = proved(machine(stumbles.forget), stumbles.first_is_the_number_of_an_element, lifted={"size": None})
-    assert found.verdict is Verdict.UNDETERMINED
-    found = proved(machine(stumbles.forget), stumbles.first_is_the_number_of_an_element, lifted={"size": None}, depth=2)
-    assert found.verdict is Verdict.VIOLATED
+    made, prop, lifted = machine(stumbles.forget), stumbles.first_is_the_number_of_an_element, {"size": None}
+    assert proved(made, prop, lifted=lifted).verdict is Verdict.UNDETERMINED
+    assert proved(made, prop, lifted=lifted, depth=2).verdict is Verdict.VIOLATED
 
 
 def test_a_state_that_normalizing_mends_is_no_violation() -> None:
-    found = proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, depth=4)
-    assert found.verdict is Verdict.NOT_FOUND
-    assert (
-        proved(machine(stumbles.count, normalize=stumbles.go_back), stumbles.not_two, stumbles.grows)
-        .of("grows")
-        .verdict
-        is Verdict.PROVED
-    )
+    made = machine(stumbles.count, normalize=stumbles.go_back)
+    assert proved(made, stumbles.not_two, depth=4).verdict is Verdict.NOT_FOUND
+    assert proved(made, stumbles.not_two, stumbles.grows).of("grows").verdict is Verdict.PROVED
