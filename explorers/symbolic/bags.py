@@ -13,20 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, agree, clone
-from fencepost.explorers.symbolic.terms import (
-    Flag,
-    Mask,
-    at_most,
-    both,
-    choose,
-    either,
-    equal,
-    is_flag,
-    less,
-    negate,
-    total,
-)
+from fencepost.explorers.symbolic.terms import Flag, Mask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,19 +28,21 @@ Slots = list[tuple[Flag, Rec]]
 
 def canonical(bag: Bag) -> Flag:
     """Return that a bag is as in a state: no empty slot before one with a message, and messages ascend."""
-    found = [either(first, negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)]
+    found = [
+        terms.either(first, terms.negate(second)) for first, second in zip(bag.present, bag.present[1:], strict=False)
+    ]
     if bag.ordered:
         pairs = zip(bag.slots, bag.slots[1:], bag.present[1:], strict=False)
-        found += [either(negate(on), not_after(one, other)) for one, other, on in pairs]
-    return both(*found)
+        found += [terms.either(terms.negate(on), not_after(one, other)) for one, other, on in pairs]
+    return terms.both(*found)
 
 
 def not_after(one: Rec, other: Rec) -> Flag:
     """Return that a message is the same as another, or comes before it."""
     found: Flag = True
     for a, b in reversed(list(zip(_leaves(one), _leaves(other), strict=True))):
-        earlier = both(negate(a), b) if is_flag(a) and is_flag(b) else less(a, b)
-        found = either(earlier, both(equal(a, b), found))
+        earlier = terms.both(terms.negate(a), b) if terms.is_flag(a) and terms.is_flag(b) else terms.less(a, b)
+        found = terms.either(earlier, terms.both(terms.equal(a, b), found))
     return found
 
 
@@ -76,7 +67,7 @@ def is_full(bag: Bag) -> Flag:
     """Return that there is no room for another message."""
     if len(bag.slots) == bag.room and all(flag is False for flag in bag.removed):
         return bag.present[-1] if bag.room else True
-    return at_most(bag.room, total(bag.present))
+    return terms.at_most(bag.room, terms.total(bag.present))
 
 
 def added(bag: Bag, where: Flag) -> Rec:
@@ -102,26 +93,26 @@ def removed(bag: Bag, message: Refs, where: Flag) -> Flag:
             continue
         here = on  # what a name refers to was there when it got the name
         if bag.removed[place] is not False:  # and may have been taken out since
-            here = both(on, bag.present[place])
-            others.append((both(on, negate(bag.present[place])), item))
-        missing = both(missing, negate(here))
-        _take(bag, place, both(where, on))
+            here = terms.both(on, bag.present[place])
+            others.append((terms.both(on, terms.negate(bag.present[place])), item))
+        missing = terms.both(missing, terms.negate(here))
+        _take(bag, place, terms.both(where, on))
     places = list(range(len(bag.slots)))
     if len(others) == 1 and others[0][1].origin >= 0 and all(_is_untouched(bag, place) for place in range(bag.room)):
         places.sort(key=lambda place: place != others[0][1].origin)
     for place in places if others else ():
-        match = either(*(both(on, agree(bag.slots[place], item)) for on, item in others))
-        here = both(bag.present[place], match)
-        _take(bag, place, both(where, missing, here))
-        missing = both(missing, negate(here))
+        match = terms.either(*(terms.both(on, agree(bag.slots[place], item)) for on, item in others))
+        here = terms.both(bag.present[place], match)
+        _take(bag, place, terms.both(where, missing, here))
+        missing = terms.both(missing, terms.negate(here))
     return missing
 
 
 def _take(bag: Bag, place: int, where: Flag) -> None:
     """Take the message of a slot out where a condition holds and it is there."""
-    where = both(where, bag.present[place])
-    bag.removed[place] = either(bag.removed[place], where)
-    bag.present[place] = both(bag.present[place], negate(where))
+    where = terms.both(where, bag.present[place])
+    bag.removed[place] = terms.either(bag.removed[place], where)
+    bag.present[place] = terms.both(bag.present[place], terms.negate(where))
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:
@@ -151,7 +142,7 @@ def settle(bag: Bag) -> Bag:
     moved = [(bag.present[place], bag.slots[place]) for place in room if touched[place]]
     moved += zip(bag.present[bag.room :], bag.slots[bag.room :], strict=True)
     kept = [(False if touched[place] else bag.present[place], bag.slots[place]) for place in room]
-    holes = [either(bag.removed[place], bag.present[place] if touched[place] else False) for place in room]
+    holes = [terms.either(bag.removed[place], bag.present[place] if touched[place] else False) for place in room]
     while any(hole is not False for hole in holes):
         kept, holes = _closed(bag, kept, holes)
     for on, message in moved:
@@ -167,11 +158,11 @@ def _closed(bag: Bag, slots: Slots, holes: list[Flag]) -> tuple[Slots, list[Flag
     left: list[Flag] = []
     moves: Flag = False
     for place, (on, message) in enumerate(slots):
-        moves = either(moves, holes[place])
+        moves = terms.either(moves, holes[place])
         last = place + 1 == len(slots)
         next_on, next_message = (False, bag.blank) if last else slots[place + 1]
-        found.append((choose(moves, next_on, on), _either_of(moves, next_message, message)))
-        left.append(False if last else both(moves, holes[place + 1]))
+        found.append((terms.choose(moves, next_on, on), _either_of(moves, next_message, message)))
+        left.append(False if last else terms.both(moves, holes[place + 1]))
     return found, left
 
 
@@ -181,11 +172,11 @@ def _inserted(bag: Bag, slots: Slots, on: Flag, message: Rec) -> Slots:
     shifts: Flag = False
     earlier: tuple[Flag, Rec] = (False, bag.blank)
     for held, item in slots:
-        stays = both(held, not_after(item, message)) if bag.ordered else held
+        stays = terms.both(held, not_after(item, message)) if bag.ordered else held
         moved = _either_of(shifts, earlier[1], message)
-        here = both(on, negate(stays))
-        found.append((choose(here, choose(shifts, earlier[0], True), held), _either_of(here, moved, item)))
-        shifts, earlier = negate(stays), (held, item)
+        here = terms.both(on, terms.negate(stays))
+        found.append((terms.choose(here, terms.choose(shifts, earlier[0], True), held), _either_of(here, moved, item)))
+        shifts, earlier = terms.negate(stays), (held, item)
     return found
 
 
@@ -197,7 +188,7 @@ def _either_of(flag: Flag, one: Rec, other: Rec) -> Rec:
 
 def _chosen(flag: Flag, one: Any, other: Any) -> Any:
     if isinstance(one, Cell):
-        return Cell(one.kind, choose(flag, one.value, other.value))
+        return Cell(one.kind, terms.choose(flag, one.value, other.value))
     if isinstance(one, Rec):
         return Rec(one.record, {name: _chosen(flag, part, other.parts[name]) for name, part in one.parts.items()})
     if isinstance(one, Arr):

@@ -11,22 +11,7 @@ from fencepost.explorers.program.subset.kinds import INT
 from fencepost.explorers.symbolic import loops, terms
 from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
 from fencepost.explorers.symbolic.references import Refs, asked, merge, read
-from fencepost.explorers.symbolic.terms import (
-    Members,
-    Num,
-    UnknownOperation,
-    at_most,
-    both,
-    bounds,
-    choose,
-    either,
-    equal,
-    is_flag,
-    less,
-    negate,
-    number,
-    truth,
-)
+from fencepost.explorers.symbolic.terms import Members, Num, UnknownOperation
 from fencepost.model.language import bits
 
 if TYPE_CHECKING:
@@ -56,12 +41,12 @@ _OPERATORS: dict[BinaryOp, Callable[[Any, Any], Value]] = {
     BinaryOp.XOR: lambda a, b: terms.bitwise("^", a, b),
 }
 _COMPARISONS: dict[Order, Callable[[Any, Any], Flag]] = {
-    Order.EQUAL: equal,
-    Order.DIFFERENT: lambda a, b: negate(equal(a, b)),
-    Order.LESS: less,
-    Order.AT_MOST: at_most,
-    Order.MORE: lambda a, b: less(b, a),
-    Order.AT_LEAST: lambda a, b: at_most(b, a),
+    Order.EQUAL: terms.equal,
+    Order.DIFFERENT: lambda a, b: terms.negate(terms.equal(a, b)),
+    Order.LESS: terms.less,
+    Order.AT_MOST: terms.at_most,
+    Order.MORE: lambda a, b: terms.less(b, a),
+    Order.AT_LEAST: lambda a, b: terms.at_most(b, a),
 }
 
 
@@ -78,7 +63,7 @@ def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs
     if isinstance(node, nodes.Field):
         return part(value(run, frame, node.owner), node.name)
     owner = value(run, frame, node.array)
-    return element(run, frame, owner, number(value(run, frame, node.index)))
+    return element(run, frame, owner, terms.number(value(run, frame, node.index)))
 
 
 def part(owner: Refs, name: str) -> Refs:
@@ -88,8 +73,10 @@ def part(owner: Refs, name: str) -> Refs:
 def element(run: Walking, frame: Frame, owner: Refs, index: Value) -> Refs:
     """Return an element of an array, and check the index."""
     label, length = owner.first.label, owner.first.length
-    run.check(frame, both(at_most(0, index), less(index, length)), f"{label}: an index is outside the array")
-    found = [(both(on, at), item) for on, array in owner.options for at, item in array.options(index)]
+    run.check(
+        frame, terms.both(terms.at_most(0, index), terms.less(index, length)), f"{label}: an index is outside the array"
+    )
+    found = [(terms.both(on, at), item) for on, array in owner.options for at, item in array.options(index)]
     found = [(on, item) for on, item in found if on is not False]
     if not found:  # the check above has failed for sure
         if not owner.first.items:
@@ -126,9 +113,9 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
     if node.operator in (BinaryOp.LEFT, BinaryOp.RIGHT):
         _check_shift(run, frame, other)
     if node.operator is BinaryOp.LEFT:
-        least, most = bounds(number(other))
+        least, most = terms.bounds(terms.number(other))
         if least is not None and least >= terms.HUGE:
-            run.check(frame, equal(one, 0), "a shift by more bits than there is room for")
+            run.check(frame, terms.equal(one, 0), "a shift by more bits than there is room for")
             return 0
         if most is not None and most > terms.FAR:
             raise UnknownOperation(f"a shift to the left by more than {terms.FAR:,} bits")
@@ -136,7 +123,7 @@ def _binary(run: Walking, frame: Frame, node: nodes.Binary) -> Value:
 
 
 def _check_shift(run: Walking, frame: Frame, count: Value) -> None:
-    run.check(frame, at_most(0, number(count)), "a shift by a negative number")
+    run.check(frame, terms.at_most(0, terms.number(count)), "a shift by a negative number")
 
 
 def _extreme(run: Walking, frame: Frame, node: nodes.Extreme) -> Value:
@@ -150,25 +137,25 @@ def _logic(run: Walking, frame: Frame, node: nodes.Logic) -> Value:
     parts: list[tuple[Flag, Value]] = []
     for item in node.values:
         found = value(run, frame, item)
-        decided = truth(found)
+        decided = terms.truth(found)
         parts.append((decided, found))
         if decided is (not node.conjunction):
             break
-        frame.live = both(frame.live, decided if node.conjunction else negate(decided))
+        frame.live = terms.both(frame.live, decided if node.conjunction else terms.negate(decided))
     frame.live = entry
-    if all(is_flag(found) for _, found in parts):
-        return (both if node.conjunction else either)(*(found for _, found in parts))
+    if all(terms.is_flag(found) for _, found in parts):
+        return (terms.both if node.conjunction else terms.either)(*(found for _, found in parts))
     result = parts[-1][1]
     for decided, found in reversed(parts[:-1]):
-        result = choose(decided, result, found) if node.conjunction else choose(decided, found, result)
+        result = terms.choose(decided, result, found) if node.conjunction else terms.choose(decided, found, result)
     return result
 
 
 def _among(run: Walking, frame: Frame, node: nodes.Among) -> Flag:
     item = value(run, frame, node.item)
     others = [value(run, frame, other) for other in node.others]
-    found = either(*(equal(item, other) for other in others))
-    return negate(found) if node.negated else found
+    found = terms.either(*(terms.equal(item, other) for other in others))
+    return terms.negate(found) if node.negated else found
 
 
 def _compare(run: Walking, frame: Frame, node: nodes.Compare) -> Flag:
@@ -176,20 +163,20 @@ def _compare(run: Walking, frame: Frame, node: nodes.Compare) -> Flag:
     entry, result = frame.live, True
     for order, item in node.rest:
         right = value(run, frame, item)
-        result = both(result, _COMPARISONS[order](left, right))
-        frame.live = both(entry, result)
+        result = terms.both(result, _COMPARISONS[order](left, right))
+        frame.live = terms.both(entry, result)
         left = right
     frame.live = entry
     return result
 
 
 def _select(run: Walking, frame: Frame, node: nodes.Select) -> Any:
-    test = truth(value(run, frame, node.test))
+    test = terms.truth(value(run, frame, node.test))
     if isinstance(test, bool):
         return value(run, frame, node.then if test else node.other)
     entry, found = frame.live, []
-    for where, item in ((test, node.then), (negate(test), node.other)):
-        frame.live = both(entry, where)
+    for where, item in ((test, node.then), (terms.negate(test), node.other)):
+        frame.live = terms.both(entry, where)
         found.append(value(run, frame, item))
     frame.live = entry
     return merge(test, *found)
@@ -216,7 +203,7 @@ def is_small_set(found: Value) -> bool:
     """Say whether a number is not negative and has no more bits than `bits.size` counts."""
     if isinstance(found, Num):
         return found.lo is not None and found.hi is not None and found.lo >= 0 and found.hi.bit_length() <= MOST_MEMBERS
-    return isinstance(found, int) or is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)
+    return isinstance(found, int) or terms.is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)
 
 
 _VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
@@ -231,10 +218,10 @@ _VALUES: dict[type[nodes.Expression], Callable[[Walking, Frame, Any], Any]] = {
     nodes.Compare: _compare,
     nodes.Among: _among,
     nodes.Logic: _logic,
-    nodes.Not: lambda run, frame, node: negate(truth(value(run, frame, node.value))),
+    nodes.Not: lambda run, frame, node: terms.negate(terms.truth(value(run, frame, node.value))),
     nodes.Select: _select,
     nodes.Extreme: _extreme,
-    nodes.Fits: lambda run, frame, node: truth(value(run, frame, node.condition)),
+    nodes.Fits: lambda run, frame, node: terms.truth(value(run, frame, node.condition)),
     nodes.Fold: loops.fold,
     nodes.Call: _call,
 }

@@ -16,24 +16,7 @@ from fencepost.explorers.program.ir.nodes import FoldOp
 from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.places import Bag, Cell, Kind, Slot
 from fencepost.explorers.symbolic.references import Numbers, Refs, read
-from fencepost.explorers.symbolic.terms import (
-    Flag,
-    Mask,
-    Members,
-    Num,
-    Value,
-    at_most,
-    both,
-    bounds,
-    choose,
-    either,
-    integer,
-    is_flag,
-    less,
-    negate,
-    number,
-    truth,
-)
+from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 
 if TYPE_CHECKING:
     from fencepost.explorers.program.ir.nodes import Clause, Fold, For
@@ -79,7 +62,7 @@ def forget(run: Walking, frame: Frame, node: For, source: Numbers) -> None:
     """
     start, stop = source
     entry, known = frame.live, dict(frame.slots)
-    enter = both(entry, less(start, stop))
+    enter = terms.both(entry, terms.less(start, stop))
     if enter is False:
         return
     if run.quantified:
@@ -117,9 +100,9 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
     """Run the body for any one round; raises ModelError for what such a loop cannot do."""
     start, stop = ends
     outer = frame.breaks, frame.continues, len(frame.results), run.messages
-    item = Num(integer(run.fresh_name()), bounds(number(start))[0], None)
+    item = Num(terms.integer(run.fresh_name()), terms.bounds(terms.number(start))[0], None)
     frame.slots[node.slot.number] = item
-    frame.live = both(enter, at_most(start, item), less(item, stop))
+    frame.live = terms.both(enter, terms.at_most(start, item), terms.less(item, stop))
     frame.breaks, frame.continues = [], []
     run.block(frame, node.body)
     frame.breaks, frame.continues = outer[:2]
@@ -130,14 +113,14 @@ def _go_round(run: Walking, frame: Frame, node: For, enter: Flag, ends: tuple[Va
 
 def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot], shapes: dict[int, Shape]) -> None:
     """Give places and names any value of their kind where a condition holds."""
-    reached = both(frame.base, where)
+    reached = terms.both(frame.base, where)
     for place in places.values():
         for journal in run.journals:
             journal.note(place)
         if isinstance(place, Cell):
             fresh = place.kind.fresh(run.fresh_name())
             run.facts.append(place.kind.domain(fresh))
-            place.value = choose(reached, fresh, place.value)
+            place.value = terms.choose(reached, fresh, place.value)
         else:
             old = place.array.terms[place.path]
             arrays = [z3.Const(run.fresh_name(), term.sort()) for term in old]
@@ -146,7 +129,7 @@ def _lose(run: Walking, frame: Frame, where: Flag, places: dict[Any, Cell | Slot
                 for array, term in zip(arrays, old, strict=True)
             )
     for name, shape in shapes.items():
-        frame.slots[name] = choose(where, _any_value(run, shape), frame.slots[name])
+        frame.slots[name] = terms.choose(where, _any_value(run, shape), frame.slots[name])
 
 
 def _any_value(run: Walking, shape: Shape) -> Value:
@@ -166,13 +149,13 @@ def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Sh
     if any(isinstance(item, Refs | Members) for item in values):
         what = "this loop has no bound, and it changes what a name refers to"
         run.refuse(frame, node, what, "leave its bound bounded")
-    if all(map(is_flag, values)):
+    if all(map(terms.is_flag, values)):
         return None
     if any(isinstance(item, Mask) and item.sign is False for item in values) and all(
         isinstance(item, Mask | int) and (item >= 0 if isinstance(item, int) else item.sign is False) for item in values
     ):
         return max(len(item.bits) if isinstance(item, Mask) else int(item).bit_length() for item in values)
-    (low, high), (other_low, other_high) = (bounds(number(item)) for item in values)
+    (low, high), (other_low, other_high) = (terms.bounds(terms.number(item)) for item in values)
     return (
         None if low is None or other_low is None else min(low, other_low),
         None if high is None or other_high is None else max(high, other_high),
@@ -219,7 +202,7 @@ def fold(run: Walking, frame: Frame, node: Fold) -> Value:
     frame.live = live
     if node.operator is FoldOp.SUM:
         return terms.total(made.found)
-    return both(*made.found) if node.operator is FoldOp.ALL else either(*made.found)
+    return terms.both(*made.found) if node.operator is FoldOp.ALL else terms.either(*made.found)
 
 
 class _Fold:
@@ -234,8 +217,8 @@ class _Fold:
     def reached(self, where: Flag) -> Flag:
         """Return where an element is looked at: nothing before it has decided the result."""
         if self.is_sum:
-            return both(self.entry, where)
-        return both(self.entry, where, *(item if self.is_all else negate(item) for item in self.found))
+            return terms.both(self.entry, where)
+        return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))
 
     def visit(self, clauses: tuple[Clause, ...], where: Flag) -> None:
         """Go through what the first clause runs over, or evaluate the element if there is no clause left."""
@@ -246,9 +229,13 @@ class _Fold:
         if not clauses:
             item = run.value(frame, self.element)
             if self.is_sum:
-                self.found.append(choose(where, number(item), 0))
+                self.found.append(terms.choose(where, terms.number(item), 0))
             else:
-                self.found.append(either(negate(where), truth(item)) if self.is_all else both(where, truth(item)))
+                self.found.append(
+                    terms.either(terms.negate(where), terms.truth(item))
+                    if self.is_all
+                    else terms.both(where, terms.truth(item))
+                )
             return
         node = clauses[0].source
         source = run.source(frame, node)
@@ -257,7 +244,7 @@ class _Fold:
             return
         before = len(run.checks)
         for condition, item in run.rounds(frame, node, source):
-            self.enter(clauses, both(where, condition), item)
+            self.enter(clauses, terms.both(where, condition), item)
         has_order = not (isinstance(source, Refs) and isinstance(source.first, Bag)) or source.first.ordered
         if not self.is_sum and not has_order and any(item.passes is not True for item in run.checks[before:]):
             what = (
@@ -274,7 +261,7 @@ class _Fold:
             frame.live = self.reached(inner)
             if frame.live is False:
                 return
-            inner = both(inner, truth(self.run.value(frame, test)))
+            inner = terms.both(inner, terms.truth(self.run.value(frame, test)))
         self.visit(clauses[1:], inner)
 
     def quantify(self, clauses: tuple[Clause, ...], where: Flag, source: Numbers) -> None:
@@ -283,9 +270,9 @@ class _Fold:
         variable, condition = run.any_of(source)
         self.entry, self.found = self.reached(where), []
         run.quantified += 1
-        self.enter(clauses, both(where, condition), variable)
+        self.enter(clauses, terms.both(where, condition), variable)
         run.quantified -= 1
-        body = both(*self.found) if self.is_all else either(*self.found)
+        body = terms.both(*self.found) if self.is_all else terms.either(*self.found)
         whole = terms.for_all(variable, body) if self.is_all else terms.exists(variable, body)
         quantified = Quantified(variable, source, body, whole, decides=not self.is_all)
         run.check_up_to(self.frame, clauses[0].source, before, quantified)

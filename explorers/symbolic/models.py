@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import z3
+from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.places import (
     MOST_MEMBERS,
     Arr,
@@ -19,21 +20,7 @@ from fencepost.explorers.symbolic.places import (
     plain,
     scalars,
 )
-from fencepost.explorers.symbolic.terms import (
-    Flag,
-    Members,
-    Num,
-    Value,
-    at_most,
-    boolean,
-    both,
-    either,
-    equal,
-    implies,
-    less,
-    member,
-    negate,
-)
+from fencepost.explorers.symbolic.terms import Flag, Members, Num, Value
 from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Range, linear
 from fencepost.model.language.records import Nested, fields
 
@@ -71,7 +58,7 @@ def smallest_model(system: System, asking: Asking, before: Rec, happened: Happen
     """
     solver = asking.solver
     solver.push()
-    solver.add(*(boolean(strict(system, place)) for place in (before, happened.after)))
+    solver.add(*(terms.boolean(strict(system, place)) for place in (before, happened.after)))
     solver.add(*strict_arguments(system, happened))
     if ask_allowed(system, asking) != z3.sat:
         solver.pop()
@@ -99,7 +86,7 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
     for (_, cell), (_, start) in zip(cells(before), cells(first), strict=True):
         for wish in _wishes(cell, start):
             if ask_allowed(system, asking, wish) == z3.sat:
-                solver.add(boolean(wish))
+                solver.add(terms.boolean(wish))
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
@@ -118,33 +105,33 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
             return z3.unknown
         if not system.machine.refuse(system.machine.constants(**values)):
             return said
-        refused = both(*(equal(value, values[name]) for name, value in system.lifting.values.items()))
-        asking.add(implies(inside, negate(refused)))
+        refused = terms.both(*(terms.equal(value, values[name]) for name, value in system.lifting.values.items()))
+        asking.add(terms.implies(inside, terms.negate(refused)))
     return z3.unknown
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
     """Yield what would make a value as it is initially."""
     if isinstance(cell, Cell):
-        yield equal(cell.value, start.value)
+        yield terms.equal(cell.value, start.value)
     elif isinstance(cell, Bag):
         for on in cell.present:
-            yield negate(on)
+            yield terms.negate(on)
         for slot in cell.slots:
             for _, item in cells(slot):
-                yield equal(item.value, 0)
+                yield terms.equal(item.value, 0)
 
 
 def strict(system: System, place: Rec) -> Flag:
     """Return that the lifted constants are in their ranges, and every value in the domain that they give."""
-    return both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
+    return terms.both(*strict_constants(system), *_strict(system, place, Nested(place.record)))
 
 
 def strict_constants(system: System) -> list[Flag]:
     """Return that the lifted constants are in their ranges."""
     declared = system.constants.declared()
     values = system.lifting.values.items()
-    return [at_most(item, int(declared[name].high)) for name, item in values if isinstance(item, Num)]
+    return [terms.at_most(item, int(declared[name].high)) for name, item in values if isinstance(item, Num)]
 
 
 def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
@@ -152,18 +139,18 @@ def strict_arguments(system: System, happened: Happening) -> Iterator[Any]:
     params = happened.move.action.params if happened.move.action else ()
     for (_, domain), value in zip(params, happened.args, strict=True):
         if isinstance(domain, Range):
-            yield from map(boolean, _between(system, domain, value))
+            yield from map(terms.boolean, _between(system, domain, value))
             if system.lifting.is_lifted(domain.low):
                 low = length_of(system.lifting, linear(domain.low))
-                yield boolean(either(negate(equal(low, NONE)), at_most(0, value)))
+                yield terms.boolean(terms.either(terms.negate(terms.equal(low, NONE)), terms.at_most(0, value)))
 
 
 def _between(system: System, domain: Range, value: Value) -> Iterator[Flag]:
     """Yield that a number is between the ends of a domain that the lifted constants give."""
     if system.lifting.is_lifted(domain.low):
-        yield at_most(length_of(system.lifting, linear(domain.low)), value)
+        yield terms.at_most(length_of(system.lifting, linear(domain.low)), value)
     if system.lifting.is_lifted(domain.high):
-        yield at_most(value, length_of(system.lifting, linear(domain.high)))
+        yield terms.at_most(value, length_of(system.lifting, linear(domain.high)))
 
 
 def _strict(system: System, place: Any, field: Any) -> Iterator[Flag]:
@@ -185,7 +172,10 @@ def _strict_scalar(system: System, domain: Domain, value: Value) -> Iterator[Fla
         yield from _between(system, domain, value)
     if isinstance(domain, BitSet) and system.lifting.is_lifted(domain.count):
         count = length_of(system.lifting, linear(domain.count))
-        yield from (either(less(item, count), negate(member(value, item))) for item in range(MOST_MEMBERS))
+        yield from (
+            terms.either(terms.less(item, count), terms.negate(terms.member(value, item)))
+            for item in range(MOST_MEMBERS)
+        )
 
 
 def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
@@ -195,8 +185,8 @@ def _strict_elements(system: System, place: Endless) -> Iterator[Flag]:
             if not kind.flag and not kind.bits:
                 term = z3.Select(place.terms[path][0], index)
                 value = Members(term) if kind.endless else Num(term, None, None)
-                found = both(kind.domain(value), *_strict_scalar(system, domains[path], value))
-                yield either(at_most(place.length, index), found)
+                found = terms.both(kind.domain(value), *_strict_scalar(system, domains[path], value))
+                yield terms.either(terms.at_most(place.length, index), found)
 
 
 def plain_length(system: System, place: Endless) -> int:

@@ -9,31 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import z3
-from fencepost.explorers.symbolic.terms import (
-    Flag,
-    Mask,
-    Members,
-    Num,
-    Value,
-    as_term,
-    at_most,
-    boolean,
-    boolean_variable,
-    both,
-    bounds,
-    choose,
-    either,
-    endless_members,
-    equal,
-    implies,
-    integer,
-    mask,
-    negate,
-    number,
-    plus,
-    times,
-    truth,
-)
+from fencepost.explorers.symbolic import terms
+from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
 from fencepost.model.language.domains import BitSet, Domain, Extreme, Index, Linear, Member, Range, linear
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
@@ -64,41 +41,45 @@ class Kind(NamedTuple):
 
     def fresh(self, name: str) -> Value:
         if self.flag:
-            return boolean_variable(name)
+            return terms.boolean_variable(name)
         if self.endless:
             return Members(z3.Array(name, z3.IntSort(), z3.BoolSort()))
         if self.bits:
-            return Mask(tuple(boolean_variable(f"{name}#{bit}") for bit in range(self.bits)))
-        return self.low if self.low == self.high and self.low is not None else Num(integer(name), self.low, self.high)
+            return Mask(tuple(terms.boolean_variable(f"{name}#{bit}") for bit in range(self.bits)))
+        return (
+            self.low
+            if self.low == self.high and self.low is not None
+            else Num(terms.integer(name), self.low, self.high)
+        )
 
     def typed(self, value: Value) -> Flag:
         if self.flag:
             found = value if not isinstance(value, int) else bool(value) if value in (0, 1) else None
             return True if found is not None and not isinstance(value, Num | Mask) else self._between(value, 0, 1)
         if self.endless:
-            return isinstance(value, Members) or at_most(0, value)
+            return isinstance(value, Members) or terms.at_most(0, value)
         if self.bits:
             if isinstance(value, int):
                 return 0 <= value < 1 << self.bits
             if isinstance(value, Mask):
-                return negate(either(value.sign, *value.bits[self.bits :]))
+                return terms.negate(terms.either(value.sign, *value.bits[self.bits :]))
             return self._between(value, 0, (1 << self.bits) - 1)
         return self._between(value, self.low, self.high)
 
     @staticmethod
     def _between(value: Value, low: int | None, high: int | None) -> Flag:
-        found = number(value)
-        return both(low is None or at_most(low, found), high is None or at_most(found, high))
+        found = terms.number(value)
+        return terms.both(low is None or terms.at_most(low, found), high is None or terms.at_most(found, high))
 
     def cast(self, value: Value) -> Value:
         if self.flag:
-            return truth(value)
+            return terms.truth(value)
         if self.endless:
-            return endless_members(value)
+            return terms.endless_members(value)
         if self.bits:
-            found = mask(value)
+            found = terms.mask(value)
             return Mask(tuple(found.bit(bit) for bit in range(self.bits)))
-        return number(value)
+        return terms.number(value)
 
     def narrow(self, value: Value) -> Value:
         """Return a stored value within its domain: one outside ends the step with an error."""
@@ -112,7 +93,7 @@ class Kind(NamedTuple):
         """Return that a variable is in the domain: what its bounds stand for."""
         if not isinstance(term, Num):
             return True
-        return both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
+        return terms.both(self.low is None or term.term >= self.low, self.high is None or term.term <= self.high)
 
 
 @dataclass
@@ -126,7 +107,7 @@ class Cell:
         return self.value
 
     def put(self, value: Value, where: Flag) -> None:
-        self.value = choose(where, self.kind.narrow(self.kind.cast(value)), self.value)
+        self.value = terms.choose(where, self.kind.narrow(self.kind.cast(value)), self.value)
 
 
 @dataclass
@@ -154,10 +135,10 @@ class Arr:
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield (condition, element) for the elements that an index may stand for."""
-        low, high = bounds(index)
+        low, high = terms.bounds(index)
         last = len(self.items) - 1
         for place in range(max(low or 0, 0), min(last if high is None else high, last) + 1):
-            yield equal(index, place), self.items[place]
+            yield terms.equal(index, place), self.items[place]
 
 
 @dataclass
@@ -186,7 +167,7 @@ class Endless:
         if everywhere is None:
             self.facts[first] = fact
         else:
-            self.facts[path] = z3.ForAll([everywhere], boolean(fact))
+            self.facts[path] = z3.ForAll([everywhere], terms.boolean(fact))
 
     def chosen(self, flag: Flag, other: Endless) -> Endless:
         """Return the content of this array where a flag holds, else that of another of its kind."""
@@ -195,7 +176,7 @@ class Endless:
 
     def options(self, index: Value) -> Iterator[tuple[Flag, Any]]:
         """Yield the one element that an index stands for."""
-        yield True, (View if isinstance(self.element, Nested) else Slot)(self, as_term(index), "")
+        yield True, (View if isinstance(self.element, Nested) else Slot)(self, terms.as_term(index), "")
 
 
 def _is_quantified(index: Any) -> bool:
@@ -262,7 +243,7 @@ class Slot:
         return Num(found[0], self.kind.low, self.kind.high)
 
     def put(self, value: Value, where: Flag) -> None:
-        new = choose(where, self.kind.cast(value), self.get())
+        new = terms.choose(where, self.kind.cast(value), self.get())
         leaves = list(_leaves_of(self.kind, new))
         self.array.terms[self.path] = tuple(
             z3.Store(term, self.index, leaf) for term, leaf in zip(self.array.terms[self.path], leaves, strict=True)
@@ -272,11 +253,11 @@ class Slot:
 def _leaves_of(kind: Kind, value: Value) -> Iterator[Any]:
     """Yield the terms that a value is kept as in an endless array."""
     if kind.bits:
-        yield from (boolean(flag) for flag in value.bits)
+        yield from (terms.boolean(flag) for flag in value.bits)
     elif kind.endless:
         yield value.term
     else:
-        yield boolean(value) if kind.flag else as_term(value)
+        yield terms.boolean(value) if kind.flag else terms.as_term(value)
 
 
 @dataclass
@@ -337,15 +318,17 @@ def clone(place: Any) -> Any:
 def agree(one: Any, other: Any) -> Flag:
     """Return that two places of one shape hold the same."""
     if isinstance(one, Rec):
-        return both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
+        return terms.both(*(agree(part, other.parts[name]) for name, part in one.parts.items()))
     if isinstance(one, Arr):
-        return both(*(agree(a, b) for a, b in zip(one.items, other.items, strict=True)))
+        return terms.both(*(agree(a, b) for a, b in zip(one.items, other.items, strict=True)))
     if isinstance(one, Bag):
         slots = zip(one.present, other.present, one.slots, other.slots, strict=True)
-        return both(*(both(equal(p, q), implies(p, agree(a, b))) for p, q, a, b in slots))
+        return terms.both(*(terms.both(terms.equal(p, q), terms.implies(p, agree(a, b))) for p, q, a, b in slots))
     if isinstance(one, Endless):
-        return both(*(a == b for path in one.terms for a, b in zip(one.terms[path], other.terms[path], strict=True)))
-    return equal(one.value, other.value)
+        return terms.both(
+            *(a == b for path in one.terms for a, b in zip(one.terms[path], other.terms[path], strict=True))
+        )
+    return terms.equal(one.value, other.value)
 
 
 class Lifting:
@@ -357,14 +340,14 @@ class Lifting:
         declared = constants.declared()
         for name, value in constants.values.items():
             if name in self.names:
-                self.values[name] = Num(integer(f"c.{name}"), declared[name].low, self.names[name])
+                self.values[name] = Num(terms.integer(f"c.{name}"), declared[name].low, self.names[name])
             else:
                 self.values[name] = bool(value) if declared[name].kind is bool else int(value)
 
     def domain(self) -> Flag:
         """Return that every lifted constant is in its range."""
         lifted = [(name, item) for name, item in self.values.items() if isinstance(item, Num)]
-        return both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
+        return terms.both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
     def is_lifted(self, value: Linear | int) -> bool:
         """Say whether a sum of constants has no fixed value."""
@@ -445,7 +428,7 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
         return Arr(label, [_build(lifting, field.element, leaf, f"{path}[{index}]", label) for index in range(count)])
     room = lifting.fixed(field.room, label)
     slots = [build(lifting, field.record, leaf, f"{path}[{slot}].") for slot in range(room)]
-    present = [truth(leaf(f"{path}[{slot}]?", Kind(label, 0, 1, flag=True))) for slot in range(room)]
+    present = [terms.truth(leaf(f"{path}[{slot}]?", Kind(label, 0, 1, flag=True))) for slot in range(room)]
     blank = zero(lifting, field.record)
     return Bag(label, field.record, room, present, slots, blank, slots, [False] * room, is_comparable(blank))
 
@@ -485,7 +468,7 @@ def length_of(lifting: Lifting, length: Linear) -> Value:
         value = lifting.values.get(name)
         if isinstance(name, Extreme):
             value = name.of(part.value(lifting.constants.values) for part in name.parts)
-        found = plus(found, times(value, factor))
+        found = terms.plus(found, terms.times(value, factor))
     return found
 
 
@@ -519,7 +502,7 @@ def in_domain(place: Any) -> Flag:
             found += [item.fact, *(in_domain(slot) for slot in item.slots)]
         elif isinstance(item, Endless):
             found += item.facts.values()
-    return both(*found)
+    return terms.both(*found)
 
 
 def zero(lifting: Lifting, record: type[Record]) -> Rec:

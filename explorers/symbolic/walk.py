@@ -12,27 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import z3
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.subset.scope import refusal
-from fencepost.explorers.symbolic import bags, expressions, loops
+from fencepost.explorers.symbolic import bags, expressions, loops, terms
 from fencepost.explorers.symbolic.frames import Check, Frame
 from fencepost.explorers.symbolic.loops import Quantified, held_by
 from fencepost.explorers.symbolic.places import Arr, Bag, Endless
 from fencepost.explorers.symbolic.references import Numbers, Refs, merge, read
-from fencepost.explorers.symbolic.terms import (
-    Flag,
-    Num,
-    UnknownOperation,
-    Value,
-    at_most,
-    boolean,
-    both,
-    either,
-    for_all,
-    integer,
-    less,
-    negate,
-    same,
-    truth,
-)
+from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Value
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -87,7 +72,7 @@ class Walk:
     def check(self, frame: Frame, holds: Flag, what: str) -> None:
         if holds is True or frame.live is False:
             return
-        self.checks.append(Check(both(self.assumed, frame.where), holds, what))
+        self.checks.append(Check(terms.both(self.assumed, frame.where), holds, what))
 
     def refuse(self, frame: Frame, node: nodes.Node, what: str, instead: str) -> NoReturn:
         """Raise ModelError at a place of the model."""
@@ -104,9 +89,9 @@ class Walk:
         The condition is of an unbounded number: with bounds it would fold, and "for all" is about all numbers.
         """
         self.variables += 1
-        term = integer(f"any.{self.variables}")
+        term = terms.integer(f"any.{self.variables}")
         anything = Num(term, None, None)
-        inside = both(at_most(source.start, anything), less(anything, source.stop))
+        inside = terms.both(terms.at_most(source.start, anything), terms.less(anything, source.stop))
         return Num(term, source.low, None if source.high is None else source.high - 1), inside
 
     def check_up_to(self, frame: Frame, node: nodes.Node, before: int, fold: Quantified) -> None:
@@ -120,27 +105,31 @@ class Walk:
         if not made:
             return
         variable, (start, stop) = Num(fold.variable.term, None, None), fold.source
-        here = same(fold.body, fold.decides)
+        here = terms.same(fold.body, fold.decides)
         if self.havoc_loops is None:
             self.variables += 1
-            other = Num(integer(f"any.{self.variables}"), None, None)
-            there = z3.substitute(boolean(here), (variable.term, other.term))
-            reached = for_all(other, either(at_most(variable, other), negate(there)))
-            self.checks += [replace(item, where=both(item.where, reached)).for_all(variable) for item in made]
+            other = Num(terms.integer(f"any.{self.variables}"), None, None)
+            there = z3.substitute(terms.boolean(here), (variable.term, other.term))
+            reached = terms.for_all(other, terms.either(terms.at_most(variable, other), terms.negate(there)))
+            self.checks += [replace(item, where=terms.both(item.where, reached)).for_all(variable) for item in made]
             return
         if self.quantified:
             what = "this may end with an error, in a loop without a bound inside of another one"
             self.refuse(frame, node, what, "leave the constant that bounds one of them bounded")
-        last = Num(integer(self.fresh_name()), None, None)
-        decided = same(fold.whole, fold.decides)
-        earlier = for_all(variable, either(less(variable, start), at_most(last, variable), negate(here)))
-        at_last = z3.substitute(boolean(here), (variable.term, last.term))
+        last = Num(terms.integer(self.fresh_name()), None, None)
+        decided = terms.same(fold.whole, fold.decides)
+        earlier = terms.for_all(
+            variable, terms.either(terms.less(variable, start), terms.at_most(last, variable), terms.negate(here))
+        )
+        at_last = z3.substitute(terms.boolean(here), (variable.term, last.term))
         self.facts += [
-            either(negate(decided), both(at_most(start, last), less(last, stop), at_last, earlier)),
-            either(decided, at_most(stop, last)),
+            terms.either(
+                terms.negate(decided), terms.both(terms.at_most(start, last), terms.less(last, stop), at_last, earlier)
+            ),
+            terms.either(decided, terms.at_most(stop, last)),
         ]
-        upto = at_most(variable, last)
-        self.checks += [replace(item, where=both(item.where, upto)).for_all(variable) for item in made]
+        upto = terms.at_most(variable, last)
+        self.checks += [replace(item, where=terms.both(item.where, upto)).for_all(variable) for item in made]
 
     # -- statements
 
@@ -164,9 +153,9 @@ class Walk:
 
     def require(self, frame: Frame, node: nodes.Require) -> None:
         """Note a guard: what follows happens only if it holds."""
-        condition = truth(self.value(frame, node.condition))
+        condition = terms.truth(self.value(frame, node.condition))
         self.guards.append(condition)
-        self.assumed = both(self.assumed, condition)
+        self.assumed = terms.both(self.assumed, condition)
 
     def evaluate(self, frame: Frame, node: nodes.Evaluate) -> None:
         self.value(frame, node.call)
@@ -192,18 +181,18 @@ class Walk:
 
     def branch(self, frame: Frame, node: nodes.If) -> None:
         """Run both ways of an if, each under its condition."""
-        test = truth(self.value(frame, node.test))
+        test = terms.truth(self.value(frame, node.test))
         if isinstance(test, bool):
             self.block(frame, node.then if test else node.other)
             return
         self.branches += 1
         entry = frame.live
         ends = []
-        for condition, body in ((test, node.then), (negate(test), node.other)):
-            frame.live = start = both(entry, condition)
+        for condition, body in ((test, node.then), (terms.negate(test), node.other)):
+            frame.live = start = terms.both(entry, condition)
             self.block(frame, body)
             ends.append((frame.live, frame.live is start))
-        frame.live = entry if all(whole for _, whole in ends) else either(*(end for end, _ in ends))
+        frame.live = entry if all(whole for _, whole in ends) else terms.either(*(end for end, _ in ends))
 
     def loop(self, frame: Frame, node: nodes.For) -> None:
         """Run a loop as often as it can go round, each round under its condition."""
@@ -220,7 +209,7 @@ class Walk:
         known = set(frame.slots)
         live = frame.live
         for condition, item in self.rounds(frame, node.source, source):
-            enter = both(live, condition)
+            enter = terms.both(live, condition)
             if enter is False:
                 continue
             for slot in [slot for slot in frame.slots if slot not in known]:
@@ -232,8 +221,8 @@ class Walk:
             if before is not None:  # it keeps its value where this round is not reached
                 frame.slots[node.slot.number] = merge(enter, frame.slots[node.slot.number], before)
             if frame.live is not enter:
-                live = either(both(live, negate(condition)), frame.live, *frame.continues)
-        frame.live = either(live, *frame.breaks)
+                live = terms.either(terms.both(live, terms.negate(condition)), frame.live, *frame.continues)
+        frame.live = terms.either(live, *frame.breaks)
         frame.breaks, frame.continues = outer
 
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
@@ -257,7 +246,7 @@ class Walk:
         else:
             for condition, bag in source.options:
                 messages = reversed(list(zip(bag.present, bag.slots, strict=True)))
-                yield from [(both(condition, on), Refs(((True, item),))) for on, item in messages]
+                yield from [(terms.both(condition, on), Refs(((True, item),))) for on, item in messages]
 
     def numbers(self, frame: Frame, node: nodes.Source, source: Numbers) -> Iterator[tuple[Flag, int]]:
         """Yield (condition, number) for what a `range` may hold."""
@@ -272,7 +261,7 @@ class Walk:
             instead = f"bound it by a smaller number (at most {MOST_ROUNDS:,}), or check with `check`"
             self.refuse(frame, node, what, instead)
         for item in range(low, high):
-            condition = both(at_most(source.start, item), less(item, source.stop))
+            condition = terms.both(terms.at_most(source.start, item), terms.less(item, source.stop))
             if condition is not False:
                 yield condition, item
 
@@ -280,12 +269,12 @@ class Walk:
 
     def put(self, frame: Frame, cell: Any, value: Value, condition: Flag) -> None:
         """Store a value in a cell under a condition, and check that it is in the domain."""
-        where = both(frame.where, condition)
+        where = terms.both(frame.where, condition)
         if where is False:
             return
         fits = cell.kind.typed(value)
         if fits is not True:
-            self.check(frame, either(negate(condition), fits), f"{cell.kind.label} leaves its domain")
+            self.check(frame, terms.either(terms.negate(condition), fits), f"{cell.kind.label} leaves its domain")
         self.write(cell, value, where)
 
     def write(self, cell: Any, value: Value, where: Flag) -> None:
@@ -302,7 +291,7 @@ class Walk:
         if isinstance(kind, Scalar):
             value = read(of)
             for condition, cell in to.options:
-                self.write(cell, value, both(frame.where, condition))
+                self.write(cell, value, terms.both(frame.where, condition))
         elif isinstance(kind, Nested):
             self._copy(frame, to, of, kind.record)
         elif isinstance(kind, ArrayOf):
@@ -322,7 +311,7 @@ class Walk:
         bag: Bag = self.value(frame, node.bag).first
         values = [(item.name, self.value(frame, item.value)) for item in node.fills]
         self.messages += 1
-        self.check(frame, negate(bags.is_full(bag)), f"{bag.label} is full: {bag.room} messages are in flight")
+        self.check(frame, terms.negate(bags.is_full(bag)), f"{bag.label} is full: {bag.room} messages are in flight")
         made = Refs(((True, bags.added(bag, frame.where)),))
         for name, value in values:
             for condition, cell in expressions.part(made, name).options:
@@ -336,7 +325,7 @@ class Walk:
         message: Refs = self.value(frame, node.message)
         self.messages += 1
         missing = bags.removed(bag, message, frame.where)
-        self.check(frame, negate(missing), f"{bag.label} has no such message to remove")
+        self.check(frame, terms.negate(missing), f"{bag.label} has no such message to remove")
 
 
 _STATEMENTS: dict[type[nodes.Statement], Callable[[Walk, Frame, Any], None]] = {

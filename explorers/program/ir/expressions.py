@@ -5,34 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Protocol
 
-from fencepost.explorers.program.ir import lifted, views
-from fencepost.explorers.program.ir.nodes import (
-    Among,
-    At,
-    Binary,
-    BinaryOp,
-    Call,
-    Clause,
-    Compare,
-    Constant,
-    Extreme,
-    Failure,
-    Field,
-    Fits,
-    Fold,
-    FoldOp,
-    Length,
-    Literal,
-    Local,
-    Logic,
-    Not,
-    Numbers,
-    Order,
-    Select,
-    Slot,
-    Unary,
-    UnaryOp,
-)
+from fencepost.explorers.program.ir import lifted, nodes, views
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Consts, Int, Nothing, Queue, Rec
 from fencepost.explorers.program.subset.kinds import Among as How
 from fencepost.explorers.program.subset.scope import Scope
@@ -47,33 +20,33 @@ if TYPE_CHECKING:
     from fencepost.explorers.program.subset.kinds import Type as SubsetType
     from fencepost.explorers.program.subset.program import Program
 
-_BINARY: dict[type[ast.operator], BinaryOp] = {
-    ast.Add: BinaryOp.ADD,
-    ast.Sub: BinaryOp.SUBTRACT,
-    ast.Mult: BinaryOp.MULTIPLY,
-    ast.FloorDiv: BinaryOp.DIVIDE,
-    ast.Mod: BinaryOp.MODULO,
-    ast.BitAnd: BinaryOp.AND,
-    ast.BitOr: BinaryOp.OR,
-    ast.BitXor: BinaryOp.XOR,
-    ast.LShift: BinaryOp.LEFT,
-    ast.RShift: BinaryOp.RIGHT,
+_BINARY: dict[type[ast.operator], nodes.BinaryOp] = {
+    ast.Add: nodes.BinaryOp.ADD,
+    ast.Sub: nodes.BinaryOp.SUBTRACT,
+    ast.Mult: nodes.BinaryOp.MULTIPLY,
+    ast.FloorDiv: nodes.BinaryOp.DIVIDE,
+    ast.Mod: nodes.BinaryOp.MODULO,
+    ast.BitAnd: nodes.BinaryOp.AND,
+    ast.BitOr: nodes.BinaryOp.OR,
+    ast.BitXor: nodes.BinaryOp.XOR,
+    ast.LShift: nodes.BinaryOp.LEFT,
+    ast.RShift: nodes.BinaryOp.RIGHT,
 }
-_ORDERS: dict[type[ast.cmpop], Order] = {
-    ast.Eq: Order.EQUAL,
-    ast.NotEq: Order.DIFFERENT,
-    ast.Lt: Order.LESS,
-    ast.LtE: Order.AT_MOST,
-    ast.Gt: Order.MORE,
-    ast.GtE: Order.AT_LEAST,
+_ORDERS: dict[type[ast.cmpop], nodes.Order] = {
+    ast.Eq: nodes.Order.EQUAL,
+    ast.NotEq: nodes.Order.DIFFERENT,
+    ast.Lt: nodes.Order.LESS,
+    ast.LtE: nodes.Order.AT_MOST,
+    ast.Gt: nodes.Order.MORE,
+    ast.GtE: nodes.Order.AT_LEAST,
 }
-NUMBER: Failures = frozenset([Failure.NUMBER])
-_CHECKS: dict[BinaryOp, Failures] = {
-    BinaryOp.ADD: NUMBER,
-    BinaryOp.SUBTRACT: NUMBER,
-    BinaryOp.MULTIPLY: NUMBER,
-    BinaryOp.LEFT: frozenset([Failure.SHIFT, Failure.NUMBER]),
-    BinaryOp.RIGHT: frozenset([Failure.SHIFT]),
+NUMBER: Failures = frozenset([nodes.Failure.NUMBER])
+_CHECKS: dict[nodes.BinaryOp, Failures] = {
+    nodes.BinaryOp.ADD: NUMBER,
+    nodes.BinaryOp.SUBTRACT: NUMBER,
+    nodes.BinaryOp.MULTIPLY: NUMBER,
+    nodes.BinaryOp.LEFT: frozenset([nodes.Failure.SHIFT, nodes.Failure.NUMBER]),
+    nodes.BinaryOp.RIGHT: frozenset([nodes.Failure.SHIFT]),
 }
 
 
@@ -88,18 +61,18 @@ class Functions(Protocol):
     def add(
         self,
         python: Callable[..., Any],
-        at: At,
+        at: nodes.At,
         parameters: int,
-        slots: tuple[Slot, ...],
+        slots: tuple[nodes.Slot, ...],
         body: Block,
         returns: Type | None,
     ) -> int:
         """Add a function that is not in the text, and return its number."""
 
 
-def where(node: ast.AST) -> At:
+def where(node: ast.AST) -> nodes.At:
     at: ast.expr = node  # type: ignore[assignment]  # statements, clauses and functions have the same four
-    return At(at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset)
+    return nodes.At(at.lineno, at.col_offset, at.end_lineno or at.lineno, at.end_col_offset or at.col_offset)
 
 
 def kind_of_value(kind: SubsetType | Nothing) -> Type | None:
@@ -115,17 +88,17 @@ class Expressions:
     def __init__(self, functions: Functions, made: Function) -> None:
         self.functions, self.made = functions, made
         self.scope = Scope(functions.checked, made)
-        self.slots: list[Slot] = []
-        self.named: dict[tuple[str, Type], Slot] = {}
+        self.slots: list[nodes.Slot] = []
+        self.named: dict[tuple[str, Type], nodes.Slot] = {}
         """The slots of the function's own names: one for each type that a name has had."""
         self.bound: list[dict[str, Made]] = []
         """The meanings of generators' variables, the innermost generator last."""
 
-    def slot(self, name: str, kind: Type) -> Slot:
-        self.slots.append(Slot(len(self.slots), name, kind))
+    def slot(self, name: str, kind: Type) -> nodes.Slot:
+        self.slots.append(nodes.Slot(len(self.slots), name, kind))
         return self.slots[-1]
 
-    def own(self, name: str, kind: Type) -> Slot:
+    def own(self, name: str, kind: Type) -> nodes.Slot:
         if (name, kind) not in self.named:
             self.named[name, kind] = self.slot(name, kind)
         return self.named[name, kind]
@@ -140,10 +113,10 @@ class Expressions:
         at = where(node)
         static = self.made.static.get(node)
         if static is not None:
-            return Literal(int(static), at=at)
+            return nodes.Literal(int(static), at=at)
         match node:
             case ast.Constant(value=int() as number):
-                return Literal(int(number), at=at)
+                return nodes.Literal(int(number), at=at)
             case ast.Name():
                 return self.name(node)
             case ast.Attribute():
@@ -158,11 +131,11 @@ class Expressions:
             case ast.UnaryOp():
                 return self.unary(node)
             case ast.BoolOp():
-                return Logic(isinstance(node.op, ast.And), tuple(map(self.value, node.values)), at=at)
+                return nodes.Logic(isinstance(node.op, ast.And), tuple(map(self.value, node.values)), at=at)
             case ast.Compare():
                 return self.compare(node)
             case ast.IfExp():
-                return Select(
+                return nodes.Select(
                     self.value(node.test), self.value(node.body), self.value(node.orelse), at=at, type=self.kind(node)
                 )
             case ast.Call():
@@ -178,32 +151,36 @@ class Expressions:
         if inner is not None:
             return inner()
         slot = self.own(node.id, self.kind(node))
-        return Local(slot, at=where(node), type=slot.type)
+        return nodes.Local(slot, at=where(node), type=slot.type)
 
     def attribute(self, node: ast.Attribute) -> Expression:
         if isinstance(self.made.types[node.value], Consts):
-            return Constant(node.attr, at=where(node))
+            return nodes.Constant(node.attr, at=where(node))
         owner = self.value(node.value)
-        return Field(owner, node.attr, at=where(node), type=self.kind(node))
+        return nodes.Field(owner, node.attr, at=where(node), type=self.kind(node))
 
     def operation(self, node: ast.AST, operator: ast.operator, left: Expression, right: Expression) -> Expression:
         found = _BINARY[type(operator)]
-        if found in (BinaryOp.DIVIDE, BinaryOp.MODULO) and isinstance(right, Literal) and right.value < 0:
+        if (
+            found in (nodes.BinaryOp.DIVIDE, nodes.BinaryOp.MODULO)
+            and isinstance(right, nodes.Literal)
+            and right.value < 0
+        ):
             return _by_negative(found, left, -right.value, where(node))
-        return Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
+        return nodes.Binary(found, left, right, at=where(node), checks=_CHECKS.get(found, frozenset()))
 
     def unary(self, node: ast.UnaryOp) -> Expression:
         """Return an operator of one number; a plus changes nothing."""
         value = self.value(node.operand)
         match node.op:
             case ast.Not():
-                return Not(value, at=where(node))
-            case ast.USub() if isinstance(value, Literal):
-                return Literal(-value.value, at=where(node))
+                return nodes.Not(value, at=where(node))
+            case ast.USub() if isinstance(value, nodes.Literal):
+                return nodes.Literal(-value.value, at=where(node))
             case ast.USub():
-                return Unary(UnaryOp.NEGATE, value, at=where(node), checks=NUMBER)
+                return nodes.Unary(nodes.UnaryOp.NEGATE, value, at=where(node), checks=NUMBER)
             case ast.Invert():
-                return Unary(UnaryOp.INVERT, value, at=where(node))
+                return nodes.Unary(nodes.UnaryOp.INVERT, value, at=where(node))
         return value
 
     def compare(self, node: ast.Compare) -> Expression:
@@ -212,10 +189,12 @@ class Expressions:
             return self.among(node, negated=isinstance(node.ops[0], ast.NotIn))
         if self.made.types[node.left] != INT:
             found = self.same(node)
-            return Not(found, at=where(node)) if isinstance(node.ops[0], ast.NotEq) else found
+            return nodes.Not(found, at=where(node)) if isinstance(node.ops[0], ast.NotEq) else found
         first = self.value(node.left)
         rest = zip(node.ops, node.comparators, strict=True)
-        return Compare(first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node))
+        return nodes.Compare(
+            first, tuple((_ORDERS[type(order)], self.value(item)) for order, item in rest), at=where(node)
+        )
 
     def among(self, node: ast.Compare, *, negated: bool) -> Expression:
         first, others = self.value(node.left), node.comparators[0]
@@ -223,10 +202,10 @@ class Expressions:
         if how is None:
             others = self.made.sugar.get(others, others)
             assert isinstance(others, ast.Tuple | ast.List | ast.Set)
-            return Among(first, tuple(map(self.value, others.elts)), negated, at=where(node))
+            return nodes.Among(first, tuple(map(self.value, others.elts)), negated, at=where(node))
         ends = others.args if isinstance(others, ast.Call) and how is How.RANGE else [others]
         found = lifted.among(self.lifted(node), how, first, [self.value(item) for item in ends])
-        return Not(found, at=where(node)) if negated else found
+        return nodes.Not(found, at=where(node)) if negated else found
 
     def same(self, node: ast.Compare) -> Expression:
         """Return whether two records or arrays have the same content; one of the records may be written out."""
@@ -258,32 +237,34 @@ class Expressions:
             number = self.functions.function(callee)
             given = zip(node.args, callee.params.values(), strict=True)
             arguments = tuple(self.value(item) for item, kind in given if not isinstance(kind, Consts))
-            return Call(number, arguments, at=where(node), type=kind_of_value(callee.returns) or INT)
+            return nodes.Call(number, arguments, at=where(node), type=kind_of_value(callee.returns) or INT)
         if node in self.made.bounds:
-            return Fits(self.made.bounds[node], self.value(node.args[0]), at=where(node))
+            return nodes.Fits(self.made.bounds[node], self.value(node.args[0]), at=where(node))
         name = self.scope.global_of(node.func).__name__
         if name in ("all", "any", "sum"):
-            return self.fold(node, FoldOp(name))
+            return self.fold(node, nodes.FoldOp(name))
         if name in ("min", "max") and len(node.args) == 1:
             default = self.value(node.keywords[0].value) if node.keywords else None
-            fold = self.fold(node, FoldOp.SUM)
+            fold = self.fold(node, nodes.FoldOp.SUM)
             return lifted.extreme(self.lifted(node), fold, default, greatest=name == "max")
         arguments = tuple(map(self.value, node.args))
         match name:
             case "len":
                 if isinstance(arguments[0].type, Rec):
-                    return Field(arguments[0], "items_end", at=where(node))
-                return Length(arguments[0], at=where(node))
+                    return nodes.Field(arguments[0], "items_end", at=where(node))
+                return nodes.Length(arguments[0], at=where(node))
             case "abs":
-                return Unary(UnaryOp.ABSOLUTE, arguments[0], at=where(node), checks=NUMBER)
+                return nodes.Unary(nodes.UnaryOp.ABSOLUTE, arguments[0], at=where(node), checks=NUMBER)
             case "int":
                 return arguments[0]
             case "bool":
-                return Compare(arguments[0], ((Order.DIFFERENT, Literal(0, at=where(node))),), at=where(node))
+                return nodes.Compare(
+                    arguments[0], ((nodes.Order.DIFFERENT, nodes.Literal(0, at=where(node))),), at=where(node)
+                )
         assert name in ("min", "max"), name
-        return Extreme(name == "max", arguments, at=where(node))
+        return nodes.Extreme(name == "max", arguments, at=where(node))
 
-    def fold(self, node: ast.Call, operator: FoldOp) -> Fold:
+    def fold(self, node: ast.Call, operator: nodes.FoldOp) -> nodes.Fold:
         """Return all(...), any(...) or sum(...); only the first source is evaluated outside the generator's scope."""
         generator = self.made.sugar.get(node.args[0], node.args[0])
         assert isinstance(generator, ast.GeneratorExp)
@@ -294,21 +275,25 @@ class Expressions:
             if number == 0:
                 self.bound.append(own)
             own.update(bound)
-            clauses.append(Clause(slot, source, tuple(map(self.value, clause.ifs)), at=where(clause.target)))
+            clauses.append(nodes.Clause(slot, source, tuple(map(self.value, clause.ifs)), at=where(clause.target)))
         value = self.value(generator.elt)
         self.bound.pop()
-        return Fold(
-            operator, tuple(clauses), value, at=where(node), checks=NUMBER if operator is FoldOp.SUM else frozenset()
+        return nodes.Fold(
+            operator,
+            tuple(clauses),
+            value,
+            at=where(node),
+            checks=NUMBER if operator is nodes.FoldOp.SUM else frozenset(),
         )
 
-    def clause(self, clause: ast.comprehension) -> tuple[Slot, dict[str, Made], Source]:
+    def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Made], Source]:
         """Return what a clause runs over, its slot, and what its variables stand for."""
         at = where(clause.target)
         if not self.is_view(clause.iter):
             assert isinstance(clause.target, ast.Name)
             source = self.source(clause.iter)
             slot = self.slot(clause.target.id, self.kind(clause.target))
-            return slot, {clause.target.id: lambda: Local(slot, at=at, type=slot.type)}, source
+            return slot, {clause.target.id: lambda: nodes.Local(slot, at=at, type=slot.type)}, source
         around = [
             dict(found) for found in self.bound
         ]  # a later clause may give a name of this generator to something else
@@ -324,8 +309,8 @@ class Expressions:
 
         view = views.view_of(self.made, clause.iter, again, at)
         slot = self.slot("", INT)
-        items = named(clause.target, view.item(lambda: Local(slot, at=at)))
-        source = Numbers(Literal(0, at=at), view.count(), at=where(clause.iter))
+        items = named(clause.target, view.item(lambda: nodes.Local(slot, at=at)))
+        source = nodes.Numbers(nodes.Literal(0, at=at), view.count(), at=where(clause.iter))
         return slot, {name.id: item for name, item in items}, source
 
     def is_view(self, node: ast.expr) -> bool:
@@ -337,8 +322,8 @@ class Expressions:
             return self.value(node)
         assert isinstance(node, ast.Call)
         ends = [self.value(item) for item in node.args]
-        start = ends[0] if len(ends) == 2 else Literal(0, at=where(node))
-        return Numbers(start, ends[-1], at=where(node))
+        start = ends[0] if len(ends) == 2 else nodes.Literal(0, at=where(node))
+        return nodes.Numbers(start, ends[-1], at=where(node))
 
 
 def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
@@ -351,11 +336,11 @@ def named(target: ast.expr, items: views.Items) -> list[tuple[ast.Name, Made]]:
     return [found for name, item in zip(target.elts, items, strict=True) for found in named(name, item)]
 
 
-def _by_negative(operator: BinaryOp, left: Expression, count: int, at: At) -> Expression:
+def _by_negative(operator: nodes.BinaryOp, left: Expression, count: int, at: nodes.At) -> Expression:
     """Return `left // -count` or `left % -count` by what divides by a positive number, rounded down as Python does."""
-    size, one = Literal(count, at=at), Literal(1, at=at)
-    if operator is BinaryOp.DIVIDE:
-        less = Binary(BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)
-        return Unary(UnaryOp.INVERT, Binary(BinaryOp.DIVIDE, less, size, at=at), at=at)
-    missing = Binary(BinaryOp.SUBTRACT, size, Binary(BinaryOp.MODULO, left, size, at=at), at=at)
-    return Unary(UnaryOp.NEGATE, Binary(BinaryOp.MODULO, missing, size, at=at), at=at)
+    size, one = nodes.Literal(count, at=at), nodes.Literal(1, at=at)
+    if operator is nodes.BinaryOp.DIVIDE:
+        less = nodes.Binary(nodes.BinaryOp.SUBTRACT, left, one, at=at, checks=NUMBER)
+        return nodes.Unary(nodes.UnaryOp.INVERT, nodes.Binary(nodes.BinaryOp.DIVIDE, less, size, at=at), at=at)
+    missing = nodes.Binary(nodes.BinaryOp.SUBTRACT, size, nodes.Binary(nodes.BinaryOp.MODULO, left, size, at=at), at=at)
+    return nodes.Unary(nodes.UnaryOp.NEGATE, nodes.Binary(nodes.BinaryOp.MODULO, missing, size, at=at), at=at)

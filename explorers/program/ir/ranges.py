@@ -10,17 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import (
-    LEAST,
-    MOST,
-    NEVER,
-    BinaryOp,
-    Expression,
-    Failure,
-    FoldOp,
-    Node,
-    UnaryOp,
-)
 from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, Span, minus, plus
 from fencepost.explorers.program.ir.walk import parts, rebuilt
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
@@ -56,7 +45,7 @@ class Ranges:
         self.box = Box(self.declared)
         self.slots: dict[Slot, Span] = {}
         self.results: dict[int, Span] = {}
-        self.known: dict[Expression, Span] = {}
+        self.known: dict[nodes.Expression, Span] = {}
         self.visited: set[int] = set()
         self.grown = self.widening = False
         self._domains: dict[int, Span] = {}
@@ -115,8 +104,8 @@ class Ranges:
             return False
         new = more if old is None else self.box.hull(old, more)
         if self.widening and old is not None:
-            low = old.low if self.box.at_most(old.low, new.low) else LEAST
-            high = old.high if self.box.at_most(new.high, old.high) else MOST
+            low = old.low if self.box.at_most(old.low, new.low) else nodes.LEAST
+            high = old.high if self.box.at_most(new.high, old.high) else nodes.MOST
             new = Span(low, high, old.bits if old.bits == new.bits else None)
         spans[key] = new
         self.grown = True
@@ -139,17 +128,17 @@ class Ranges:
             case nodes.For():
                 self.enter(item.slot, item.source)
                 self.visit_block(function, item.body)
-            case nodes.Return(value=Expression() as value):
+            case nodes.Return(value=nodes.Expression() as value):
                 span = self.of(value)
                 if value.type == INT:
                     self.grow(self.results, function.number, span)
             case _:
                 for part in parts(item):
-                    for inner in [part] if isinstance(part, Expression) else parts(part):
-                        assert isinstance(inner, Expression)
+                    for inner in [part] if isinstance(part, nodes.Expression) else parts(part):
+                        assert isinstance(inner, nodes.Expression)
                         self.of(inner)
 
-    def assign(self, slot: Slot, value: Expression) -> bool:
+    def assign(self, slot: Slot, value: nodes.Expression) -> bool:
         """Let a slot hold a value; return whether it may be another one now."""
         span = self.of(value)
         return slot.type == INT and self.grow(self.slots, slot, span)
@@ -172,13 +161,13 @@ class Ranges:
 
     # -- expressions
 
-    def of(self, node: Expression) -> Span:
+    def of(self, node: nodes.Expression) -> Span:
         """Return the span of an expression, and note those of its parts."""
         span = self.span(node)
         self.known[node] = span
         return span
 
-    def span(self, node: Expression) -> Span:
+    def span(self, node: nodes.Expression) -> Span:
         """Return the span of an expression before anything is refused for leaving 64 bits."""
         match node:
             case nodes.Literal():
@@ -221,15 +210,15 @@ class Ranges:
             case nodes.Call():
                 return self.call(node)
         for part in parts(node):
-            assert isinstance(part, Expression)
+            assert isinstance(part, nodes.Expression)
             self.of(part)
         return FLAG
 
-    def unary(self, operator: UnaryOp, value: Span) -> Span:
+    def unary(self, operator: nodes.UnaryOp, value: Span) -> Span:
         """Return the span of an operator of one number."""
-        if operator is UnaryOp.NEGATE:
+        if operator is nodes.UnaryOp.NEGATE:
             return self.box.clamped(Span(minus(0, value.high), minus(0, value.low)))
-        if operator is UnaryOp.INVERT:
+        if operator is nodes.UnaryOp.INVERT:
             return self.box.clamped(Span(minus(-1, value.high), minus(-1, value.low)))
         low, high = self.box.low(value), self.box.high(value)
         if low >= 0:
@@ -239,9 +228,9 @@ class Ranges:
     def binary(self, node: nodes.Binary, left: Span, right: Span) -> Span:
         """Return the span of an operator of two numbers, as mathematics has it."""
         match node.operator:
-            case BinaryOp.ADD:
+            case nodes.BinaryOp.ADD:
                 return Span(plus(left.low, right.low), plus(left.high, right.high))
-            case BinaryOp.SUBTRACT:
+            case nodes.BinaryOp.SUBTRACT:
                 return Span(minus(left.low, right.high), minus(left.high, right.low), self.below(node))
         box = self.box
         a, b, c, d = box.low(left), box.high(left), box.low(right), box.high(right)
@@ -250,7 +239,7 @@ class Ranges:
     def below(self, node: nodes.Binary) -> End | None:
         """Return the count of `(1 << count) - 1`, the set of everything."""
         power, one = node.left, node.right
-        if isinstance(power, nodes.Binary) and power.operator is BinaryOp.LEFT and isinstance(one, nodes.Literal):
+        if isinstance(power, nodes.Binary) and power.operator is nodes.BinaryOp.LEFT and isinstance(one, nodes.Literal):
             count = self.known[power.right]
             if (
                 isinstance(power.left, nodes.Literal)
@@ -264,13 +253,13 @@ class Ranges:
         """Return of how many things the result is a set, if that is known."""
         one, other = left.bits, right.bits
         match node.operator:
-            case BinaryOp.AND:
+            case nodes.BinaryOp.AND:
                 return one if one is not None else other
-            case BinaryOp.OR | BinaryOp.XOR if one is not None and other is not None:
+            case nodes.BinaryOp.OR | nodes.BinaryOp.XOR if one is not None and other is not None:
                 return self.box.highest(one, other)
-            case BinaryOp.LEFT if one == 1 and self.box.low(right) >= 0:
+            case nodes.BinaryOp.LEFT if one == 1 and self.box.low(right) >= 0:
                 return plus(right.high, 1)
-            case BinaryOp.RIGHT:
+            case nodes.BinaryOp.RIGHT:
                 return one
         return None
 
@@ -303,7 +292,7 @@ class Ranges:
             for test in clause.tests:
                 self.of(test)
         value = self.of(node.value)
-        if node.operator is not FoldOp.SUM:
+        if node.operator is not nodes.FoldOp.SUM:
             return FLAG
         low, high = self.box.low(value), self.box.high(value)
         return self.box.clamped(Span(min(0, times * low), max(0, times * high)))
@@ -348,9 +337,9 @@ class Ranges:
     def settled(self, node: Any) -> Any:
         """Return a node with its range and the checks that may fail."""
         values: dict[str, Any] = {}
-        span = self.known.get(node) if isinstance(node, Expression) and node.type == INT else None
+        span = self.known.get(node) if isinstance(node, nodes.Expression) and node.type == INT else None
         if span is not None:
-            low, high = max(LEAST, self.box.low(span)), min(MOST, self.box.high(span))
+            low, high = max(nodes.LEAST, self.box.low(span)), min(nodes.MOST, self.box.high(span))
             if (low, high) != (node.low, node.high):
                 values = {"low": low, "high": high}
         if node.checks:
@@ -359,54 +348,54 @@ class Ranges:
                 values["checks"] = left
         return rebuilt(node, self.settled, **values)
 
-    def left(self, node: Node) -> Failures:
+    def left(self, node: nodes.Node) -> Failures:
         """Return which of the checks of a node may fail."""
         match node:
             case nodes.Element():
                 assert isinstance(node.array.type, Arr)
                 length = node.array.type.field.length
                 inner = self.box.within(self.known[node.index], Span(0, minus(length, 1)))
-                return NEVER if inner else node.checks
+                return nodes.NEVER if inner else node.checks
             case nodes.Store() | nodes.Fill():
                 inner = self.box.within(self.known[node.value], self.domain(node.domain))
-                return NEVER if inner else node.checks
+                return nodes.NEVER if inner else node.checks
             case nodes.Binary():
                 span = self.binary(node, self.known[node.left], self.known[node.right])
                 count = self.box.low(self.known[node.right])
-                gone = {Failure.NUMBER} if self.box.fits(span) else set()
-                return node.checks - gone - ({Failure.SHIFT} if count >= 0 else set())
+                gone = {nodes.Failure.NUMBER} if self.box.fits(span) else set()
+                return node.checks - gone - ({nodes.Failure.SHIFT} if count >= 0 else set())
             case nodes.Unary():
                 low = self.box.low(self.known[node.value])
-                return NEVER if low > LEAST or node.operator is UnaryOp.INVERT else node.checks
+                return nodes.NEVER if low > nodes.LEAST or node.operator is nodes.UnaryOp.INVERT else node.checks
             case nodes.Fold():
                 times = 1
                 for clause in node.clauses:
                     times *= self.rounds(clause.source)
                 value = self.known[node.value]
                 total = Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
-                return NEVER if self.box.fits(total) else node.checks
+                return nodes.NEVER if self.box.fits(total) else node.checks
         return node.checks
 
 
-def numeric(operator: BinaryOp, left: tuple[int, int], right: tuple[int, int]) -> Span:
+def numeric(operator: nodes.BinaryOp, left: tuple[int, int], right: tuple[int, int]) -> Span:
     """Return the span of an operator of two numbers between these ends."""
     (a, b), (c, d) = left, right
     match operator:
-        case BinaryOp.MULTIPLY:
+        case nodes.BinaryOp.MULTIPLY:
             return _corners((a, b), (c, d), lambda x, y: x * y)
-        case BinaryOp.DIVIDE:
+        case nodes.BinaryOp.DIVIDE:
             return Span(a // c, b // c)
-        case BinaryOp.MODULO:
+        case nodes.BinaryOp.MODULO:
             return Span(a, b) if a >= 0 and b < c else Span(0, c - 1)
-        case BinaryOp.LEFT:
+        case nodes.BinaryOp.LEFT:
             return _corners((a, b), (max(0, min(c, FAR)), max(0, min(d, FAR))), lambda x, y: x << y)
-        case BinaryOp.RIGHT:
+        case nodes.BinaryOp.RIGHT:
             return _corners((a, b), (max(0, min(c, FAR)), max(0, min(d, FAR))), lambda x, y: x >> y)
     if a >= 0 and c >= 0:
-        if operator is BinaryOp.AND:
+        if operator is nodes.BinaryOp.AND:
             return Span(0, min(b, d))
         return Span(0, (1 << max(b, d).bit_length()) - 1)
-    if operator is BinaryOp.AND and (a >= 0 or c >= 0):
+    if operator is nodes.BinaryOp.AND and (a >= 0 or c >= 0):
         return Span(0, b if a >= 0 else d)
     width = max(item.bit_length() for item in (a, b, c, d))
     return Span(-(1 << width), (1 << width) - 1)

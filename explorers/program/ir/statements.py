@@ -5,33 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import Expressions, Functions, kind_of_value, named, where
 from fencepost.explorers.program.ir.lifted import field_of
-from fencepost.explorers.program.ir.nodes import (
-    Add,
-    Assign,
-    Break,
-    Call,
-    Clause,
-    Constant,
-    Continue,
-    Copy,
-    Element,
-    Evaluate,
-    Failure,
-    Field,
-    Fill,
-    For,
-    If,
-    Length,
-    Literal,
-    Local,
-    Numbers,
-    Remove,
-    Require,
-    Return,
-    Store,
-)
 from fencepost.explorers.program.ir.views import Channels, view_of
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, Arr, BagRef, Queue, Rec, Several
@@ -47,7 +23,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.program.subset.kinds import Function
     from fencepost.model.language.domains import Domain
 
-VALUE: Failures = frozenset([Failure.VALUE])
+VALUE: Failures = frozenset([nodes.Failure.VALUE])
 
 
 class Statements:
@@ -86,11 +62,11 @@ class Statements:
             case ast.Pass():
                 return []
             case ast.Break():
-                return [Break(at=at)]
+                return [nodes.Break(at=at)]
             case ast.Continue():
-                return [Continue(at=at)]
+                return [nodes.Continue(at=at)]
             case ast.Return():
-                return [Return(None if node.value is None else self.given(node.value), at=at)]
+                return [nodes.Return(None if node.value is None else self.given(node.value), at=at)]
             case ast.Expr(value=ast.Call() as call):
                 return self.channel(node, call, None) or [self.effect(node, call)]
             case ast.Assign():
@@ -100,7 +76,9 @@ class Statements:
             case ast.AugAssign():
                 return self.augment(node)
             case ast.If():
-                return [If(self.expressions.value(node.test), self.block(node.body), self.block(node.orelse), at=at)]
+                return [
+                    nodes.If(self.expressions.value(node.test), self.block(node.body), self.block(node.orelse), at=at)
+                ]
             case ast.For():
                 return self.view(node) if self.expressions.is_view(node.iter) else [self.loop(node)]
         raise AssertionError(ast.dump(node))
@@ -119,26 +97,28 @@ class Statements:
         kinds = self.made.calls[node].params.values()
         return [self.expressions.value(item) for item, kind in zip(node.args, kinds, strict=True) if kind != CONSTS]
 
-    def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> Call:
+    def part_of(self, node: ast.Call, arguments: list[Expression], part: int) -> nodes.Call:
         """Return one of the values of a helper that gives several."""
         callee = self.made.calls[node]
         assert isinstance(callee.returns, Several)
         number = self.expressions.functions.function(callee, part)
-        return Call(number, tuple(arguments), at=where(node), type=kind_of_value(callee.returns.items[part]) or INT)
+        return nodes.Call(
+            number, tuple(arguments), at=where(node), type=kind_of_value(callee.returns.items[part]) or INT
+        )
 
     def effect(self, node: ast.Expr, call: ast.Call) -> Statement:
         """Return a guard, a change of a bag, or a call of a helper."""
         if is_require(self.made, node):
             self.guards += 1
-            return Require(
+            return nodes.Require(
                 self.guards - 1, self.expressions.value(call.args[0]), self.made.bounds.get(call), at=where(node)
             )
         changed = self.bag(node, call, None)
         if changed is not None:
             return changed
         value = self.expressions.value(call)
-        assert isinstance(value, Call)
-        return Evaluate(value, at=where(node))
+        assert isinstance(value, nodes.Call)
+        return nodes.Evaluate(value, at=where(node))
 
     def bag(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> Statement | None:
         """Return `add` or `remove` of a bag; None where a call is something else."""
@@ -150,15 +130,15 @@ class Statements:
         bag = self.expressions.value(call.func.value)
         if call.func.attr == "remove":
             message = self.expressions.value(call.args[0])
-            return Remove(bag, message, at=where(node), checks=frozenset([Failure.ABSENT]))
+            return nodes.Remove(bag, message, at=where(node), checks=frozenset([nodes.Failure.ABSENT]))
         domains = {name: field.domain for name, field in fields(kind.field.record) if isinstance(field, Scalar)}
         fills = tuple(
-            Fill(
+            nodes.Fill(
                 str(item.arg), self.expressions.value(item.value), domains[str(item.arg)], at=where(item), checks=VALUE
             )
             for item in call.keywords
         )
-        return Add(bag, fills, slot, at=where(node), checks=frozenset([Failure.FULL]))
+        return nodes.Add(bag, fills, slot, at=where(node), checks=frozenset([nodes.Failure.FULL]))
 
     def assign(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
         """Return an assignment: the value is evaluated before the target."""
@@ -175,7 +155,7 @@ class Statements:
             if found:
                 return found
             changed = self.bag(node, value, slot)
-            return [changed or Assign(slot, self.expressions.value(value), at=where(node))]
+            return [changed or nodes.Assign(slot, self.expressions.value(value), at=where(node))]
         if value in self.made.made:
             return self.write_out(node, target, value)
         given = self.expressions.value(value)
@@ -189,12 +169,12 @@ class Statements:
         kept = []
         for part, slot in enumerate(slots):
             made = self.expressions.slot("", slot.type)
-            found.append(Assign(made, self.part_of(call, [item() for item in arguments], part), at=where(node)))
+            found.append(nodes.Assign(made, self.part_of(call, [item() for item in arguments], part), at=where(node)))
             kept.append(made)
         return [
             *found,
             *(
-                Assign(slot, Local(made, at=where(node), type=made.type), at=where(node))
+                nodes.Assign(slot, nodes.Local(made, at=where(node), type=made.type), at=where(node))
                 for slot, made in zip(slots, kept, strict=True)
             ),
         ]
@@ -202,8 +182,8 @@ class Statements:
     def slotted(self, value: Expression, before: list[Statement]) -> Made:
         """Return an expression that is evaluated once, and may stand anywhere after that."""
         slot = self.expressions.slot("", value.type)
-        before.append(Assign(slot, value, at=value.at))
-        return lambda: Local(slot, at=value.at, type=slot.type)
+        before.append(nodes.Assign(slot, value, at=value.at))
+        return lambda: nodes.Local(slot, at=value.at, type=slot.type)
 
     def write_out(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> list[Statement]:
         """Return a store of a record that is written out: all of its values, the place, then field by field."""
@@ -221,12 +201,12 @@ class Statements:
         for name, field in fields(kind.record):
             here = (*path, name)
 
-            def inner(name: str = name) -> Field:
+            def inner(name: str = name) -> nodes.Field:
                 return field_of(place(), name, at)
 
             if isinstance(field, Scalar):
-                value = values[here]() if here in values else Literal(0, at=at)
-                yield Store(inner(), value, field.domain, at=at, checks=VALUE)
+                value = values[here]() if here in values else nodes.Literal(0, at=at)
+                yield nodes.Store(inner(), value, field.domain, at=at, checks=VALUE)
             elif isinstance(field, Nested):
                 yield from self.fill(at, inner, values, here)
             elif isinstance(field, ArrayOf):
@@ -236,14 +216,18 @@ class Statements:
         slot = self.expressions.slot("", INT)
         kind = Rec(field.element.record) if isinstance(field.element, Nested) else INT
 
-        def item() -> Element:
-            return Element(array(), Local(slot, at=at), at=at, checks=frozenset([Failure.INDEX]), type=kind)
+        def item() -> nodes.Element:
+            return nodes.Element(
+                array(), nodes.Local(slot, at=at), at=at, checks=frozenset([nodes.Failure.INDEX]), type=kind
+            )
 
         if isinstance(field.element, Nested):
             body = tuple(self.fill(at, item, {}, ()))
         else:
-            body = (Store(item(), Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
-        return For(slot, Numbers(Literal(0, at=at), Length(array(), at=at), at=at), body, stores=False, at=at)
+            body = (nodes.Store(item(), nodes.Literal(0, at=at), field.element.domain, at=at, checks=VALUE),)
+        return nodes.For(
+            slot, nodes.Numbers(nodes.Literal(0, at=at), nodes.Length(array(), at=at), at=at), body, stores=False, at=at
+        )
 
     def channel(self, node: ast.stmt, call: ast.expr, slot: Slot | None) -> list[Statement]:
         """Return `add`, `popleft` or `clear` of a channel; nothing where a call is something else."""
@@ -273,8 +257,8 @@ class Statements:
         for name, value in values.items():
             kind = kinds[name]
             assert isinstance(kind, Scalar)
-            found.append(Store(field_of(place(), name, at), value(), kind.domain, at=at, checks=VALUE))
-        return found if slot is None else [*found, Assign(slot, place(), at=at)]
+            found.append(nodes.Store(field_of(place(), name, at), value(), kind.domain, at=at, checks=VALUE))
+        return found if slot is None else [*found, nodes.Assign(slot, place(), at=at)]
 
     def view(self, node: ast.For) -> list[Statement]:
         """Return a loop that goes by number, and gives its variables the items at that number."""
@@ -289,44 +273,47 @@ class Statements:
         )
         slot = self.expressions.slot("", INT)
         count = view.count()
-        items = named(node.target, view.item(lambda: Local(slot, at=at)))
-        first = [Assign(self.target(name), item(), at=where(name)) for name, item in items]
+        items = named(node.target, view.item(lambda: nodes.Local(slot, at=at)))
+        first = [nodes.Assign(self.target(name), item(), at=where(name)) for name, item in items]
         body = (*first, *self.block(node.body))
-        return [*found, For(slot, Numbers(Literal(0, at=at), count, at=at), body, stores=False, at=where(node))]
+        return [
+            *found,
+            nodes.For(slot, nodes.Numbers(nodes.Literal(0, at=at), count, at=at), body, stores=False, at=where(node)),
+        ]
 
     def together(self, node: ast.stmt, targets: list[ast.expr], values: list[ast.expr]) -> list[Statement]:
         """Return `a, b = x, y`: all values are evaluated before the first target is assigned."""
         given = [self.expressions.value(item) for item in values]
         slots = [self.target(item) for item in targets]
-        read = [{item.slot for item in inside([value]) if isinstance(item, Local)} for value in given]
+        read = [{item.slot for item in inside([value]) if isinstance(item, nodes.Local)} for value in given]
         if any(slot in later for number, slot in enumerate(slots) for later in read[number + 1 :]):
             kept = [self.expressions.slot("", item.type) for item in given]
-            first = [Assign(slot, value, at=value.at) for slot, value in zip(kept, given, strict=True)]
-            given = [Local(slot, at=value.at, type=slot.type) for slot, value in zip(kept, given, strict=True)]
+            first = [nodes.Assign(slot, value, at=value.at) for slot, value in zip(kept, given, strict=True)]
+            given = [nodes.Local(slot, at=value.at, type=slot.type) for slot, value in zip(kept, given, strict=True)]
         else:
             first = []
-        return [*first, *(Assign(slot, value, at=where(node)) for slot, value in zip(slots, given, strict=True))]
+        return [*first, *(nodes.Assign(slot, value, at=where(node)) for slot, value in zip(slots, given, strict=True))]
 
     def target(self, name: ast.expr) -> Slot:
         """Return the slot of a name that is assigned."""
         assert isinstance(name, ast.Name)
         return self.expressions.own(name.id, self.expressions.kind(name))
 
-    def place(self, target: ast.expr) -> Field | Element:
+    def place(self, target: ast.expr) -> nodes.Field | nodes.Element:
         found = self.expressions.value(target)
-        assert isinstance(found, Field | Element)
+        assert isinstance(found, nodes.Field | nodes.Element)
         return found
 
-    def store(self, node: ast.stmt, place: Field | Element, value: Expression) -> Statement:
+    def store(self, node: ast.stmt, place: nodes.Field | nodes.Element, value: Expression) -> Statement:
         """Return a store of a number, or a copy of a record."""
         domain = self.domain(place)
         if domain is None:
-            return Copy(place, value, at=where(node))
-        return Store(place, value, domain, at=where(node), checks=VALUE)
+            return nodes.Copy(place, value, at=where(node))
+        return nodes.Store(place, value, domain, at=where(node), checks=VALUE)
 
-    def domain(self, place: Field | Element) -> Domain | None:
+    def domain(self, place: nodes.Field | nodes.Element) -> Domain | None:
         """Return the domain of a scalar place, None for a record."""
-        if isinstance(place, Field):
+        if isinstance(place, nodes.Field):
             assert isinstance(place.owner.type, Rec)
             kind = dict(fields(place.owner.type.record))[place.name]
         else:
@@ -339,35 +326,35 @@ class Statements:
         """Return `x += 1`: the place is found once, read, and written after the value was evaluated."""
         if isinstance(node.target, ast.Name):
             slot = self.target(node.target)
-            old = Local(slot, at=where(node.target), type=INT)
+            old = nodes.Local(slot, at=where(node.target), type=INT)
             value = self.expressions.operation(node, node.op, old, self.expressions.value(node.value))
-            return [Assign(slot, value, at=where(node))]
+            return [nodes.Assign(slot, value, at=where(node))]
         before: list[Statement] = []
         place = self.place(node.target)
-        if isinstance(place, Field):
-            place = Field(self.kept(place.owner, before), place.name, at=place.at, type=place.type)
+        if isinstance(place, nodes.Field):
+            place = nodes.Field(self.kept(place.owner, before), place.name, at=place.at, type=place.type)
         else:
             array, index = self.kept(place.array, before), self.kept(place.index, before)
-            place = Element(array, index, at=place.at, checks=place.checks, type=place.type)
+            place = nodes.Element(array, index, at=place.at, checks=place.checks, type=place.type)
         value = self.expressions.operation(node, node.op, place, self.expressions.value(node.value))
         return [*before, self.store(node, place, value)]
 
     def kept(self, value: Expression, before: list[Statement]) -> Expression:
         """Return an expression that may stand twice: itself if that changes nothing, or a slot assigned before."""
         inner = value
-        while isinstance(inner, Field) and inner.type != INT:
+        while isinstance(inner, nodes.Field) and inner.type != INT:
             inner = inner.owner
-        if isinstance(inner, Local | Literal | Constant):
+        if isinstance(inner, nodes.Local | nodes.Literal | nodes.Constant):
             return value
         slot = self.expressions.slot("", value.type)
-        before.append(Assign(slot, value, at=value.at))
-        return Local(slot, at=value.at, type=slot.type)
+        before.append(nodes.Assign(slot, value, at=value.at))
+        return nodes.Local(slot, at=value.at, type=slot.type)
 
-    def loop(self, node: ast.For) -> For:
+    def loop(self, node: ast.For) -> nodes.For:
         source = self.expressions.source(node.iter)
         slot = self.target(node.target)
         body = self.block(node.body)
-        return For(slot, source, body, any(slot is found for found in assigned(body)), at=where(node))
+        return nodes.For(slot, source, body, any(slot is found for found in assigned(body)), at=where(node))
 
 
 def assigned(block: Block) -> list[Slot]:
@@ -375,6 +362,7 @@ def assigned(block: Block) -> list[Slot]:
     return [
         item.slot
         for item in inside(block)
-        if isinstance(item, Assign | For | Clause) or (isinstance(item, Add) and item.slot is not None)
+        if isinstance(item, nodes.Assign | nodes.For | nodes.Clause)
+        or (isinstance(item, nodes.Add) and item.slot is not None)
         if item.slot is not None
     ]
