@@ -18,6 +18,7 @@ from fencepost.api.asking.places import placed
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
+from fencepost.api.calls.check import choose_engine, explore
 from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.grids import axes_from, settings_of
 from fencepost.api.files import make_sure_folder
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from fencepost.api.answers.contract_evidence import BreakingData, FaultsData
     from fencepost.api.calls.grids import Setting
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
-    from fencepost.explorers.verdict import Problem
+    from fencepost.explorers.verdict import Problem, Result
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language import Constants, Machine, Property
     from fencepost.model.language.errors import FencepostError
@@ -139,6 +140,7 @@ def faults(
     budget: float | None = None,
     max_states: int | None = None,
     memory: int | None = None,
+    engine: str = "native",
     compact: bool = False,
     normalize: bool = True,
     checkpoint: str | Path | None = None,
@@ -156,6 +158,7 @@ def faults(
     setting is asked.
     """
     question = ask(what, properties, constants=constants, version=version, more=more)
+    choose_engine(engine)
     options = Options(
         workers=workers or os.cpu_count() or 1,
         normalize=normalize,
@@ -171,6 +174,7 @@ def faults(
         dict(costs or {}),
         options,
         Path(traces) if traces else None,
+        engine,
     )
     settings = list(
         settings_of(question.protocol.machine, question.constants, axes_from(question.protocol.machine, grid or {}))
@@ -194,6 +198,7 @@ class _Request:
     costs: dict[str, int]
     options: Options
     traces: Path | None
+    engine: str
 
     def texts(self) -> list[str]:
         """Return all that an answer depends on."""
@@ -282,13 +287,18 @@ class _Request:
 
     def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
         """Return what one setting tolerates, as JSON, and the traces that were asked for by their files."""
-        from fencepost.explorers.evidence.faults import choose_kinds, tolerance
+        from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
 
         found = self.question.protocol
         kinds = choose_kinds(found.machine, constants, self.kinds)
         where = name_of(shown) if shown else ""
         here = Question(found, constants, (self.prop,))
-        kernels = kernels_of(here, source_of(here, self.options), watch)
+
+        def look(limited: Constants, options: Options) -> Result:
+            return explore(replace(here, constants=limited), self.engine, options, watch)
+
+        if self.engine == "native":
+            look = natively(found.machine, self.prop, kernels_of(here, source_of(here, self.options), watch))
 
         def tell(tried: tuple[int, ...]) -> None:
             words = " ".join(f"{name}={count}" for name, count in zip(kinds, tried, strict=True))
@@ -296,7 +306,7 @@ class _Request:
 
         costs = {kind: self.costs.get(kind, 1) for kind in kinds}
         with watch.busy(f"{found.name} {where}: counting faults".replace(" :", ":")):
-            result = tolerance(found.machine, constants, self.prop, costs, self.options, kernels, tell)
+            result = tolerance(found.machine, constants, self.prop, costs, self.options, look, tell)
         traces: dict[Path, Counterexample] = {}
         data: PointData = {
             "setting": shown,

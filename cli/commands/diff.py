@@ -119,7 +119,7 @@ def _print_actions(console: Console, actions: ActionsDiffer) -> None:
             for condition in conditions:
                 print_lines(console, f"only {side} requires {condition}", indent=2)
         if item.effect:
-            print_lines(console, "what it does differs", indent=2)
+            print_lines(console, "its effect is written differently", indent=2)
 
 
 def _print_compared(console: Console, item: Comparison) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.commands.options import (
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 @click.option(
     "--grid", multiple=True, metavar="NAME=V,V,...", help="Use each of these values; several grids are combined."
 )
+@click.option(
+    "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
+)
 @workers_option()
 @click.option("--budget", type=Time(), help="End each search after this time.")
 @click.option("--max-states", type=Count(1), help="End each search after so many states.")
@@ -67,7 +71,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     from fencepost.api.calls.faults import faults as counted
 
     question = Target.from_options(given).question()
-    names = ("kinds", "max_states", "normalize", "compact", "checkpoint", "resume")
+    names = ("kinds", "max_states", "normalize", "compact", "engine", "checkpoint", "resume")
     with Display(quiet=given["quiet"]) as display:
         made = counted(
             question,

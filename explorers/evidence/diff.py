@@ -233,7 +233,7 @@ def _back(before: dict[tuple[int, int], tuple[int, int] | None], node: tuple[int
 
 @dataclass(frozen=True)
 class Changed:
-    """An action of both machines that differs: guards of one only, and whether the effect differs."""
+    """An action whose text differs: guards of one machine only, and whether the effect is written differently."""
 
     action: str
     only_a: tuple[str, ...]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
     from fencepost.model.language.records import Schema
 
+    Look = Callable[[Constants, Options], Result]
+
 Faults = tuple[int, ...]
 """How many faults of each kind, in the order of the kinds."""
 
@@ -167,11 +169,12 @@ def tolerance(
     prop: Property,
     costs: Mapping[str, int],
     options: Options,
-    kernels: Kernels,
+    look: Look,
     tell: Callable[[Faults], None] | None = None,
 ) -> Tolerance:
     """Return all minimal faults that break a property, by kinds and what one costs; constants set all other budgets.
 
+    `look` searches, by whatever engine, and `options` say how.
     Where more faults cover fewer ones and the model goes wrong with some, it does with more of them: these are unknown.
     Raises the DomainError where nothing else is known.
     """
@@ -197,7 +200,7 @@ def tolerance(
                 tell(faults)
             limited = with_faults(machine, constants, kinds, faults)
             try:
-                results[faults] = _searched(machine, limited, prop, options, kernels)
+                results[faults] = _searched(limited, prop, options, look)
             except DomainError as error:
                 wrong[faults] = error
         if faults in wrong:
@@ -233,9 +236,14 @@ def _tolerated(result: Result, prop: Property) -> bool:
     return result.complete and result.of(prop.name).verdict is not Verdict.VIOLATED
 
 
-def _searched(machine: Machine, constants: Constants, prop: Property, options: Options, kernels: Kernels) -> Result:
+def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
+    """Return what searches with the native engine."""
+    return lambda constants, options: search(machine, constants, (prop,), options, kernels=kernels)
+
+
+def _searched(constants: Constants, prop: Property, options: Options, look: Look) -> Result:
     """Search up to the first violation; raise DomainError where the model goes wrong before there is one."""
-    result = search(machine, constants, (prop,), replace(options, stop_on_violation=True), kernels=kernels)
+    result = look(constants, replace(options, stop_on_violation=True))
     return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 
 

@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 from fencepost import api
 from fencepost.api.answers.growing import MANY_CELLS
@@ -23,9 +22,9 @@ from fencepost.api.calls.ablate import ablate
 from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain
-from fencepost.explorers.evidence import faults as counting
+from fencepost.explorers.evidence.faults import choose_kinds
 from fencepost.explorers.program.removal import find_guard, without
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
@@ -266,7 +265,7 @@ def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
 def tolerates(case: Drawn) -> Iterator[Outcome]:
     """Ask how many faults are tolerated."""
     try:
-        kinds = counting.choose_kinds(case.machine, case.machine.set_constants({}), ())
+        kinds = choose_kinds(case.machine, case.machine.set_constants({}), ())
     except UsageError:
         return
     chosen = random.Random(case.seed)  # noqa: S311 (no secret)
@@ -289,33 +288,12 @@ def tolerates(case: Drawn) -> Iterator[Outcome]:
 
 def counted(case: Drawn, prop: Property, costs: dict[str, int]) -> Any:
     """Return what faults break a property, as JSON has it; None where the model goes wrong."""
-    if case.seed % NATIVE == 0:
-        return api.faults(case.machine, case.properties, prop=prop.name, costs=costs).to_dict()["grid"][0]
-
-    def searched(machine: Machine, constants: Any, asked: Any, options: Options, **_: Any) -> Any:
-        return plain.search(machine, constants, asked, options)
-
-    constants = case.machine.set_constants({})
-    with patch.object(counting, "search", searched):
-        try:
-            options = Options(workers=1)
-            found = counting.tolerance(case.machine, constants, prop, costs, options, None)  # type: ignore[arg-type]
-        except DomainError:
-            return None
-    front = [
-        {
-            "faults": {name: count for name, count in zip(found.kinds, item.faults, strict=True) if count},
-            "cost": item.cost,
-        }
-        for item in found.front
-    ]
-    return {
-        "most": dict(zip(found.kinds, found.most, strict=True)),
-        "least": found.least,
-        "undetermined": bool(found.unknown),
-        "front": front,
-        "costs": costs,
-    }
+    engine = "plain" if case.seed % NATIVE else "native"
+    try:
+        found = api.faults(case.machine, case.properties, prop=prop.name, costs=costs, engine=engine)
+        return found.to_dict()["grid"][0]
+    except DomainError:
+        return None
 
 
 def broken(case: Drawn, prop: Property, most: Cell) -> Iterator[dict[str, int]]:

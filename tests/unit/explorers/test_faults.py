@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fencepost import api
 from fencepost.api.topics.fault_words import breaks_with, tolerated
-from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, spent, tolerance
+from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, natively, spent, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.verdict import Options, Reason, Verdict, out_of_memory
@@ -35,8 +35,8 @@ def front(
     values: dict[str, int], prop: Any = vault.a_copy_is_left, kinds: tuple[str, ...] = KINDS, **options: Any
 ) -> Any:
     constants = vault.MACHINE.set_constants(values)
-    kernels = compiled(vault.MACHINE, constants, vault.PROPERTIES)
-    return tolerance(vault.MACHINE, constants, prop, dict.fromkeys(kinds, 1), Options(workers=1, **options), kernels)
+    look = natively(vault.MACHINE, prop, compiled(vault.MACHINE, constants, vault.PROPERTIES))
+    return tolerance(vault.MACHINE, constants, prop, dict.fromkeys(kinds, 1), Options(workers=1, **options), look)
 
 
 def by_definition(values: dict[str, int], prop: Any) -> set[tuple[int, ...]]:
@@ -166,9 +166,8 @@ def test_a_budget_that_is_not_a_constant_by_itself_is_not_counted(
         with pytest.raises(UsageError, match="'crashes' cannot be counted: its budget ends at"):
             choose_kinds(machine, constants, named)
     assert choose_kinds(machine, constants, ("floods",)) == ("floods",)
-    found = tolerance(
-        machine, constants, fine, {"floods": 1}, Options(workers=1), compiled(machine, constants, (fine,))
-    )
+    look = natively(machine, fine, compiled(machine, constants, (fine,)))
+    found = tolerance(machine, constants, fine, {"floods": 1}, Options(workers=1), look)
     path = found.front[0].result.of("fine").path
     assert path is not None
     assert spent(machine, Interpreter(machine, constants).schema, path) == happened
@@ -179,7 +178,7 @@ def test_a_budget_that_begins_with_less_than_its_constant_is_not_counted(start: 
     machine, (fine,) = load(PAIRS.replace("BOUND", "C.n").replace("START", start), tmp_path)
     constants = machine.set_constants({})
     with pytest.raises(UsageError, match=r"'crashes' cannot be counted: with n = 2, the budget of the first states is"):
-        tolerance(machine, constants, fine, {"crashes": 1}, Options(workers=1), compiled(machine, constants, (fine,)))
+        tolerance(machine, constants, fine, {"crashes": 1}, Options(workers=1), lambda *_: pytest.fail("searched"))
 
 
 def test_a_budget_whose_constant_may_not_be_0_is_not_counted(tmp_path: Path) -> None:
@@ -271,9 +270,10 @@ def test_fewer_faults_are_searched_too_unless_more_cover_them(
 ) -> None:
     file = tmp_path / "budgets.py"
     file.write_text(BUDGETS.replace("SETTLES", settles))
-    (setting,) = api.faults(str(file), prop=prop).to_dict()["grid"]
-    assert [item["faults"] for item in setting["front"]] == expected
-    assert set(setting["fewer"]) == apart
+    for engine in ("native", "plain"):
+        (setting,) = api.faults(str(file), prop=prop, engine=engine).to_dict()["grid"]
+        assert [item["faults"] for item in setting["front"]] == expected
+        assert set(setting["fewer"]) == apart
 
 
 @pytest.mark.parametrize(
