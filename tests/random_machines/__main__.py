@@ -127,6 +127,10 @@ def main() -> int:
         rows = run(given.seed, given.count, given.seconds, given.file, given.workers)
     else:
         rows = rows_in(given.files)
+        if any("made" in row for row in rows):
+            found = {"sources": sources(), **claims.summary(rows)}
+            save("trust", {**figures("trust"), "claims": {**found, "false": len(found["false"])}})
+            return show(found, found["false"])
     for row in rows:
         if row.get("differs"):
             say(f"machine {row['seed']}: {row['differs']}")

@@ -10,19 +10,21 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from fencepost import api
+from fencepost.api.answers import growing, results
 from fencepost.api.answers.growing import MANY_CELLS
 from fencepost.api.calls.ablate import ablate
 from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain
-from fencepost.explorers.evidence.faults import choose_kinds
+from fencepost.explorers.evidence import faults
 from fencepost.explorers.program.removal import find_guard, without
 from fencepost.explorers.verdict import Verdict
 from fencepost.model.language import Kind
@@ -265,7 +267,7 @@ def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
 def tolerates(case: Drawn) -> Iterator[Outcome]:
     """Ask how many faults are tolerated."""
     try:
-        kinds = choose_kinds(case.machine, case.machine.set_constants({}), ())
+        kinds = faults.choose_kinds(case.machine, case.machine.set_constants({}), ())
     except UsageError:
         return
     chosen = random.Random(case.seed)  # noqa: S311 (no secret)
@@ -326,9 +328,9 @@ def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = 
 def refute_tolerates(case: Drawn, prop: Property, claim: Tolerates, point: Any) -> str:
     """Return the faults that refute a claim, or a front that is not that of all searches."""
     breaking = list(broken(case, prop, claim.most))
-    for faults in breaking:
-        if claim.faults is None or sum(faults.values()) <= claim.faults:
-            return f"{faults} break {prop.name}"
+    for item in breaking:
+        if claim.faults is None or sum(item.values()) <= claim.faults:
+            return f"{item} break {prop.name}"
     costs = point["costs"]
     least = min((sum(count * costs[name] for name, count in item.items()) for item in breaking), default=None)
     if least != claim.least and claim.faults is not None:
@@ -450,6 +452,34 @@ QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
 """The kinds of claims, each with what makes claims of a machine and tries to refute them."""
 
 
+def a_fault_more(point: Any) -> Tolerates | None:
+    """Count a fault more than is tolerated."""
+    found = TRUE_OF(point)
+    return found if found is None or found.faults is None else replace(found, faults=found.faults + 1)
+
+
+TRUE_OF = Tolerates.of
+PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
+    "all bounds only add steps": ("stable", growing, "growing_bounds", lambda program: frozenset(program.bounds)),
+    "fewer faults are covered": ("tolerates", faults, "why_fewer_matter", lambda *_, **__: ""),
+    "a fault more is tolerated": ("tolerates", Tolerates, "of", a_fault_more),
+    "nothing else reads a bound": ("never matters", results, "unshared_bounds", lambda program: {*program.bounds}),
+    "every guard is needed": (
+        "needed", Needed, "of", lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None,
+    ),
+    "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
+}  # fmt: skip
+"""What makes false claims: their kind, and what is replaced by what."""
+
+
+def with_plant(name: str, case: Drawn) -> Iterator[Outcome]:
+    """Ask with a planted mistake; yield the claims that are not made without it."""
+    kind, where, what, instead = PLANTS[name]
+    true = {str(outcome.claim) for outcome in QUESTIONS[kind](case)}
+    with patch.object(where, what, instead):
+        yield from (outcome for outcome in QUESTIONS[kind](case) if str(outcome.claim) not in true)
+
+
 def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") -> dict[str, Any]:
     """Return of one machine how many claims of each kind were made, how many could have failed, and what is false.
 
@@ -473,6 +503,10 @@ def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") ->
                     made[f"{name}, could have failed"] += outcome.could_fail
                     if outcome.refuted:
                         false.append(f"{name}: {outcome.claim}: {outcome.refuted}")
+            for name in () if seed % NATIVE else PLANTS:
+                for outcome in with_plant(name, case):
+                    made[f"planted, {name}"] += 1
+                    made[f"planted, {name}: refuted"] += bool(outcome.refuted)
         finally:
             del sys.modules[machine.state.__module__]
     return {"seed": seed, "made": dict(made), "false": false}
