@@ -243,7 +243,7 @@ def _ahead(program: Program, before: Program, old: Action, new: Action | None) -
 
 
 def _guards(made: Function) -> dict[str, ast.AST]:
-    return {ast.unparse(item): item for item in made.node.body[: made.guards] if is_require(made, item)}
+    return {ast.unparse(item): item for item in made.node.body[: made.guards] if is_require(made.python, item)}
 
 
 def _compared(made: Function, node: ast.AST) -> Iterator[str]:

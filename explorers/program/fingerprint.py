@@ -8,10 +8,11 @@ from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fencepost.explorers.program.subset.numbers import domains_of
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.program.subset.scope import Scope
 from fencepost.model.language.domains import Member
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 from fencepost.model.language.trees import USER_MODULE, module_name, source_lines
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from fencepost.explorers.program.subset.kinds import Function
     from fencepost.explorers.program.subset.program import Program
     from fencepost.model.language.actions import Property
-    from fencepost.model.language.domains import Domain
     from fencepost.model.language.machine import Machine
 
 
@@ -80,7 +80,7 @@ def _named(item: Callable[..., Any]) -> str:
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
     """Return what `texts` names only: the members of enums, and between which ends constants lie."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
-    domains = [*_domains(machine.state), *(domain for some in params for _, domain in some)]
+    domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [
         *(f"{item.enum.__name__}: {item.enum.__members__}" for item in domains if isinstance(item, Member)),
         *(f"{name}: {item.low}..{item.high}" for name, item in machine.constants.declared().items()),
@@ -137,15 +137,6 @@ def _value(item: Any) -> str:
     if isinstance(item, set | frozenset):
         return f"{{{', '.join(sorted(map(_value, item)))}}}"
     return f"[{', '.join(map(_value, item))}]" if isinstance(item, tuple | list) else repr(item)
-
-
-def _domains(record: type[Record]) -> Iterator[Domain]:
-    for _, field in fields(record):
-        item = field.element if isinstance(field, ArrayOf) else field
-        if isinstance(item, Scalar):
-            yield item.domain
-        else:
-            yield from _domains(item.record)
 
 
 def _schema(record: type[Record]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.subset.program import check, is_require
-from fencepost.model.language.acting import Action, require, summary_of
+from fencepost.model.language.acting import Action, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.trees import definition_of, source_lines
 
@@ -70,7 +70,7 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
     found = []
     for item in machine.actions:
         made = program.actions[item.name]
-        statements = [node for node in made.node.body[: made.guards] if is_require(made, node)]
+        statements = [node for node in made.node.body[: made.guards] if is_require(made.python, node)]
         for number, node in enumerate(statements, 1):
             condition: ast.expr = node.value.args[0]  # type: ignore[attr-defined]
             for part, piece in enumerate([condition, *parts(condition)]):
@@ -114,7 +114,7 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
         )
     node = definition_of(python)
     node.decorator_list = []
-    places = [place for place, statement in enumerate(node.body) if _requires(python, statement)]
+    places = [place for place, statement in enumerate(node.body) if is_require(python, statement)]
     place = places[guard.number - 1]
     if guard.part:
         del parts(node.body[place].value.args[0])[guard.part - 1]  # type: ignore[attr-defined]
@@ -128,11 +128,6 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
     made: Callable[..., None] = scope[python.__name__]
     made.__module__ = python.__module__
     return made
-
-
-def _requires(python: Callable[..., Any], statement: ast.stmt) -> bool:
-    called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
-    return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
 
 
 def _sentence(made: Function, guard: ast.stmt, piece: ast.expr) -> str:
@@ -152,9 +147,6 @@ def _predicates(made: Function, piece: ast.expr) -> Iterator[str]:
     for node in ast.walk(piece):
         called = made.calls.get(node)
         sentence = summary_of(called.python) if called else ""
-        if (
-            called
-            and sentence.startswith(HELPER)
-            and not called.python.__module__.startswith("fencepost.model.language")
-        ):
+        ours = called is not None and called.python.__module__.startswith("fencepost.model.language")
+        if called and sentence.startswith(HELPER) and not ours:
             yield f"{called.name.replace('_', ' ')}: {sentence.removeprefix(HELPER).rstrip('.')}"

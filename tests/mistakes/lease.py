@@ -28,7 +28,7 @@ from fencepost.model.language import (
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The sort of a message."""
 
     GRANT = 0
     RELEASE = 1
@@ -48,14 +48,14 @@ Time = Annotated[int, Range(0, C.lease)]
 
 
 class Message(Record):
-    """What is sent."""
+    """A message to a client."""
 
     to: Client
     kind: Kind
 
 
 class Session(Record):
-    """What a client knows."""
+    """The knowledge of a client."""
 
     left: Time
     writing: bool
@@ -72,12 +72,12 @@ class State(Record):
 
 @action()
 def initial(s: State, c: C) -> None:
-    """Nobody has the lease."""
+    """The lease is free."""
     s.holder = NONE
 
 
 def is_free(s: State) -> bool:
-    """Say whether nobody has the lease."""
+    """Say whether the lease is free."""
     return s.holder == NONE
 
 
@@ -139,12 +139,12 @@ def all_is_written(s: State, c: C) -> bool:
 
 
 def is_held(s: State, c: C) -> bool:
-    """Say whether somebody has the lease."""
+    """Say whether a client has the lease."""
     return s.holder != NONE
 
 
 def is_free_again(s: State, c: C) -> bool:
-    """Say whether nobody has it."""
+    """Say whether the lease is free again."""
     return is_free(s)
 
 

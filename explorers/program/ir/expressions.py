@@ -11,10 +11,7 @@ from fencepost.explorers.program.subset.kinds import Among as How
 from fencepost.explorers.program.subset.scope import Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from fencepost.explorers.program.ir.nodes import Block, Expression, Failures, Source, Type
+    from fencepost.explorers.program.ir.nodes import Expression, Failures, Source, Type
     from fencepost.explorers.program.ir.views import Made
     from fencepost.explorers.program.subset.kinds import Function
     from fencepost.explorers.program.subset.kinds import Type as SubsetType
@@ -50,24 +47,13 @@ _CHECKS: dict[nodes.BinaryOp, Failures] = {
 }
 
 
-class Functions(Protocol):
+class Functions(lifted.Adding, Protocol):
     """Where the functions are that expressions call."""
 
     checked: Program
 
     def function(self, made: Function, part: int | None = None) -> int:
         """Return the number of a function; of one that returns a tuple, of what gives a part of it."""
-
-    def add(
-        self,
-        python: Callable[..., Any],
-        at: nodes.At,
-        parameters: int,
-        slots: tuple[nodes.Slot, ...],
-        body: Block,
-        returns: Type | None,
-    ) -> int:
-        """Add a function that is not in the text, and return its number."""
 
 
 def where(node: ast.AST) -> nodes.At:

@@ -70,7 +70,6 @@ class Adding(Protocol):
         returns: Type | None,
     ) -> int:
         """Add a function whose first slots are its parameters, and return its number."""
-        ...
 
 
 class Lifted:
@@ -290,13 +289,9 @@ def same_as_written(
     lifted: Lifted, place: Expression, values: dict[tuple[str, ...], Expression], *, first: bool
 ) -> Call:
     """Return whether a record has the values that are written out by the paths of their fields, and else is cleared."""
-    slots = {}
-    if first:
-        owner = lifted.given(place)
-    for path, value in values.items():
-        slots[path] = lifted.given(value)
-    if not first:
-        owner = lifted.given(place)
+    early = lifted.given(place) if first else None
+    slots = {path: lifted.given(value) for path, value in values.items()}
+    owner = early or lifted.given(place)
     assert isinstance(place.type, Rec)
     found = list(_as_written(lifted, owner, place.type.record, (), slots))
     return lifted.value(_conjunction(lifted, found))

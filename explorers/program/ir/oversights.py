@@ -324,12 +324,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 def is_read(program: Program, name: str) -> bool:
     """Say whether a constant is read where it is not about its own bound."""
-    called = {program.initial.function, *(action.function for action in program.actions), *program.properties.values()}
-    for item in program.behaviours.values():
-        called |= {number for number in (item.when, item.then, item.cost) if number is not None}
-    if program.normalize is not None:
-        called.add(program.normalize)
-    waiting, seen = [*called], set(called)
+    waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):
             if isinstance(node, nodes.Constant) and node.name == name:

@@ -130,5 +130,13 @@ class Program:
         """The guards of all actions, each at the place of its number."""
         return tuple(guard for action in self.actions for guard in action.guards)
 
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The functions that are called from outside."""
+        asked = [number for item in self.behaviours.values() for number in (item.when, item.then, item.cost)]
+        acting = [item.function for item in (self.initial, *self.actions)]
+        every = [*acting, self.normalize, *self.properties.values(), *asked]
+        return tuple(number for number in every if number is not None)
+
     def of(self, action: Action) -> Function:
         return self.functions[action.function]

@@ -7,6 +7,7 @@ nothing until they hold; an end that keeps growing is let go to 64 bits.
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
@@ -17,7 +18,7 @@ from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from fencepost.explorers.program.ir.nodes import Failures, Slot
     from fencepost.explorers.program.ir.program import Function, Program
@@ -76,21 +77,11 @@ class Ranges:
             self.grown = False
             self.known.clear()
             self.visited.clear()
-            for root in self.roots():
+            for root in self.program.roots:
                 self.enter_function(root)
             if not self.grown:
                 return
         raise AssertionError("spans do not settle")
-
-    def roots(self) -> Iterator[int]:
-        """Yield the functions that are called from outside."""
-        program = self.program
-        yield from (item.function for item in (program.initial, *program.actions))
-        if program.normalize is not None:
-            yield program.normalize
-        yield from program.properties.values()
-        for item in program.behaviours.values():
-            yield from (number for number in (item.when, item.then, item.cost) if number is not None)
 
     def enter_function(self, number: int) -> None:
         self.visited.add(number)
@@ -216,10 +207,9 @@ class Ranges:
 
     def unary(self, operator: nodes.UnaryOp, value: Span) -> Span:
         """Return the span of an operator of one number."""
-        if operator is nodes.UnaryOp.NEGATE:
-            return self.box.clamped(Span(minus(0, value.high), minus(0, value.low)))
-        if operator is nodes.UnaryOp.INVERT:
-            return self.box.clamped(Span(minus(-1, value.high), minus(-1, value.low)))
+        if operator is not nodes.UnaryOp.ABSOLUTE:
+            start = 0 if operator is nodes.UnaryOp.NEGATE else -1
+            return self.box.clamped(Span(minus(start, value.high), minus(start, value.low)))
         low, high = self.box.low(value), self.box.high(value)
         if low >= 0:
             return value
@@ -285,17 +275,18 @@ class Ranges:
 
     def fold(self, node: nodes.Fold) -> Span:
         """Return the span of a fold: a sum has as many parts as its loops have rounds at most."""
-        times = 1
         for clause in node.clauses:
             self.enter(clause.slot, clause.source)
-            times *= self.rounds(clause.source)
             for test in clause.tests:
                 self.of(test)
-        value = self.of(node.value)
-        if node.operator is not nodes.FoldOp.SUM:
-            return FLAG
-        low, high = self.box.low(value), self.box.high(value)
-        return self.box.clamped(Span(min(0, times * low), max(0, times * high)))
+        self.of(node.value)
+        return self.box.clamped(self.total(node)) if node.operator is nodes.FoldOp.SUM else FLAG
+
+    def total(self, node: nodes.Fold) -> Span:
+        """Return the span of a sum, as mathematics has it."""
+        times = prod(self.rounds(clause.source) for clause in node.clauses)
+        value = self.known[node.value]
+        return Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
 
     def rounds(self, source: nodes.Source) -> int:
         if isinstance(source, nodes.Numbers):
@@ -368,12 +359,7 @@ class Ranges:
                 low = self.box.low(self.known[node.value])
                 return nodes.NEVER if low > nodes.LEAST or node.operator is nodes.UnaryOp.INVERT else node.checks
             case nodes.Fold():
-                times = 1
-                for clause in node.clauses:
-                    times *= self.rounds(clause.source)
-                value = self.known[node.value]
-                total = Span(min(0, times * self.box.low(value)), max(0, times * self.box.high(value)))
-                return nodes.NEVER if self.box.fits(total) else node.checks
+                return nodes.NEVER if self.box.fits(self.total(node)) else node.checks
         return node.checks
 
 

@@ -108,7 +108,7 @@ class Statements:
 
     def effect(self, node: ast.Expr, call: ast.Call) -> Statement:
         """Return a guard, a change of a bag, or a call of a helper."""
-        if is_require(self.made, node):
+        if is_require(self.made.python, node):
             self.guards += 1
             return nodes.Require(
                 self.guards - 1, self.expressions.value(call.args[0]), self.made.bounds.get(call), at=where(node)

@@ -21,7 +21,7 @@ def text(program: Program) -> str:
     """Return a program as text: every function, then what the machine makes of them."""
     lines = [f"program {program.machine.name}"]
     for function in program.functions:
-        lines += ["", *_function(program, function)]
+        lines += ["", *_function(function)]
     lines += ["", _action("initial", program.initial)]
     lines += [_action("action", item) for item in program.actions]
     if program.normalize is not None:
@@ -48,7 +48,7 @@ def _domain(domain: Domain | InFlight) -> str:
     return "flag" if isinstance(domain, Flag) else str(domain)
 
 
-def _function(program: Program, function: Function) -> Iterator[str]:
+def _function(function: Function) -> Iterator[str]:
     given = ", ".join(f"{_slot(slot)}: {_type(slot.type)}" for slot in function.parameters)
     returns = f" -> {_type(function.returns)}" if function.returns is not None else ""
     yield f"f{function.number} {function.name}({given}){returns}" + ("" if function.can_fail else "  never fails")
@@ -57,7 +57,6 @@ def _function(program: Program, function: Function) -> Iterator[str]:
         if paths:
             shown = (f"{_slot(function.parameters[of])}{'.' if path else ''}{path}" for of, path in sorted(paths))
             yield f"    {word} {', '.join(shown)}"
-    del program
     yield from _block(function.body, "    ")
 
 

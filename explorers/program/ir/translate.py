@@ -91,7 +91,7 @@ class Translation:
             self.texts[number] = [
                 ast.unparse(item.value.args[0])
                 for item in made.node.body
-                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and is_require(made, item)
+                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and is_require(made.python, item)
             ]
         return self.numbers[key]
 

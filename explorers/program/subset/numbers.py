@@ -21,7 +21,7 @@ BITS = MOST.bit_length()
 def require_numbers(machine: Machine) -> None:
     """Raise ModelError for a domain that reaches beyond what a number is, for some values of the constants."""
     ends = {name: (int(item.low), int(item.high)) for name, item in machine.constants.declared().items()}
-    for label, domain in (*_fields(machine.state, set()), *_parameters(machine)):
+    for label, domain in (*domains_of(machine.state).items(), *_parameters(machine)):
         if isinstance(domain, BitSet):
             most = ends_of(domain.count, ends)[1]
             if most > BITS:
@@ -43,16 +43,16 @@ def ends_of(value: Linear | int, ends: dict[str, tuple[int, int]]) -> tuple[int,
     return linear(value).span(lows, highs)
 
 
-def _fields(record: type[Record], seen: set[type[Record]]) -> Iterator[tuple[str, Domain]]:
-    if record in seen:
-        return
-    seen.add(record)
+def domains_of(record: type[Record]) -> dict[str, Domain]:
+    """Return the domains of the scalars of a record, and of the records inside it, by class and field."""
+    found: dict[str, Domain] = {}
     for name, field in fields(record):
         item = field.element if isinstance(field, ArrayOf) else field
         if isinstance(item, Scalar):
-            yield f"{record.__name__}.{name}", item.domain
+            found[f"{record.__name__}.{name}"] = item.domain
         elif isinstance(item, Nested | BagOf):
-            yield from _fields(item.record, seen)
+            found |= domains_of(item.record)
+    return found
 
 
 def _parameters(machine: Machine) -> Iterator[tuple[str, Domain]]:

@@ -346,7 +346,7 @@ def _check_guards(program: Program, made: Function) -> None:
     scope = Scope(program, made)
     last = 0
     for position, statement in enumerate(made.node.body):
-        if is_require(made, statement):
+        if is_require(made.python, statement):
             last = position + 1
     made.guards = last
     for statement in made.node.body[:last]:
@@ -395,13 +395,10 @@ def _ghost_in(record: type[Record]) -> str:
     return ""
 
 
-def is_require(made: Function, statement: ast.stmt) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and isinstance(statement.value.func, ast.Name)
-        and made.python.__globals__.get(statement.value.func.id) is require
-    )
+def is_require(python: Callable[..., Any], statement: ast.stmt) -> bool:
+    """Say whether a statement of a function is a guard."""
+    called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
+    return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
 
 
 def _is_write(made: Function, node: ast.AST) -> bool:
@@ -465,7 +462,9 @@ def guards_of(program: Program) -> Guards:
         calls = [
             statement.value
             for statement in made.node.body[: made.guards]
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and is_require(made, statement)
+            if isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and is_require(made.python, statement)
         ]
         found[item.name] = [
             ((call.lineno, call.col_offset + indent), call.end_lineno or call.lineno, ast.unparse(call.args[0]))

@@ -180,14 +180,13 @@ class Statements:
             if not isinstance(value, ast.Tuple) or len(value.elts) != len(target.elts):
                 instead = "write one assignment per name"
                 self.refuse(node, "this unpacks something other than a tuple of the same length", instead)
-            for name, item in zip(target.elts, value.elts, strict=True):
+            for name in target.elts:
                 if not isinstance(name, ast.Name):
                     kind = self.expressions.place(name)
                     if isinstance(kind, Rec):
                         what = "this swaps records, which would duplicate one: both names refer to one place"
                         self.refuse(node, what, "copy the fields through locals")
                     self.refuse(node, "a tuple assignment writes to the state", "write one assignment per field")
-                del item
             given = self.expressions.in_order(value.elts)
             known = [(self.places.find(item), self.expressions.may_be_none(item)) for item in value.elts]
             for name, item, kind, (places, none) in zip(target.elts, value.elts, given, known, strict=True):

@@ -1,4 +1,4 @@
-"""What a Python programmer gets wrong in a first model is answered with the place, the cause, and what to write."""
+"""Mistakes of a Python programmer in a first model are answered with the place, the cause, and what to write."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ def test_the_whole_answer_to_a_mistake_is_as_written(item: mistakes.Mistake) -> 
 def test_all_refusals_of_a_file_come_in_one_run(tmp_path: Path) -> None:
     file = tmp_path / "lease.py"
     text = mistakes.MODEL.replace("    require(is_free(s))\n", "    require(s.holder is None)\n")
-    text = text.replace("    s.messages.remove(m)\n", "    s.messages.pop()\n").replace(
-        "return s.written == c.writes", "s.written == c.writes"
-    )
-    file.write_text(text)
+    text = text.replace("    s.messages.remove(m)\n", "    s.messages.pop()\n")
+    file.write_text(text.replace("return s.written == c.writes", "s.written == c.writes"))
     found = fencepost("check", str(file))
     assert found.exit_code == 2
     assert found.stderr.count("Instead, ") == 3
     places = [int(number) for number in re.findall(r"lease\.py:(\d+): ", found.stderr)]
-    assert places == sorted(places)
-    assert len(places) == 3
+    assert (len(places), places) == (3, sorted(places))
