@@ -66,6 +66,8 @@ def explain(error: BaseException) -> tuple[Exit, str]:
 
 def _of_click(error: click.ClickException) -> str:
     message = " ".join(error.format_message().split())
+    if isinstance(error, click.NoSuchOption) and not error.possibilities and "_" in error.option_name:
+        return f"{message} A constant is set with --set: write --set {error.option_name.strip('-')}=VALUE."
     command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "fencepost"
     stop = "" if message.endswith((".", "?")) else "."
     return f"{message}{stop} `{command} --help` lists what there is."

@@ -62,7 +62,7 @@ _PLACES = {name: place for group in LISTED.values() for name, (place, _) in grou
 
 
 class _GoneError(Exception):
-    """Whoever read our output is gone. click would end a BrokenPipeError itself, with the status of a violation."""
+    """The reader of our output is gone. click would end a BrokenPipeError itself, with the status of a violation."""
 
 
 @contextmanager
@@ -92,7 +92,7 @@ class Commands(click.Group):
             status = Exit(super().main(args, prog_name or "fencepost", **extra) or 0)
             _flush()
         except _GoneError:
-            _close()  # whoever read us had enough before there was an answer
+            _close()  # the reader had enough before there was an answer
             status = Exit.UNDETERMINED
         except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 (the last resort: no traceback for users)
             status = _end(error, self)
@@ -135,6 +135,8 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command of this name; the error for an unknown one names the nearest."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         if args and not args[0].startswith("-") and args[0] not in _PLACES:
             from fencepost.model.language.errors import nearest
 
@@ -206,7 +208,7 @@ def _refuse_doubled(ctx: click.Context, command: click.Command, args: list[str])
 
 
 def _end(error: BaseException, group: Commands) -> Exit:
-    """Tell the user what went wrong and return the exit status."""
+    """Print the message for an error and return the exit status."""
     from fencepost.cli.failures import debugging, explain, visible
     from fencepost.cli.wording import reword
 

@@ -122,7 +122,8 @@ def _given(item: ast.keyword, command: click.Command | None, group: click.Group 
         option = _of_any(name, group)
     values = item.value.elts if isinstance(item.value, ast.List | ast.Tuple) else [item.value]
     words = [_word(value) for value in values]
-    if None in words or (option is None and not constants):
+    several = len(words) > 1 and not (option and option.multiple)
+    if None in words or several or (option is None and not constants):
         return None
     if option is None:
         return " ".join(f"--set {name}={word}" for word in words)
@@ -132,7 +133,7 @@ def _given(item: ast.keyword, command: click.Command | None, group: click.Group 
 
 
 def _word(value: ast.expr) -> str | None:
-    """Return a value as it is typed; None for what is no value, such as a name of a program."""
+    """Return a value as it is typed; None for what has no value there, such as a name of a program."""
     if isinstance(value, ast.Name):
         return value.id if value.id.isupper() else None
     try:

@@ -88,6 +88,7 @@ def ask(
         return what
     subject = find_subject(what, properties)
     found, machine = subject.protocol, subject.protocol.machine
+    version = version and machine.version(version).name
     refuse_taken(machine, constants)
     if isinstance(constants, Constants):
         require_own_record(machine, constants, (*(more or {}), *(("version",) if version else ())))

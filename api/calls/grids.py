@@ -33,7 +33,7 @@ class Setting:
 
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
-    """Return the values of each axis, written as `NAME=VALUE,VALUE`; raise UsageError as `axes_from` does."""
+    """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`; raise UsageError as `axes_from` does."""
     axes: dict[str, list[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")
@@ -41,8 +41,14 @@ def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
             raise UsageError(f"`grid=` was given {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
         if name in axes:
             raise UsageError(f"`grid=` was given {name} twice: write its values in one, such as {name}={values}.")
-        axes[name] = values.split(",")
+        axes[name] = [word for part in values.split(",") for word in _range(part)]
     return axes_from(machine, axes)
+
+
+def _range(text: str) -> list[str]:
+    """Return the numbers that `2..4` means; any other word is itself."""
+    low, _, high = text.partition("..")
+    return [str(number) for number in range(int(low), int(high) + 1)] if f"{low}{high}".isdigit() and high else [text]
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:

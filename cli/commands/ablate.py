@@ -18,6 +18,7 @@ from fencepost.cli.commands.options import (
     Time,
     Writable,
     cluster_of,
+    command,
     constants_options,
     normalize_option,
     output_options,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @properties_option

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Count, Time, Writable, cluster_of, output_options, spark_options
+from fencepost.cli.commands.options import Count, Time, Writable, cluster_of, command, output_options, spark_options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
@@ -14,7 +14,7 @@ from fencepost.cli.views.display import Display
 from fencepost.kafka.audit.findings import SEVERITIES
 
 
-@click.command()
+@command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--output", metavar="DIR", help="Keep records, histories and findings there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Add to the audit in --output: what is there is not read again.")

@@ -8,7 +8,7 @@ import click
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
-from fencepost.cli.commands.options import build_options, limits_of, output_options, search_options
+from fencepost.cli.commands.options import build_options, command, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import close_stdout, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PROFILES = ", ".join(Profile)
 
 
-@click.command()
+@command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...")
 @click.option(
     "--profile", default=Profile.QUICK, show_default=True, metavar="NAME", help=f"Runs of this size: {PROFILES}."
@@ -63,7 +63,7 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
             try:
                 if table is not None and verbose:
                     table.row(run, data)
-            except BrokenPipeError:  # whoever read us had enough: no run is begun for nobody
+            except BrokenPipeError:  # the reader had enough: no further run is begun
                 close_stdout()
                 return False
             return True

@@ -21,6 +21,7 @@ from fencepost.cli.commands.options import (
     Writable,
     build_options,
     cluster_of,
+    command,
     constants_options,
     cross_check_option,
     expect_option,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
-@click.command()
+@command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
 @constants_options
 @properties_option

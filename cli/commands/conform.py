@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.cli.commands.constants import parse_constants
-from fencepost.cli.commands.options import Time, constants_options, output_options, workers_option
+from fencepost.cli.commands.options import Count, Time, command, constants_options, output_options, workers_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results, styled
 from fencepost.cli.views.display import Display
@@ -22,7 +22,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 """Options that choose histories and constants."""
 
 
-@click.command()
+@command()
 @click.argument("protocol")
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
@@ -42,15 +42,13 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME",
     help="Play a story of docs/kafka/clients.md to the client (repeatable).",
 )
-@click.option(
-    "--walks", type=click.IntRange(1), metavar="N", help="Execute random walks instead of the whole state graph."
-)
-@click.option("--depth", type=click.IntRange(1), metavar="N", help="Steps of a walk at most: 40, or 30 with --client.")
+@click.option("--walks", type=Count(1), help="Execute random walks instead of the whole state graph.")
+@click.option("--depth", type=Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option(
     "--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?"
 )
-@click.option("--refusals", type=click.IntRange(1), metavar="N", help="Try N steps on Kafka that the model refuses.")
+@click.option("--refusals", type=Count(1), help="Try N steps on Kafka that the model refuses.")
 @click.option(
     "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
 )

@@ -11,6 +11,7 @@ from fencepost.cli.commands.options import (
     Count,
     Size,
     Target,
+    command,
     constants_options,
     normalize_option,
     output_options,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option(

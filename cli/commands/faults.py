@@ -13,6 +13,7 @@ from fencepost.cli.commands.options import (
     Size,
     Target,
     Time,
+    command,
     compact_option,
     constants_options,
     normalize_option,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @click.option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")

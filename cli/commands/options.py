@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +24,67 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
+NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e\d\d?)?)([kmg]?)", re.IGNORECASE)
+THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+SPARK_URL = re.compile(r"local(\[.+\])?|yarn|(spark|k8s|local)://.+")
+GROUPS = {
+    "Model": (
+        "--set --version --with --without --property --guard --also --kind --cost --grid --unbounded --int64 "
+        "--havoc-loops"
+    ),
+    "Search": (
+        "--engine --workers --compact --memory --budget --max-depth --max-states --max-pairs --stop-on-violation "
+        "--normalize --checkpoint --resume --grow --cross-check --walks --depth --seed --weight --shrink --k "
+        "--every-state --timeout --strengthen --reach --cache --liveness"
+    ),
+    "Spark": "--master --conf --partitions --handover",
+    "Catalogue": "--profile --pin",
+    "Output": (
+        "--trace --all-traces --coverage --verbose --dump --html --output --deadlock --expect --strict --junit "
+        "--sarif --github --json --quiet --help"
+    ),
+}
+"""The headings of `--help` with the options that stand below them."""
+MANY = 12
+"""Options from which on `--help` has groups."""
+
+
+class Grouped(click.Command):
+    """A command whose help has its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, those of each group under its heading."""
+        rows = {
+            item.opts[-1]: row
+            for item in self.get_params(ctx)
+            if isinstance(item, click.Option) and (row := item.get_help_record(ctx))
+        }
+        groups = {title: names.split() for title, names in GROUPS.items() if len(rows) > MANY}
+        known = {name for names in groups.values() for name in names}
+        for title, names in {"Options": rows.keys() - known, **groups}.items():
+            found = [row for name, row in rows.items() if name in names]
+            if found:
+                with formatter.section(title):
+                    formatter.write_dl(found)
+
+
+command = partial(click.command, cls=Grouped)
+
+
 class Count(click.IntRange):
-    """A whole number."""
+    """A whole number, also written as 20k, 1.5m or 1e6."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a text means."""
+        if isinstance(value, str):
+            found = NUMBER.fullmatch(value.replace("_", ""))
+            number = Decimal(found[1]) * THOUSANDS[found[2].lower()] if found else Decimal("0.5")
+            if number != int(number):
+                raise UsageError(
+                    f"{_named(param)} was given {value!r}: write a whole number, such as 20000, 20k or 1e6."
+                )
+            value = int(number)
+        return super().convert(value, param, ctx)
 
     def get_metavar(self, *_: Any, **__: Any) -> str:
         """Return the word for it in the help."""
@@ -56,11 +118,7 @@ class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number that a text means."""
-        if value == "all":
-            return EVERY
-        if not str(value).isdecimal():
-            raise UsageError(f"{_named(param)} was given {value!r}: write a number of states, or all.")
-        return int(value)
+        return EVERY if value == "all" else Count(0).convert(value, param, ctx)
 
 
 class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone
@@ -272,6 +330,8 @@ def cluster_of(
     """Return where Spark runs."""
     from fencepost.explorers.spark.session import HANDOVER, Cluster
 
+    if master and not SPARK_URL.fullmatch(master):
+        raise UsageError(f"--master was given {master!r}: write local[N], spark://host:port, k8s://... or yarn.")
     pairs = []
     for text in conf:
         name, mark, value = text.partition("=")

@@ -13,6 +13,7 @@ from fencepost.cli.commands.options import (
     Count,
     Target,
     Writable,
+    command,
     command_line,
     constants_options,
     expect_option,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@click.command()
+@command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together."

@@ -14,6 +14,7 @@ from fencepost.cli.commands.options import (
     Target,
     Time,
     Writable,
+    command,
     command_line,
     constants_options,
     expect_option,
@@ -71,7 +72,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
     return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
 
 
-@click.command()
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @constants_options
 @properties_option

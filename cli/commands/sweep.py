@@ -15,6 +15,7 @@ from fencepost.cli.commands.options import (
     Time,
     Writable,
     cluster_of,
+    command,
     constants_options,
     expect_option,
     normalize_option,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@click.command()
+@command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @click.option(
     "--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined."

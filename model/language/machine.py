@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +135,10 @@ class Machine:
         )
 
     def version(self, name: str) -> Version:
-        """Return the version of this name, or NAME-repaired with its findings repaired; else raise UsageError."""
+        """Return the version of this name; else raise UsageError.
+
+        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if that patch is the one that was read.
+        """
         for item in self.versions:
             if item.name == name:
                 return item
@@ -144,12 +148,16 @@ class Machine:
                 values = {key: value for repair in missing for key, value in repair.values.items()}
                 return Version(name, f"{item.name}, with this repaired: {told}", {**item.values, **values})
         known = [item.name for item in self.versions]
-        release, _, patch = name.rpartition(".")
-        minor = next((item for item in self.versions if item.name == release), None)
-        if minor is not None and patch.isdigit():
+        release, _, patch = name.removesuffix(REPAIRED).rpartition(".")
+        line = next((item for item in self.versions if item.name == release), None)
+        if line is not None and patch.isdigit():
+            read = re.findall(rf"\b{re.escape(release.removeprefix('kafka-'))}\.\d+", line.sentence)
+            if f"{release}.{patch}".removeprefix("kafka-") in read:
+                return self.version(release + name[len(f"{release}.{patch}") :])
+            whose = f"has the rules of {' and '.join(read)}" if read else "is of the line, without a patch"
             raise UsageError(
-                f"protocol {self.name!r} has no version {name!r}: it knows releases without their patches. Write "
-                f"{minor.name!r}: {minor.sentence}. Another patch may differ from it."
+                f"protocol {self.name!r} has no version {name!r}: this patch was not read, and it may differ. "
+                f"{release!r} {whose}: write it if that is meant."
             )
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."

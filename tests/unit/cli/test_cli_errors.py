@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from fencepost.api.calls.grids import axes_of
+from fencepost.cli.commands.options import Count
 from fencepost.cli.main import run
+from fencepost.invariants.protocols import protocol
 
 from tests.helpers.places import ROOT
 
@@ -139,6 +142,15 @@ REFUSED = [
         "check kip320 --max-depth 0",
         "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
     ),
+    ("check kip320 --max-states 20x", "--max-states was given '20x': write a whole number, such as 20000, 20k or 1e6."),
+    (
+        "check kip320 --min_isr 2",
+        "No such option '--min_isr'. A constant is set with --set: write --set min_isr=VALUE.",
+    ),
+    (
+        "check kip320 --engine spark --master bogus",
+        "--master was given 'bogus': write local[N], spark://host:port, k8s://... or yarn.",
+    ),
     (
         "check kip320 --resume",
         "--resume was given without a checkpoint to continue from: write --checkpoint DIR --resume.",
@@ -198,6 +210,19 @@ def test_bad_input_ends_with_status_2_and_one_message(command: str, message: str
     assert result.stderr == f"fencepost: {message}\n"
     assert result.stdout == ""
     assert result.exit_code == 2
+
+
+def test_numbers_are_written_as_people_write_them() -> None:
+    read = [Count(1).convert(text, None, None) for text in ("20m", "1e6", "1.5k", "100_000", "7")]
+    assert read == [20_000_000, 1_000_000, 1500, 100_000, 7]
+    axes = axes_of(protocol("replication").machine, ["min_isr=1..3", "elr=on,off"])
+    assert axes == {"min_isr": [1, 2, 3], "elr": [1, 0]}
+
+
+def test_help_has_groups_and_goes_by_its_name_too() -> None:
+    helped = CliRunner().invoke(run, ["help", "check"]).output
+    assert helped == CliRunner().invoke(run, ["check", "--help"]).output
+    assert re.findall(r"^(\w+):$", helped, re.MULTILINE) == ["Model", "Search", "Spark", "Catalogue", "Output"]
 
 
 def test_a_program_is_not_replaced_by_what_a_command_writes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ SAME = (
     "`s.leader = 1` is no guard",
     "`keeps_leader_endpoint=on` breaks it",
     "`name=value` and `x == y`",
+    "`pin=[0, 0]` and `min_isr=[1, 2]`",
     "max_states=100 without backticks",
     "`fencepost.check(MACHINE` ends early",
 )
