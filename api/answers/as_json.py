@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.api.answers.contract import ActionData
 
 FORMAT = 1
 OPTIONAL, HIDDEN = {"optional": True}, {"hidden": True}
@@ -29,7 +32,7 @@ def pick(source: Any, names: str) -> dict[str, Any]:
     return {name: as_json(getattr(source, name)) for name in names.split()}
 
 
-def actions_of(fired: Mapping[str, int]) -> list[dict[str, Any]]:
+def actions_of(fired: Mapping[str, int]) -> list[ActionData]:
     """Return how often each action happened, as JSON."""
     return [{"name": name, "fired": count} for name, count in fired.items()]
 

@@ -248,9 +248,9 @@ class Growing:
             self.steps.append(Raise(name, value, 0, 0.0, complete=False, why_stopped=why, cell=dict(cell)))
             return why
         changed = self.changed(name, value, cell, found)
-        why = "" if found.complete else found.why_stopped
+        ended = "" if found.complete else found.why_stopped
         seconds = round(found.seconds, 4)
-        self.steps.append(Raise(name, value, found.distinct, seconds, found.complete, why, changed, dict(cell)))
+        self.steps.append(Raise(name, value, found.distinct, seconds, found.complete, ended, changed, dict(cell)))
         if not found.complete:
             return found.why_stopped
         self.found.append((dict(cell), {item.name: str(item.verdict) for item in found.properties}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, actions_of
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.removal import Guard
 from fencepost.explorers.verdict import Verdict
@@ -94,7 +94,7 @@ def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
         "generated": base.generated,
         "depth": base.depth,
         "seconds": round(base.seconds, 3),
-        "actions": [{"name": name, "fired": fired} for name, fired in base.fired.items()],
+        "actions": actions_of(base.fired),
         "rows": [],
         "not_run": [],
         "why_stopped": "",
@@ -192,9 +192,6 @@ def suspicions(data: MatrixData) -> dict[str, list[str]]:
 
 
 def _has_needed_part(row: RowData, data: MatrixData) -> bool:
-    own = (row["action"], row["number"])
-    return any(
-        (item.get("action"), item.get("number")) == own and item["purpose"] == "needed"
-        for item in data["rows"]
-        if item is not row
-    )
+    own = (row["action"], row["number"], "needed")
+    others = (item for item in data["rows"] if item is not row)
+    return any((item.get("action"), item.get("number"), item["purpose"]) == own for item in others)

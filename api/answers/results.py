@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.program.ir.oversights import ModelWarning
     from fencepost.explorers.verdict import BoundCount, PropertyResult
+    from fencepost.model.language.interpreter import Path
 
 Data = TypeVar("Data")
 
@@ -120,29 +121,20 @@ class CheckResult(Result):
     @cached_property
     def end(self) -> Counterexample | None:
         """The history that leads to a state without a successor, if it was asked for and there is one."""
-        from fencepost.counterexamples.trace import trace_of_path as made_of
-
-        if self.deadlock is None:
-            return None
-        asked = self.question
-        made = made_of(
-            asked.protocol, asked.constants, None, self.deadlock, version=asked.version, normalize=self.normalize
-        )
-        return Counterexample(made, self.deadlock)
+        return None if self.deadlock is None else self._history(None, self.deadlock, source="")
 
     def _trace(self, item: PropertyResult) -> Counterexample:
         assert item.path is not None
-        asked = self.question
-        made = trace_of_path(
-            asked.protocol,
-            asked.constants,
-            item.name,
-            item.path,
-            version=asked.version,
-            normalize=self.normalize,
-            item=item,
+        return self._history(item.name, item.path, item=item)
+
+    def _history(self, prop: str | None, path: Path, **more: Any) -> Counterexample:
+        asked, normalize = self.question, self.normalize
+        return Counterexample(
+            trace_of_path(
+                asked.protocol, asked.constants, prop, path, version=asked.version, normalize=normalize, **more
+            ),
+            path,
         )
-        return Counterexample(made, item.path)
 
     @cached_property
     def warnings(self) -> tuple[ModelWarning, ...]:

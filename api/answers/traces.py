@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
-    from pathlib import Path as File
-
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import PropertyResult
     from fencepost.invariants.catalogue import Run
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.constants import Constants
@@ -25,36 +22,12 @@ WIDTH = 100
 """Columns of a page that does not go to a terminal: what fits a build's log and a mail."""
 
 
-def trace_of_path(
-    found: Protocol,
-    constants: Constants,
-    prop: str | None,
-    path: Path,
-    *,
-    title: str = "",
-    why: str | None = None,
-    version: str = "",
-    normalize: bool = True,
-    item: PropertyResult | None = None,
-) -> Trace:
-    """Return the trace of a property's path, with the source and the reason that belong to it."""
+def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
+    """Return the trace of a property's path, with its source and its reason; `more` as in `counterexamples.trace`."""
     from fencepost.counterexamples.trace import trace_of_path as made
 
-    if why is None:
-        why = next((item.sentence for item in found.properties if item.name == prop), "")
-    source = found.machine.source
-    return made(
-        found,
-        constants,
-        prop,
-        path,
-        title=title,
-        source=source,
-        why=why,
-        version=version,
-        normalize=normalize,
-        item=item,
-    )
+    why = next((item.sentence for item in found.properties if item.name == prop), "")
+    return made(found, constants, prop, path, **{"source": found.machine.source, "why": why, **more})
 
 
 def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
@@ -82,13 +55,6 @@ def trace_text(trace: Trace, path: Path) -> str:
     from rich.console import Console
 
     return bare(Console(width=WIDTH, no_color=True, force_terminal=False, highlight=False), render(trace, path))
-
-
-def write_trace(trace: Trace, file: File) -> None:
-    """Write a trace file; raise UsageError if it cannot be written."""
-    from fencepost.counterexamples.replay import write
-
-    write(file, trace)
 
 
 def archived(run: Run, prop: str) -> str:

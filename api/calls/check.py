@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.growing import grow as grown
 from fencepost.api.answers.results import Base, CheckResult
-from fencepost.api.answers.traces import trace_of_path, way_of, write_trace
+from fencepost.api.answers.traces import trace_of_path, way_of
 from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import of_model, placed
@@ -116,7 +116,7 @@ def check(
         resume=resume,
         cross_check=cross_check,
     )
-    watch = progress if isinstance(progress, Watch) else watched(progress)
+    watch = watched(progress)
     growth = None
     if checkpoint and not resume and keeps_search(Path(checkpoint)):
         refuse_replacing(checkpoint)
@@ -143,19 +143,17 @@ def answer(
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
     background = tuple(background_notes(question, found, normalize=options.normalize))
     notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
-    told = compared.notes if compared is not None else ()
-    does_nothing = compared is not None and compared.outcome is Base.SAME
-    notes = (*told, *notes) if does_nothing else (*notes, *told)
-    more = {"notes": notes, "peak_memory_bytes": peak_memory()}
+    base, told = (compared.outcome, compared.notes) if compared else (None, ())
+    notes = (*told, *notes) if base is Base.SAME else (*notes, *told)
     return CheckResult(
-        **{**parts, **more},
+        **{**parts, "notes": notes, "peak_memory_bytes": peak_memory()},
         question=question,
         normalize=options.normalize,
         background=background,
         growth=growth,
         verdict=found.verdict,
         cause=cause_of(found.why_stopped),
-        base=compared.outcome if compared is not None else None,
+        base=base,
     )
 
 
@@ -206,11 +204,11 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
     """Write the way to a state on which engines differ into a file, and return the error with the file's name."""
+    from fencepost.counterexamples.replay import write
+
     if error.path is None:
         return error
-    write_trace(
-        trace_of_path(question.protocol, question.constants, None, error.path, normalize=normalize), Path(DIFFERENCE)
-    )
+    write(DIFFERENCE, trace_of_path(question.protocol, question.constants, None, error.path, normalize=normalize))
     return CrossCheckError(f"{error} The way to the state is in {DIFFERENCE}.", error.path)
 
 
@@ -231,17 +229,9 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
         return search_on(question, options, kernels, watch, cluster or Cluster())
     from fencepost.explorers.search import search
 
-    asked = question.properties
-    return search(
-        found.machine,
-        constants,
-        asked,
-        options,
-        usual=found.properties,
-        watch=watch,
-        tell=watch.telling(name),
-        summed=base_of(question) is not None,
-    )
+    asked, usual, summed = question.properties, found.properties, base_of(question) is not None
+    tell = watch.telling(name)
+    return search(found.machine, constants, asked, options, usual=usual, watch=watch, tell=tell, summed=summed)
 
 
 def with_ways(question: Question, options: Options, result: Result) -> Result:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import find_protocol
@@ -71,8 +71,7 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
     machine = item.machine
     return {
         "name": item.name,
-        "sentence": machine.sentence,
-        "source": machine.source,
+        **pick(machine, "sentence source"),
         "constants": [_constant_data(name, constant) for name, constant in machine.constants.declared().items()],
         "versions": [
             {"name": version.name, "sentence": version.sentence, "constants": _shown(item, version.values)}
@@ -87,8 +86,7 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
 
 
 def _property_data(prop: Property, *, on_request: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": prop.name, "kind": str(prop.kind), "sentence": prop.sentence}
-    found |= {"on_request": True} if on_request else {}
+    found = pick(prop, "name kind sentence") | ({"on_request": True} if on_request else {})
     if prop.eventual is None:
         return found
     about = prop.eventual

@@ -50,9 +50,7 @@ def with_safety(question: Question) -> Question:
 
 def judge_whole(question: Question, options: Options, watch: Watch) -> Result:
     """Judge what must eventually happen on the whole machine."""
-    return explore(
-        Question(question.protocol, question.constants, eventual_properties(question)), "native", options, watch
-    )
+    return explore(replace(question, properties=eventual_properties(question)), "native", options, watch)
 
 
 def eventual_of(data: MatrixData) -> LivenessData:

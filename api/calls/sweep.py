@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, actions_of
 from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.places import placed
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, in_values
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.engines import kernels_of, source_of
@@ -88,15 +88,7 @@ class SweepResult(Answer["SweepData"]):
         return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                " ".join(f"{name}={value}" for name, value in item.constants.items()),
-                item.verdict,
-                item.walks,
-                item.violated,
-            )
-            for item in self.cells
-        ]
+        rows = [(in_values(item.constants), item.verdict, item.walks, item.violated) for item in self.cells]
         return table(f"{self.protocol}: {self.verdict}", ("cell", "verdict", "walks", "violated"), rows)
 
 
@@ -273,18 +265,8 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
         assert setting.constants is not None
         here = Question(question.protocol, setting.constants, question.properties)
         kernels_of(here, source_of(here, Options(normalize=request.normalize)), watch)
-        origins.append(
-            (
-                cell,
-                Origin(
-                    question.name,
-                    question.protocol.files,
-                    tuple(dict(setting.values).items()),
-                    names,
-                    request.normalize,
-                ),
-            )
-        )
+        values = tuple(dict(setting.values).items())
+        origins.append((cell, Origin(question.name, question.protocol.files, values, names, request.normalize)))
     return Sweep(tuple(origins), request.seed, request.depth, tuple(request.weights.items()))
 
 
@@ -399,7 +381,7 @@ def _cell(
         "stuck": found.stuck,
         "distinct": found.distinct,
         "growth": list(found.growth),
-        "actions": [{"name": name, "fired": count} for name, count in zip(actions, found.fired, strict=True)],
+        "actions": actions_of(dict(zip(actions, found.fired, strict=True))),
         "walking_seconds": round(found.seconds, 3),
         "smallest_unsafe": smallest,
         "violations": violations,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.proof_report import bounded_of
 from fencepost.api.asking.watching import Watch, watched
 from fencepost.api.calls.prove import proof_of
@@ -89,23 +89,17 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
     values = other.set_constants({**item.constants, **item.twin.constants})
     twin = _prove(item, other, values, replace(settings, explain=False), watch, cache=cache)
     return {
-        "name": item.name,
-        "says": item.says,
-        "protocol": item.protocol,
-        "goals": list(item.goals),
-        "lemmas": list(item.lemmas),
+        **pick(item, "name says protocol goals lemmas"),
         "unbounded": unbounded_words(item),
         "bounded": bounded_of(constants, settings),
-        "method": proof.method,
-        "verdict": str(proof.verdict),
+        **pick(proof, "method verdict"),
         "why": "; ".join(f"{found.name}: {found.why}" for found in proof.findings if found.why),
         "steps": proof.moves,
         "branches": proof.branches,
         "questions": proof.queries,
         "solver_seconds": round(proof.solver_seconds, 2),
         "seconds": round(proof.seconds, 2),
-        "cached": proof.cached,
-        "cuts": {name: list(whats) for name, whats in proof.cuts.items()},
+        **pick(proof, "cached cuts"),
         "havoc_loops": list(proof.forgotten),
         "twin": {
             "rule": item.twin.rule,

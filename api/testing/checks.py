@@ -1,12 +1,4 @@
-"""Checks in a test suite of one's own: a machine, its properties, and what is expected of them.
-
-    from fencepost.testing import check
-
-    def test_epochs() -> None:
-        check(MACHINE, PROPERTIES, brokers=3)
-
-Under pytest the fixture `fencepost` does the same with the options of the run (see `pytest_plugin`).
-"""
+"""A check and a replay in a test suite of one's own, and what a result that is not as expected comes to."""
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.applying import PROTOCOL
 from fencepost.invariants.protocols import protocol
 
@@ -72,7 +71,7 @@ def release_of(data: AdviceData) -> str:
 def in_kafka(faults: Mapping[str, int]) -> str:
     """Return faults in Kafka's words: `2 broker crashes and 3 expired broker sessions`."""
     words = [counted(count, *KINDS[name]) for name, count in faults.items() if count]
-    return _all(words) or "nothing at all"
+    return listed(words) or "nothing at all"
 
 
 def headline(data: AdviceData) -> list[str]:
@@ -81,18 +80,14 @@ def headline(data: AdviceData) -> list[str]:
     if crashes is None:
         lines = [f"Not searched: {data['why']}. Nothing here says that these settings are safe."]
     else:
-        lines = [
-            (
-                f"By crashes alone, if {release} had every repair of the model, an acknowledged record: "
-                f"{crashes['outcome']}."
-            )
-        ]
+        begin = f"By crashes alone, if {release} had every repair of the model, an acknowledged record"
+        lines = [f"{begin}: {crashes['outcome']}."]
     least = crashes["least"] if crashes else None
     losing = [
         item for item in data["findings"] if item["crashes"] is not None and (least is None or item["crashes"] < least)
     ]
     if losing:
-        named = _all([f"{item['id']} ({_takes(item)})" for item in losing])
+        named = listed([f"{item['id']} ({_takes(item)})" for item in losing])
         fewer = " with fewer crashes" if least is not None else ""
         lines.append(f"{release} itself has {counted(len(losing), 'finding')} known to lose one{fewer}: {named}.")
     elif least:
@@ -104,11 +99,11 @@ def headline(data: AdviceData) -> list[str]:
     ]
     if unknown:
         fewer = "with fewer crashes" if least else "too"
-        lines.append(f"Not measured at this min ISR, and may lose one {fewer}: {_all(unknown)}.")
+        lines.append(f"Not measured at this min ISR, and may lose one {fewer}: {listed(unknown)}.")
     disks = [item["id"] for item in data["findings"] if item["harm"] == "lost"]
     if disks:
         lines.append(
-            f"Not counted above, since no model has it: {_all(disks)}, which lost records on clusters "
+            f"Not counted above, since no model has it: {listed(disks)}, which lost records on clusters "
             "when a disk was replaced or taken out."
         )
     return lines
@@ -120,29 +115,17 @@ def _takes(item: AppliesData) -> str:
     return ", ".join(parts)
 
 
-def _all(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
 def broken_by(item: BreakingData) -> str:
     """Return the faults of the shortest history, and its length."""
     faults = in_kafka({**item["faults"], **item.get("free", {})})
     return f"The shortest history has {counted(item['length'] - 1, 'step')}, among them {faults}"
 
 
-def told(steps: Iterable[str]) -> list[str]:
+def in_sentences(steps: Iterable[str]) -> list[str]:
     """Return steps as sentences, with their parameters."""
-    return [_sentence(step) for step in steps]
-
-
-def _sentence(step: str) -> str:
-    label, *given = step.split()
-    return f"{_sentences()[label].rstrip('.')} ({', '.join(item.replace('=', ' ') for item in given)})."
-
-
-@cache
-def _sentences() -> dict[str, str]:
-    return {item.label: item.sentence for item in protocol(PROTOCOL).machine.actions}
+    sentences = {item.label: item.sentence for item in protocol(PROTOCOL).machine.actions}
+    given = [(label, ", ".join(values).replace("=", " ")) for label, *values in map(str.split, steps)]
+    return [f"{sentences[label].rstrip('.')} ({values})." for label, values in given]
 
 
 def groups(data: AdviceData) -> list[tuple[str, list[AppliesData]]]:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.exploring import opened
 from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
-from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, told
+from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, in_sentences
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.topics.measured import crashes_are_of, machine_mark
@@ -168,21 +168,17 @@ def _number(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _cell(settings: Settings) -> PointData | None:
+def _cell(it: Settings) -> PointData | None:
     """Return the measured cell of settings; all histories were searched with acks=all."""
-    if settings.acks != "all":
-        return None
-    return cell_of(settings.replicas, settings.min_isr, elr=settings.elr, unclean_election=settings.unclean_election)
+    found = cell_of(it.replicas, it.min_isr, elr=it.elr, unclean_election=it.unclean_election)
+    return found if it.acks == "all" else None
 
 
 def _shown(settings: Settings) -> dict[str, Any]:
     return {
-        "replicas": settings.replicas,
-        "min_isr": settings.min_isr,
+        **pick(settings, "replicas min_isr"),
         "kafka": settings.version,
-        "acks": settings.acks,
-        "elr": settings.elr,
-        "unclean_election": settings.unclean_election,
+        **pick(settings, "acks elr unclean_election"),
         "release": settings.release or None,
         "read": patches_read(settings.version),
     }
@@ -210,29 +206,24 @@ def _why(settings: Settings, point: PointData | None) -> str:
 
 def _crashes(replicas: int, point: PointData) -> CrashesData:
     """Return the cell, with what its searches did not let happen."""
-    data = load("faults")[str(replicas)]
     from fencepost.explorers.evidence.faults import fault_kinds
 
-    bounds = {
-        name: bound for name, bound in fault_kinds(protocol(PROTOCOL).machine).items() if name not in point["kinds"]
-    }
-    never = [KINDS[name][1] for name, bound in bounds.items() if not point["constants"].get(bound)]
+    machine, constants = protocol(PROTOCOL).machine, point["constants"]
+    bounds = {name: bound for name, bound in fault_kinds(machine).items() if name not in point["kinds"]}
     return {
         "outcome": outcome(point),
-        "property": data["property"],
+        "property": load("faults")[str(replicas)]["property"],
         "counted": point["kinds"],
         "most": point["most"],
         "least": point["least"],
         "front": point["front"],
-        "told": [told(item["steps"]) for item in point["front"]],
-        "explore": [opened(protocol(PROTOCOL).machine, point["constants"], item["steps"]) for item in point["front"]],
-        "not_counted": {
-            name: int(point["constants"][bound]) for name, bound in bounds.items() if point["constants"].get(bound)
-        },
-        "never": never,
+        "told": [in_sentences(item["steps"]) for item in point["front"]],
+        "explore": [opened(machine, constants, item["steps"]) for item in point["front"]],
+        "not_counted": {name: int(constants[bound]) for name, bound in bounds.items() if constants.get(bound)},
+        "never": [KINDS[name][1] for name, bound in bounds.items() if not constants.get(bound)],
         "states": point["states"],
         "omission": point["omission"],
-        "constants": point["constants"],
+        "constants": constants,
     }
 
 
@@ -275,13 +266,13 @@ def _changes(settings: Settings, point: PointData | None) -> list[ChangeData]:
 
 def _candidates(settings: Settings, point: PointData | None) -> Iterator[tuple[int, ChangeData]]:
     """Yield each change of one setting that survives more, with the crashes that lose a record then."""
-    others: list[tuple[str, Any]] = [("acks", "all")] if settings.acks != "all" else []
-    others += [("unclean_election", False)] if settings.unclean_election else []
-    others += [("elr", True)] if not settings.elr and may_have_elr(settings.version) else []
-    numbers = set(range(1, settings.replicas + 1)) - {settings.min_isr}
-    others += [("min_isr", number) for number in sorted(numbers)]
+    others: list[tuple[str, Any]] = [("acks", "all"), ("unclean_election", False)]
+    others += [("elr", True)] if may_have_elr(settings.version) else []
+    others += [("min_isr", number) for number in range(1, settings.replicas + 1)]
     for name, value in others:
         changed = replace(settings, **{name: value})
+        if changed == settings:
+            continue
         found = _cell(changed)
         known = -1 if name == "acks" else LEAST_WORTH if point is None else _rank(point)
         if found is not None and not found["undetermined"] and _rank(found) > known:

@@ -68,22 +68,10 @@ def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
 
 def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
     """Return a finding that no model has: nothing of it is measured but what clusters did."""
-    known, found = finding_of(entry), evidence()[entry.id]
-    return {
-        "id": entry.id,
-        "sentence": entry.sentence.removeprefix("Conjecture: "),
-        "repair": known.repair or None,
-        "avoid": found.avoid or None,
-        "classes": list(known.classes),
-        "clusters": list(known.clusters),
-        "measured_on": None,
-        "loses": None,
-        "faults": None,
-        "group": "clusters",
-        "triggers": [],
-        "crashes": None,
-        "harm": found.harm if elr else found.without_elr or found.harm,
-    }
+    found = evidence()[entry.id]
+    harm = found.harm if elr else found.without_elr or found.harm
+    made = _applies(entry, finding_of(entry).repair, "", 0)
+    return {**made, "loses": None, "faults": None, "group": "clusters", "triggers": [], "crashes": None, "harm": harm}
 
 
 def measured_on(version: str, *, elr: bool) -> str:

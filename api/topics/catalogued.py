@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.asking.arguments import call
 from fencepost.api.topics.evidence import KINDS, answer_of, case_data, cases_of, classes_of
 from fencepost.api.topics.standing import standing_of
@@ -86,23 +86,12 @@ def _named(name: str) -> list[Entry]:
 
 def _guarantee(entry: Entry) -> dict[str, Any]:
     stands = standing_of(entry)
-    return {
-        **_common(entry),
-        "kind": entry.kind,
-        "status": status(entry),
-        "standing": stands.word or None,
-        "findings": [item.to_dict() for item in stands.findings],
-    }
+    found = {"standing": stands.word or None, "findings": [item.to_dict() for item in stands.findings]}
+    return {**_common(entry), "kind": entry.kind, "status": status(entry), **found}
 
 
 def _common(entry: Entry) -> dict[str, Any]:
-    return {
-        "id": entry.id,
-        "protocol": entry.protocol,
-        "sentence": entry.sentence,
-        "source": entry.source,
-        "cases": [case_data(case) for case in cases_of(entry)],
-    }
+    return {**pick(entry, "id protocol sentence source"), "cases": [case_data(case) for case in cases_of(entry)]}
 
 
 def _hypothesis(entry: Entry) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import pick
 from fencepost.api.answers.traces import archived
 from fencepost.invariants.catalogue import entries, evidence, values_of
 from fencepost.invariants.figures.store import load
@@ -51,9 +52,7 @@ def case_data(case: Case) -> dict[str, Any]:
         "expect": case.expect,
         **({} if case.worst is None else {"worst": case.worst}),
         "length": case.length,
-        "distinct": run.distinct,
-        "depth": run.depth,
-        "profile": str(run.profile),
+        **pick(run, "distinct depth profile"),
         "bounds_reached": _bounds(case),
         "trace": trace_of_case(case) or None,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import actions_of
 from fencepost.api.kept import digest
 from fencepost.counterexamples.replay import replay_text
 from fencepost.explorers.evidence.rows import settings
@@ -173,22 +174,19 @@ def _whole(base: dict[str, Any]) -> dict[str, Any]:
     return {
         **base,
         "properties": [{"name": name, "verdict": verdict} for name, verdict in base["properties"].items()],
-        "actions": [{"name": name, "fired": fired} for name, fired in base["fired"].items()],
+        "actions": actions_of(base["fired"]),
         "rows": [_whole_row(row) for row in base["rows"]],
     }
 
 
 def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
     guard = re.fullmatch(r"(.+) (\d+)[a-z]*", row["row"])
-    about = (
-        {"kind": "guard", "action": guard[1], "number": int(guard[2])}
-        if guard
-        else {"kind": "setting", "constant": row["row"].partition("=")[0]}
-    )
+    about: dict[str, Any] = {"kind": "setting", "constant": row["row"].partition("=")[0]}
+    if guard:
+        about = {"kind": "guard", "action": guard[1], "number": int(guard[2])}
     broken = row.get("broken", {})
-    cells = {
-        name: {"verdict": "violated", "length": length} for name, length in {**broken, **row.get("also", {})}.items()
-    }
+    lengths = {**broken, **row.get("also", {})}
+    cells = {name: {"verdict": "violated", "length": length} for name, length in lengths.items()}
     return {"why": "", **row, **about, "broken": broken, "cells": cells}
 
 
@@ -210,15 +208,16 @@ def history(name: str, found: Found) -> Replay:
     """Replay the history of a row; raise UsageError where the model does not allow it, or where it violates nothing."""
     row, base = found
     prop = next(iter(row["broken"]))
+    more, constants = {}, base["constants"]
+    title = f"{name} with {row['row']}: {prop} is violated"
     if row["kind"] == "guard":
         guard = find_guard(protocol(name).machine, row["row"])
         title = f"{name} without guard {guard.name}: {prop} is violated"
-        return _replay(
-            name, base["constants"], prop, row["steps"], title, {"removed": f"{guard.name}: {guard.condition}"}
-        )
-    constant, _, value = row["row"].partition("=")
-    title = f"{name} with {row['row']}: {prop} is violated"
-    return _replay(name, {**base["constants"], constant: value}, prop, row["steps"], title)
+        more = {"removed": f"{guard.name}: {guard.condition}"}
+    else:
+        constant, _, value = row["row"].partition("=")
+        constants = {**constants, constant: value}
+    return _replay(name, constants, prop, row["steps"], title, more)
 
 
 def history_of_faults(data: Mapping[str, Any], point: Mapping[str, Any], item: Mapping[str, Any]) -> Replay:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import pick
 from fencepost.api.topics.evidence import cases_of, of_kind
 from fencepost.invariants.catalogue import evidence, named_by, status, values_of
 from fencepost.invariants.figures.store import load
@@ -62,13 +63,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
-        return {
-            "id": self.id,
-            "repair": self.repair or None,
-            "versions": list(self.versions),
-            "classes": list(self.classes),
-            "clusters": list(self.clusters),
-        }
+        return {"id": self.id, "repair": self.repair or None, **pick(self, "versions classes clusters")}
 
 
 @dataclass(frozen=True)
@@ -151,14 +146,8 @@ def finding_of(entry: Entry) -> Finding:
     versions = [(machine, item) for machine, _ in rows for item in machine.versions]
     having = [item for machine, item in versions if any(it.finding == entry.id for it in machine.missing(item.values))]
     is_past = bool(rows) and versions[-1][1] not in having
-    return Finding(
-        entry.id,
-        repair,
-        tuple(item.name for item in having),
-        _seen("releases", entry),
-        _seen("clusters", entry),
-        is_past,
-    )
+    names = tuple(item.name for item in having)
+    return Finding(entry.id, repair, names, _seen("releases", entry), _seen("clusters", entry), is_past)
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
