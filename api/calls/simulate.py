@@ -174,9 +174,8 @@ def _with_trace(
     first = min(violated, key=lambda item: item.path.length if item.path else 0, default=None)
     if first is None or first.path is None:
         return SimulateResult(**vars(made), question=question)
-    more = {"version": question.version, "normalize": normalize}
-    made_of = trace_of_path(question.protocol, question.constants, first.result.name, first.path, **more)
-    found = Counterexample(made_of, first.path)
+    about = (question.protocol, question.constants, first.result.name, first.path)
+    found = Counterexample(trace_of_path(*about, version=question.version, normalize=normalize), first.path)
     shrunk = shortened(found, watch, workers) if shrinks else None
     trace = shrunk.counterexample if shrunk else found
     return SimulateResult(**vars(made), question=question, shown=first, trace=trace, shrunk=shrunk)

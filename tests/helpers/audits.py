@@ -61,18 +61,8 @@ def around_and_histories(reading: Reading, rows: Iterable[dict[str, Any]]) -> tu
         if row["type"] in ("PARTITION_RECORD", "PARTITION_CHANGE_RECORD"):
             fields = json.loads(row["fields"])
             creates = row["type"] == "PARTITION_RECORD"
-            changes.append(
-                (
-                    fields["topicId"],
-                    fields["partitionId"],
-                    offset,
-                    row["time"],
-                    row["epoch"],
-                    creates,
-                    old,
-                    row["fields"],
-                )
-            )
+            about = (offset, row["time"], row["epoch"], creates, old, row["fields"])
+            changes.append((fields["topicId"], fields["partitionId"], *about))
     changes.sort(key=lambda item: (item[0], item[1], item[2], item[6]))
     return around, list(follow(around, 60_000, iter(changes)))
 

@@ -77,7 +77,7 @@ class Comparison:
 
     def state(self, key: Key) -> list[Key]:
         """Compare one state; return its successors."""
-        expected, seen, nested = self.expected(key), self.typed.seen(key), self.typed.nested(key)
+        expected, seen, nested = self.expected(key), self.typed.seen(key), self.typed.seen(key, nests=True)
         seen.error = told(seen.error)
         if seen.error == NUMBER:
             self.found.numbers += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,8 @@ from fencepost.model.language.bounds import DROPPED
 from fencepost.model.language.domains import evaluated
 from fencepost.model.language.errors import DisabledError
 from fencepost.model.language.interpreter import Interpreter
+
+from tests.helpers.search import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -155,19 +156,14 @@ class Engines:
 
     def walk(self, steps: int, seed: int, longest: int = 200) -> int:
         """Walk at random and compare every state on the way; return how many different ones there were."""
-        choose = random.Random(seed)  # noqa: S311 (no secret)
-        known: dict[Key, list[Key]] = {}
-        starts = self.plain.initial_states()
-        key, length = choose.choice(starts), 0
-        for _ in range(steps):
-            if key not in known:
-                judge = len(known) % EVERY == 0
-                expected, known[key] = self.ask_plain(key, judge=judge)
-                assert self.native(key, judge=judge) == expected, f"the engines differ in {key}"
-            length += 1
-            ends = not known[key] or length > longest
-            key, length = (choose.choice(starts), 0) if ends else (choose.choice(known[key]), length)
-        return len(known)
+
+        def visit(key: Key, number: int) -> list[Key]:
+            judge = number % EVERY == 0
+            expected, following = self.ask_plain(key, judge=judge)
+            assert self.native(key, judge=judge) == expected, f"the engines differ in {key}"
+            return following
+
+        return walk(self.plain.initial_states(), visit, steps, seed, longest)
 
 
 def show(value: Any) -> str:

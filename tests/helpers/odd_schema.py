@@ -129,23 +129,6 @@ PARAMETERS = {"v": Range(0, 2), "w": Range(-1, 2), "j": Index(C.n), "ms": BitSet
 RECEIVED = {"m": InFlight("box"), "other": InFlight("box"), "letter": InFlight("post")}
 
 __all__ = [
-    "BIG",
-    "NONE",
-    "PARAMETERS",
-    "RECEIVED",
-    "C",
-    "Holder",
-    "Letter",
-    "Machine",
-    "Message",
-    "Pair",
-    "State",
-    "action",
-    "always",
-    "bits",
-    "bump",
-    "first_of",
-    "initial",
-    "require",
-    "step",
-]
+    "BIG", "NONE", "PARAMETERS", "RECEIVED", "C", "Holder", "Letter", "Machine", "Message", "Pair", "State",
+    "action", "always", "bits", "bump", "first_of", "initial", "require", "step",
+]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from fencepost.model.language import Kind
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from fencepost.model.language import Machine, Property
     from fencepost.model.language.interpreter import Transition
@@ -99,3 +100,20 @@ def explore(
     for _ in search.levels():
         pass
     return search.found
+
+
+def walk(starts: list[Key], visit: Callable[[Key, int], list[Key]], steps: int, seed: int, longest: int) -> int:
+    """Walk at random, and visit every state once: `visit` gets its number and returns the states after it.
+
+    Return how many different states there were.
+    """
+    draw = random.Random(seed)  # noqa: S311 (no secret)
+    known: dict[Key, list[Key]] = {}
+    key, length = draw.choice(starts), 0
+    for _ in range(steps):
+        if key not in known:
+            known[key] = visit(key, len(known))
+        length += 1
+        ends = not known[key] or length > longest
+        key, length = (draw.choice(starts), 0) if ends else (draw.choice(known[key]), length)
+    return len(known)

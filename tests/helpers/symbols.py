@@ -6,7 +6,6 @@ walks once with variables for the whole state, for the parameters too, and asks 
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import z3
@@ -18,6 +17,8 @@ from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, DomainError
 from fencepost.model.language.interpreter import Interpreter, Step
 from fencepost.model.language.records import key_of
+
+from tests.helpers.search import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -180,17 +181,8 @@ class Symbols:
 
     def walk(self, steps: int, seed: int, *, solve: bool, longest: int = 60) -> int:
         """Walk at random and compare every state on the way; return how many different ones there were."""
-        draw = random.Random(seed)  # noqa: S311 (no secret)
-        known: dict[Key, list[Key]] = {}
         starts = self.plain.initial_states()
-        key, length = draw.choice(starts), 0
-        for _ in range(steps):
-            if key not in known:
-                known[key] = self.compare(key, solve=solve)
-            length += 1
-            ends = not known[key] or length > longest
-            key, length = (draw.choice(starts), 0) if ends else (draw.choice(known[key]), length)
-        return len(known)
+        return walk(starts, lambda key, _: self.compare(key, solve=solve), steps, seed, longest)
 
     def uncovered(self) -> list[str]:
         """Return the moves whose guards and checks do not cover and partition all that can be said of them, as z3

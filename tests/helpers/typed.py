@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
@@ -261,18 +262,15 @@ class Machinery:
 
     def copy(self, target: Any, source: Any) -> None:
         """Copy content."""
-        pairs = target.values if isinstance(target, Row) else dict(enumerate(target.items))
-        for name, old in pairs.items():
-            new = source.values[name] if isinstance(source, Row) else source.items[name]
-            if isinstance(old, Row | Vector):
-                self.copy(old, new)
-                continue
-            self.read.add(_below(source.path, name if isinstance(source, Row) else "[]"))
-            self.written.add(_below(target.path, name if isinstance(target, Row) else "[]"))
-            if isinstance(target, Row):
-                target.values[name] = new
+        is_row = isinstance(target, Row)
+        cells, new = (target.values, source.values) if is_row else (target.items, source.items)
+        for name in cells if is_row else range(len(cells)):
+            if isinstance(cells[name], Row | Vector):
+                self.copy(cells[name], new[name])
             else:
-                target.items[name] = new
+                self.read.add(_below(source.path, name if is_row else "[]"))
+                self.written.add(_below(target.path, name if is_row else "[]"))
+                cells[name] = new[name]
 
     def add(self, frame: list[Any], item: nodes.Add) -> None:
         """Put a message in flight."""
@@ -509,9 +507,8 @@ class Typed:
         function = self.program.functions[action.function]
         state = row_of(self.machine.state, before, ("p0", ""))
         try:
-            return self.watched(
-                step, function, state, lambda: self.call(function, [state, *self.arguments(action, step.args)])
-            )
+            given = [state, *self.arguments(action, step.args)]
+            return self.watched(step, function, state, lambda: self.machinery.call(function, given))
         except DisabledError:
             return None
 
@@ -523,7 +520,7 @@ class Typed:
             raw = key_of(state)
             if self.normalize is not None:
                 last = self.program.functions[self.normalize]
-                self.noted(last, lambda: self.call(last, [state]))
+                self.noted(last, lambda: self.machinery.call(last, [state]))
                 self.sort(state, last)
             return raw, key_of(state)
         except DisabledError:
@@ -548,21 +545,19 @@ class Typed:
         for _, bag in function.effects.disorders:
             state.values[bag].items.sort(key=key_of)
 
-    def call(self, function: Function, arguments: list[Any]) -> Any:
-        """Call a function."""
-        return self.machinery.call(function, arguments)
-
-    def seen(self, before: Key) -> Seen:
-        """Return what the program says of a state, combination by combination as the plain semantics does."""
+    def seen(self, before: Key, *, nests: bool = False) -> Seen:
+        """Return what the program says of a state: combination by combination as the plain semantics does, or run as
+        the nests of its actions."""
         found = Seen([], {})
         try:
             for action, item in zip(self.program.actions, self.machine.actions, strict=True):
+                if nests:
+                    self.run_nest(action, before, Step(item, ()), found)
+                    continue
                 for arguments in product(*self.choices(action, before)):
                     self.one(action, before, Step(item, arguments), found)
         except DomainError as error:
-            found.error = str(error)
-            if isinstance(error, NumberError):
-                found.error = "NUMBER"
+            found.error = "NUMBER" if isinstance(error, NumberError) else str(error)
         return found
 
     def one(self, action: Action, before: Key, step: Step, found: Seen) -> None:
@@ -585,16 +580,6 @@ class Typed:
             step, function, state, lambda: self.machinery.block(frame, function.body[action.prefix :])
         )
         found.steps.append((step, raw, after))
-
-    def nested(self, before: Key) -> Seen:
-        """Return what the program says of a state, run as the nests of its actions."""
-        found = Seen([], {})
-        try:
-            for action, item in zip(self.program.actions, self.machine.actions, strict=True):
-                self.run_nest(action, before, Step(item, ()), found)
-        except DomainError as error:
-            found.error = "NUMBER" if isinstance(error, NumberError) else str(error)
-        return found
 
     def run_nest(self, action: Action, before: Key, step: Step, found: Seen) -> None:
         """Run the nest of an action in a state."""
@@ -632,10 +617,8 @@ class Typed:
                     if self.machinery.value(frame, statement.condition):
                         go(frame, place + 1)
                         return
-                    times = 1
-                    for item in unchosen:
-                        times *= len(values[item.slot])
                     key = action.name, statement.number
+                    times = prod(len(values[item.slot]) for item in unchosen)
                     found.refused[key] = found.refused.get(key, 0) + times
 
         go([source, *[None] * len(function.slots)], 0)
@@ -668,6 +651,6 @@ class Typed:
         """Evaluate the function of a property."""
         function = self.program.functions[number]
         try:
-            return bool(self.noted(function, lambda: self.call(function, arguments)))
+            return bool(self.noted(function, lambda: self.machinery.call(function, arguments)))
         except DomainError as error:
             raise type(error)(f"property {prop.name!r}: {error}") from error
