@@ -59,7 +59,7 @@ class PlainSearch:
         self.parents: dict[Key, Key | None] = {}
         self.decided: dict[str, tuple[Key, Transition | None]] = {}
         self.sure: dict[str, tuple[Key, Transition | None]] = {}
-        """What was decided before the level at hand."""
+        """Decisions before the current level."""
         self.fired: Counter[str] = Counter({item.label: 0 for item in machine.actions})
         self.refused: Counter[tuple[str, int]] = Counter()
         self.reached: Counter[str] = Counter()

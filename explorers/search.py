@@ -44,7 +44,7 @@ def search(
     summed: bool = False,
 ) -> Result:
     """Explore every reachable state of a machine and judge the properties; what has to be compiled
-    first is told to `watch`.
+    first is reported to `watch`.
 
     The `usual` properties are compiled with those that are asked for, so that asking for one of them compiles nothing.
     `summed`: the result of a complete search has a digest of its states.

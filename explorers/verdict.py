@@ -67,7 +67,7 @@ class Reach(StrEnum):
 class Cost:
     """Costs that an at-most property found: the most and the least that a way from `when` to `then` costs.
 
-    `worst` is None unless the way is bounded; `best` is None if no way comes to `then`. Both are 0 where
+    `worst` is absent (None) unless the way is bounded, `best` if no way comes to `then`. Both are 0 where
     `then` always holds already.
     """
 
@@ -127,7 +127,7 @@ class BoundCount(NamedTuple):
 
     From `ENOUGH` states on it is `at_least` so many: the count ends with the level of the search in which it
     passed them. `together`: it never was alone, but it refused steps together with other bounds, while every
-    guard that is no bound held.
+    guard that is not a bound held.
     """
 
     constant: str
@@ -184,7 +184,7 @@ class Reason(str):
 
 
 VIOLATED = Reason("a property is violated", Cause.VIOLATION)
-LEFT = Reason("the model went wrong in a step or a property", Cause.ERROR)
+LEFT = Reason("the model raised an error in a step or a property", Cause.ERROR)
 
 
 def out_of_time(budget: float) -> Reason:
@@ -421,7 +421,7 @@ class Options:
 
 
 def require_number(name: str, value: object, least: int, *, fractions: bool = False) -> None:
-    """Raise UsageError unless an argument is None or a number, of at least so much."""
+    """Raise UsageError unless an argument is absent or a number of at least so much."""
     kinds = (int, float) if fractions else (int,)
     if value is None or (isinstance(value, kinds) and value >= least):
         return

@@ -113,7 +113,7 @@ class _Watch:
         self.why = ""
 
     def run(self) -> OnlyOne | None:
-        """Return the shortest behaviour that only one side has; None if there is none, or `why` it is unknown."""
+        """Return the shortest behaviour that only one side has; None without one, or `why` it is unknown."""
         if all(len(np.unique(own)) == len(own) for own in self.seen):
             return self._one_by_one()
         starts = [self._split(side, np.flatnonzero(space.firsts)) for side, space in enumerate(self.spaces)]

@@ -175,7 +175,7 @@ def tolerance(
     """Return all minimal faults that break a property, by kinds and what one costs; constants set all other budgets.
 
     `look` searches, by whatever engine, and `options` say how.
-    Where more faults cover fewer ones and the model goes wrong with some, it does with more of them: these are unknown.
+    If the model raises an error with some faults it does with more that cover them: these are unknown.
     Raises the DomainError where nothing else is known.
     """
     kinds = tuple(costs)
@@ -206,7 +206,7 @@ def tolerance(
         if faults in wrong:
             if place:
                 said = str(wrong[faults]).partition("\n")[0].rstrip(".")
-                unknown.append((faults, Reason(f"the model goes wrong: {said}", Cause.ERROR)))
+                unknown.append((faults, Reason(f"the model raises an error: {said}", Cause.ERROR)))
             continue
         result = results[faults]
         violated = result.of(prop.name).verdict is Verdict.VIOLATED
@@ -242,7 +242,7 @@ def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
 
 
 def _searched(constants: Constants, prop: Property, options: Options, look: Look) -> Result:
-    """Search up to the first violation; raise DomainError where the model goes wrong before there is one."""
+    """Search up to the first violation; raise DomainError if the model raises an error before it."""
     result = look(constants, replace(options, stop_on_violation=True))
     return result if result.of(prop.name).verdict is Verdict.VIOLATED else require_no_error(result)
 

@@ -23,7 +23,7 @@ class Setting:
     value: int
     condition: str
     sentence: str
-    """What the constant means."""
+    """The meaning of the constant."""
 
     @property
     def name(self) -> str:

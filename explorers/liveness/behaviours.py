@@ -44,7 +44,7 @@ class Terms:
     """A question to a graph: what is fair and allowed, by class of edges, and what they cost.
 
     `masks` (classes, words) has a bit for each promise that an edge is part of, `strong` (words) those that are strong.
-    `costs` is by class, `by_edge` by edge where it is not empty; `costs` is None for a leads-to property.
+    `costs` is by class, `by_edge` by edge where it is not empty; A leads-to property has no `costs`.
     """
 
     masks: Array
@@ -89,7 +89,7 @@ def analyse(
     `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an
     initial state. `pause` is called between the parts of the work, and may raise to end it. `refuse` is called with
     an edge whose cost is below 0, if one counts: where no behaviour passes between `when` and `then`, a step costs
-    nothing, and nobody asks what.
+    nothing.
     """
     made = _Analysis(rows, terms, marks, begins, depth, pause)
     wrong = made.wrong()
@@ -128,7 +128,7 @@ class _Analysis:
         self.nodes = queue[:size].copy()
 
     def wrong(self) -> int | None:
-        """Return an edge that counts and whose cost is below 0, None if there is none."""
+        """Return an edge that counts and whose cost is below 0, or None."""
         costs = self.terms.costs
         below = np.flatnonzero(self.by_edge < 0)
         if costs is not None and (costs < 0).any():

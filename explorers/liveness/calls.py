@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Graph:
-    """A graph and what is asked of it, as kernels get it: the addresses of its arrays, which it holds.
+    """A graph and a question to it, as kernels get them: the addresses of its arrays, which it holds.
 
     By state `offsets` (and one more) and `marks`; by edge `targets`, `classes` and, if it is not empty, `by_edge`, its
     cost; by class whether it is `allowed`, and its cost.
@@ -108,7 +108,7 @@ def stems(graph: Graph, inside: Array, begins: Array, depth: Array, distance: Ar
 
 
 def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], pending: Array, via: Array) -> int:
-    """Return the last of the fewest edges between `ends`, or (-1) that keep a pending promise; -1 if there are none."""
+    """Return the last of the fewest edges between `ends`, or (-1) that keep a pending promise, or -1."""
     queue = np.empty(max(2, len(part)), np.int32)
     queue[:2] = ends
     both = np.array([pending, ~fairness.strong])
@@ -116,7 +116,7 @@ def walk(graph: Graph, fairness: Fairness, part: Array, ends: tuple[int, int], p
 
 
 def spin(graph: Graph, nodes: Array, component: Array, inside: Array, distance: Array) -> int:
-    """Return the nearest edge with a cost inside a component, -1 if there is none."""
+    """Return the nearest edge with a cost inside a component, or -1."""
     return int(graph_kernels()["spin"](graph.data, nodes, component, inside, distance))
 
 
@@ -132,7 +132,7 @@ def dear_way(graph: Graph, component: Array, worst: Array, start: int, via: Arra
 
 
 def cheapest(graph: Graph, begins: Array) -> int:
-    """Return the least cost of a way from one of `begins` to `then`, -1 if there is none."""
+    """Return the least cost of a way from one of `begins` to `then`, or -1."""
     room = len(begins) + graph.edges
     done, spent, states = np.zeros(graph.states, np.uint8), np.empty(room, np.int64), np.empty(room, np.int32)
     return int(graph_kernels()["cheapest"](graph.data, begins, done, spent, states))

@@ -32,7 +32,7 @@ CHUNK = 1 << 16
 
 
 class StoppedError(Exception):
-    """The budget ran out, or somebody asked to stop."""
+    """The budget ran out, or a stop was requested."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -146,7 +146,7 @@ class Engine:
         calls.depths(self.parents, wanted, self.depths)
         return self.depths
 
-    # -- what is asked
+    # -- questions
 
     def terms(self, number: int, prop: Property) -> Terms:
         """Return what is fair, allowed and paid for, by class of edges."""
@@ -249,7 +249,7 @@ class Engine:
     # -- limits
 
     def pause(self) -> None:
-        """End the work if the time is over, or if somebody asked to stop."""
+        """End the work if the time is over, or if a stop was requested."""
         if self.stop_asked:
             raise StoppedError(self.stop_asked)
         budget = self.search.options.budget

@@ -271,7 +271,7 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
 
     `pending` has a row for these, and one for the weak ones among all. A promise is kept by an edge that is part
     of it, a weak one also by a state that does not enable it. Returns the last edge; `via` leads back from its
-    source. -1 if there is none.
+    source, or -1.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed = u8s(graph[ALLOWED], 0)
@@ -302,7 +302,7 @@ def walk(graph: I64s, part: I32s, masks: U64ss, enabled: U64ss, pending: U64ss, 
 
 @kernel
 def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s) -> I64:
-    """Return the edge with a cost inside a component that is nearest to an initial state; -1 if there is none."""
+    """Return the edge with a cost inside a component that is nearest to an initial state, or -1."""
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
     allowed, costs, by_edge = u8s(graph[ALLOWED], 0), i64s(graph[COSTS], 0), i64s(graph[BY_EDGE], 0)
     priced = graph[PRICED]
@@ -321,7 +321,7 @@ def spin(graph: I64s, nodes: I32s, component: I32s, inside: I32s, distance: I32s
 
 @kernel
 def dearest(graph: I64s, nodes: I32s, component: I32s, worst: I64s) -> None:
-    """Write for each component what the most expensive path from it to `then` costs, -1 where there is none.
+    """Write for each component what the most expensive path from it to `then` costs, or -1.
 
     `nodes` are ordered by component, so that a component comes after those that it leads to.
     Inside of one nothing costs.
@@ -406,7 +406,7 @@ def pop(spent, states, count):
 
 @kernel
 def cheapest(graph: I64s, begins: I32s, done: U8s, spent: I64s, states: I32s) -> I64:
-    """Return the least that a way from one of `begins` to `then` costs (Dijkstra); -1 if there is none.
+    """Return the least that a way from one of `begins` to `then` costs (Dijkstra), or -1.
 
     `done` is zero for all states; `spent` and `states` are a heap, with room for all of `begins` and all edges.
     """

@@ -308,7 +308,7 @@ def summary(prop: Property, constants: Constants, findings: list[BehaviourFindin
     the first in declared order.
 
     What is nearest is a fact of the graph, so that every engine names the same combination. How long the loop is that
-    an engine shows is none: it need not be the shortest.
+    an engine shows is not returned: it need not be the shortest.
     """
     chosen = min(
         findings,

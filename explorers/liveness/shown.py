@@ -34,7 +34,7 @@ class Shown:
     begin: int
     reach: Reach
     cost: int = 0
-    """What the steps from `begin` to the end of the history cost; of a loop, one round."""
+    """The cost of the steps from `begin` to the end of the history; of a loop, one round."""
 
 
 def instances(plain: Interpreter, prop: Property, transitions: Iterable[Transition], before: Key) -> set[Instance]:
@@ -82,7 +82,7 @@ def _domain_with(plain: Interpreter, fair: Fairness, item: str, value: Any) -> D
 
 
 def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlight:
-    """Return the domain of a parameter, or of a field of a message, that promises are told apart by."""
+    """Return the domain of a parameter, or of a field of a message, by which promises are distinguished."""
     param, _, field = item.partition(".")
     domain = dict(action.params)[param]
     if not field:

@@ -1,6 +1,6 @@
 """Steps as numbers: the action with the values of its parameters, so that a graph can keep one number for each edge.
 
-A message is told by those of its fields that some promise of fairness is about, `each="m"` by all of them.
+A message is identified by those of its fields that some promise of fairness is about, `each="m"` by all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """One value that a number tells: its name, the way to it in a message, its least value, how many."""
+    """One value in a number: its name, the way to it in a message, its least value, how many."""
 
     param: str
     text: str

@@ -37,7 +37,7 @@ def explain(
     semantics say what is wrong.
 
     Properties that were `decided` before, by name, are not asked, nor those that a row decides in the rows after it.
-    `way` returns the way to the row of this number; where it is not known the error tells the state alone.
+    `way` returns the way to the row of this number; where it is not known the error shows the state alone.
     """
     known = set(decided)
     for number, row in enumerate(rows):

@@ -116,7 +116,7 @@ def discard(folder: Path) -> None:
 
 
 def load(search: Expansion) -> None:
-    """Bring a search to where its checkpoint stands; raise UsageError if there is none that fits, or it is damaged."""
+    """Bring a search to where its checkpoint stands; raise UsageError unless one fits and is whole."""
     folder = _folder(search)
     manifest = _manifest(folder)
     refuse_other_question(folder, manifest["question"], question(search))
@@ -262,7 +262,7 @@ def _folder(search: Expansion) -> Path:
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest of a checkpoint; raise UsageError if there is none, or it is damaged."""
+    """Return the manifest of a checkpoint; raise UsageError if it is missing or damaged."""
     path = folder / MANIFEST
     try:
         text = files.read_file(path)
@@ -276,7 +276,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _slot_in_use(folder: Path) -> str:
-    """Return the folder that the checkpoint uses; an empty string if there is none that could be resumed."""
+    """Return the folder that the checkpoint uses; an empty string unless one can be resumed."""
     try:
         return str(_manifest(folder)["slot"])
     except UsageError:

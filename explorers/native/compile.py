@@ -63,7 +63,7 @@ class Kernels:
     level: int
     """How much the code is optimized."""
     seconds: float
-    """What compiling it took; 0 if it was kept from before."""
+    """Seconds of compiling it; 0 if it was kept from before."""
     memory: int
     """Bytes that this took at most, in the process that did it."""
     to_optimize: float
@@ -241,7 +241,7 @@ def seconds_to_optimize(source: Source) -> float:
 
 
 class Watching(Protocol):
-    """Somebody who wants to know that something is compiled, which takes seconds."""
+    """An observer of compilations, which takes seconds."""
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
         """Take note of what is compiled, for as long as it takes."""

@@ -158,7 +158,7 @@ class WorkerPool:
 
 
 def _serve(asked: SimpleQueue[Callable[[], None] | None], ended: SimpleQueue[BaseException | None]) -> None:
-    """Do what is asked for, one thing after the other. Queues wake a thread sooner than an executor's futures do."""
+    """Do the requested work, one thing after the other. Queues wake a thread sooner than an executor's futures do."""
     while (work := asked.get()) is not None:
         try:
             work()
@@ -205,7 +205,7 @@ class Expansion:
         ]
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
-        """What was judged before a search was stopped inside a level: a resumed one judges the level as a whole."""
+        """Judgements before a search was stopped inside a level: a resumed one judges the level as a whole."""
         self.workers = options.workers or processors()
         most = kernels.source.most_successors
         self.batch, self.batches = sizes(self.layout.dtype, most, BATCH, ROUND)
@@ -495,8 +495,8 @@ class Expansion:
 def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:
     """Insert an owner's share of the first `batches` buffers' successors into its partition, growing as needed."""
     arrays, parts = buffers.flat(), part.facts.reshape(1, FACTS)
-    place, nobody = np.array([owner, batches]), np.ones(1, np.int64)
-    while part.kernels.module.insert(*arrays, parts, owner, place, nobody, buffers.queue, part.compact) >= 0:
+    place, shared = np.array([owner, batches]), np.ones(1, np.int64)
+    while part.kernels.module.insert(*arrays, parts, owner, place, shared, buffers.queue, part.compact) >= 0:
         part.make_room()
 
 

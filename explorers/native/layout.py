@@ -81,7 +81,7 @@ class Layout:
     shape: tuple[Any, ...]
     """Places of spots, nested as a key is; before a bag's messages the place of its size."""
     depends: tuple[Depending, ...]
-    """What depends on the constants of a run: ends of domains, lengths and rooms."""
+    """The parts that depend on the constants of a run: ends of domains, lengths and rooms."""
     numbers: tuple[int, ...]
 
     def at(self, numbers: Sequence[int]) -> Layout:
@@ -317,7 +317,7 @@ class Spots:
         self.found: list[Spot] = []
         self.depends: list[Depending] = []
         self.widest: list[int] = []
-        """What that comes to in the run in which it is furthest from 0."""
+        """Its value in the run in which it is furthest from 0."""
         self._known: dict[tuple[int, bool], int] = {}
 
     def record(

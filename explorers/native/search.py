@@ -67,7 +67,7 @@ class Search(Expansion):
         self.tiers = Tiers(kernels, forced())
         self.stop_asked = ""
         self.sure: dict[str, int] = {}
-        """What was found before the level at hand."""
+        """Findings before the current level."""
         self.pause_at: int | None = None
         """The level size at which the search pauses for another engine to continue; None: never."""
         self.paused = False

@@ -105,7 +105,7 @@ class Position:
     fired: list[int] = field(default_factory=list)
     refused: list[int] = field(default_factory=list)
     counting: int = 0
-    """The bounds that the level at hand counts, as bits."""
+    """The bounds that the current level counts, as bits."""
     deadlocks: int = 0
     deadlock: int = -1
     initial: int = 0

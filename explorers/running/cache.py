@@ -1,6 +1,6 @@
-"""The cache between runs. Some of it is executed, so nobody but this user may have written it.
+"""The cache between runs. Some of it is executed, so only this user may have written it.
 
-Whoever can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone
+A user who can write a folder on the way to a file can replace the file. So the folder itself is open to this user alone
 (0700), and every folder above it, and every link on the way, belongs to this user or to root and cannot be changed by
 anyone else.
 """
@@ -33,7 +33,7 @@ _temporary: list[Path] = []
 
 
 class UntrustedError(Exception):
-    """Somebody else could write here; the message names the folder and says how."""
+    """Another user could write here; the message names the folder and says how."""
 
 
 def cache_folder() -> Path:
@@ -51,7 +51,7 @@ def cache_folder() -> Path:
         if named:
             raise UsageError(
                 f"{NAMED}={named} cannot hold what Fencepost compiles and runs: {reason}. "
-                "Name a folder that belongs to you and that nobody else can write, or one that does not exist yet."
+                "Name a folder that belongs to you and that no other user can write, or one that does not exist yet."
             ) from error
         return _stand_in(reason)
 
@@ -111,7 +111,7 @@ def _resolve(path: Path) -> Path:
             continue
         below = at / name
         if not os.path.lexists(below):
-            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; whose it is is looked at next
+            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; its owner is looked at next
         if below.is_symlink():
             links += 1
             _require_own_link(below, links)
@@ -136,7 +136,7 @@ def _require_safe(folder: Path) -> None:
 
 
 def _require_own_link(link: Path, links: int) -> None:
-    """Raise UntrustedError for a link that somebody else could have put there, and for links that go round."""
+    """Raise UntrustedError for a link that another user could have put there, and for links that go round."""
     if links > MOST_LINKS:
         raise UntrustedError(f"{link} is one of more than {MOST_LINKS} symbolic links on the way")
     if link.lstat().st_uid not in (0, os.getuid()) or link.parent.stat().st_mode & OTHERS_WRITE:

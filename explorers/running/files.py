@@ -141,7 +141,7 @@ def read_all(file: Any, most: int) -> bytes:
 
 
 class Lock:
-    """A lock on a folder, held until it is released or nobody refers to it."""
+    """A lock on a folder, held until it is released or nothing refers to it."""
 
     def __init__(self, descriptor: int) -> None:
         self.release = weakref.finalize(self, os.close, descriptor)

@@ -1,6 +1,6 @@
 """Cancellation of running work: Ctrl-C and SIGTERM, or a caller. One way for searches, walks, proofs and compilers.
 
-What works in rounds is asked to stop after the one at hand (`Signals`); what does not is interrupted (`interruptible`).
+What works in rounds is asked to stop after the current one (`Signals`); what does not is interrupted (`interruptible`).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes that the system counts in."""
 DEFAULT_SHARE = 0.8
-"""The share of the available memory that a search takes unless it is told otherwise."""
+"""The share of the available memory that a search takes by default."""
 
 
 def peak_memory() -> int:

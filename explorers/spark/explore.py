@@ -268,10 +268,10 @@ def _require_kinds(properties: tuple[Property, ...]) -> None:
     far = [item.name for item in properties if item.kind not in (Kind.ALWAYS, Kind.STEP, Kind.SOMETIMES)]
     near = [item.name for item in properties if item.name not in far]
     if far:
-        instead = f"`only={near[:3]}`" if near else "(there is none)"
+        instead = f", and name the others here, such as `only={near[:3]}`" if near else ""
         raise UsageError(
             f"the spark engine judges states and steps, and {', '.join(far)} is about whole behaviours: "
-            f"use the native engine for it, and name the others here, such as {instead}."
+            f"use the native engine for it{instead}."
         )
 
 

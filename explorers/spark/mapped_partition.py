@@ -139,7 +139,7 @@ class MappedPartition:
         positions = np.arange(total, dtype=np.uint32)
         order, starts = np.empty((1, total), np.uint32), np.zeros((1, self.owners + 1), np.int64)
         module.order_by_owner(hashes, total, starts[0], order[0])
-        queue, place, nobody = np.empty(RING + total, np.int64), np.ones(2, np.int64), np.ones(1, np.int64)
+        queue, place, shared = np.empty(RING + total, np.int64), np.ones(2, np.int64), np.ones(1, np.int64)
         found = []
         for owner in range(self.owners):
             share = int(starts[0, owner + 1] - starts[0, owner])
@@ -153,7 +153,7 @@ class MappedPartition:
                 facts[0, [STORED, KEPT, TABLE, SLOTS]] = address_of(stored), len(stored), address_of(table), len(table)
                 facts[0, LIMIT] = min(int(len(table) * FILL), MOST_STATES)
                 stopped = module.insert(
-                    words, hashes, positions, order, starts, facts, owner, place, nobody, queue, False
+                    words, hashes, positions, order, starts, facts, owner, place, shared, queue, False
                 )
                 self.counts[owner] = facts[0, KNOWN]
                 if stopped < 0:

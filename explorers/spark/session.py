@@ -1,4 +1,4 @@
-"""Spark itself: a session, or one clear sentence on why there is none; tasks; and a shuffle of raw blocks.
+"""Spark itself: a session, or one clear sentence on why it failed; tasks; and a shuffle of raw blocks.
 
 PySpark's own `partitionBy` would pickle every block, and would run a receiver wherever a processor is free. Here blocks
 pass as they are; and the shuffled partitions are united with a cached RDD of the same partitioner, one small anchor a
@@ -190,7 +190,7 @@ def _require_executors(context: SparkContext) -> None:
             import fencepost.explorers.spark.work  # noqa: F401 (whether it is there)
 
             yield version_there("fencepost")
-        except Exception as error:  # noqa: BLE001 (told to the driver)
+        except Exception as error:  # noqa: BLE001 (sent to the driver)
             yield f"! {error}"
 
     mine = version("fencepost")

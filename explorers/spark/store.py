@@ -131,7 +131,7 @@ class _File(TypedDict):
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
-    """Return the file system of a folder and its path there; raise UsageError if there is none."""
+    """Return the file system of a folder and its path there; raise UsageError without one."""
     from pyarrow import ArrowInvalid
     from pyarrow.fs import FileSystem, LocalFileSystem
 
@@ -288,7 +288,7 @@ def refuse_another(store: Store) -> None:
 
 
 def load_manifest(store: Store, native: Search) -> Manifest:
-    """Return the manifest of a search that asked the same; raise UsageError if there is none that fits."""
+    """Return the manifest of a search that asked the same; raise UsageError unless one fits."""
     if not store.exists(MANIFEST):
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."

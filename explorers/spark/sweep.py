@@ -158,7 +158,7 @@ def _manifest(folder: str) -> dict[str, Any]:
 
 
 def rows_of(spark: SparkSession, folder: str) -> DataFrame | None:
-    """Return the walks that are kept in a folder; None if there are none yet."""
+    """Return the walks that are kept in a folder; or None."""
     system, path = folder_of(folder)
     if not system.get_file_info(f"{path}/{ROWS}").is_file and not _has_rows(system, f"{path}/{ROWS}"):
         return None
@@ -259,7 +259,7 @@ def run(
 
 
 def wrong_walk(rows: DataFrame) -> tuple[str, int] | None:
-    """Return the cell and the number of the first walk in which the model goes wrong; None if there is none."""
+    """Return the cell and the number of the first walk in which the model raises an error, or None."""
     found = rows.where(rows["ended"] == ERROR).orderBy("cell", "walk").select("cell", "walk").first()
     return None if found is None else (found["cell"], found["walk"])
 
@@ -290,7 +290,7 @@ action happened; `fingerprints` are hashes of states, one state of 16; `seconds`
 """
 NEVER = 1 << 30
 ERROR = "error"
-"""How a walk ended in which the model goes wrong."""
+"""How a walk ended in which the model raises an error."""
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def _decided_before(row: int, properties: tuple[Property, ...], found: np.ndarra
 
 
 def _least(one: int, other: int) -> int:
-    """Return the smaller number of a state; -1 is none."""
+    """Return the smaller number of a state; -1: no state."""
     return other if one < 0 else min(one, other)
 
 
@@ -342,7 +342,7 @@ def _own(folder: Path) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageError(
-            f"{folder} belongs to somebody else: name another scratch folder with `conf='spark.local.dir=FOLDER'`."
+            f"{folder} belongs to another user: name another scratch folder with `conf='spark.local.dir=FOLDER'`."
         )
 
 

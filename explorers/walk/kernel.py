@@ -90,7 +90,7 @@ def walk(
     (no), 1 (must hold) or 2 (a witness). A property over steps is judged on every step that is possible from a state
     of the walk, taken or not. `here`, `successors`, `initial`, `final` and `way` are rows as words. `kept` gets, for
     each walk, the hashes of its states whose lowest `keep_bits` bits are zero, and zeros behind them. After an
-    error, which `e[0]` tells, `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk
+    error, whose code is `e[0]`, `rows[0]` is the state in which it happened, and `steps` and `decided` of that walk
     tell what was so before it.
     """
     width = initial.shape[1]

@@ -208,7 +208,7 @@ class _Sampling:
         return self.result(workers, seconds)
 
     def drain(self, batches: Iterator[int]) -> None:
-        """Walk the next batch until there is none, or until something asks to stop."""
+        """Walk the next batch until all are done or a stop is requested."""
         while not self.limit():
             first = next(batches, None)
             if first is None:

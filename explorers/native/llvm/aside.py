@@ -76,7 +76,7 @@ class Meanwhile:
             )
 
     def taken(self) -> Object | None:
-        """Return the object, None as long as there is none; raise CompileError if there will be none."""
+        """Return the object, None until it is made; raise CompileError if it cannot be."""
         if self._process.poll() is None:
             return None
         with self._made as made:

@@ -41,7 +41,7 @@ _BITWISE = {"&": "and", "|": "or", "^": "xor"}
 
 
 class Builder:
-    """One function being written. `at` is the block at hand; after a jump there is none until the next `begin`."""
+    """One function being written. `at` is the current block; a jump leaves none until the next `begin`."""
 
     def __init__(self, name: str, parameters: Sequence[Type], *, exported: bool = False, attributes: str = "") -> None:
         self.name, self.exported, self.attributes = name, exported, attributes
@@ -134,7 +134,7 @@ class Builder:
         return Value(text, first.type, min(value.low for value, _ in ways), max(value.high for value, _ in ways))
 
     def decided(self, decide: Callable[[str, str], None]) -> Value:
-        """Return a condition as a flag: `decide` ends the block at hand by it, given the blocks for yes and for no."""
+        """Return a condition as a flag: `decide` ends the current block by it, given the blocks for yes and for no."""
         return self.chosen(decide, lambda: flag(value=True), lambda: flag(value=False))
 
     def chosen(

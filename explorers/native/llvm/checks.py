@@ -1,6 +1,6 @@
 """Checked operations: what fails leaves a code in the first element of the check array, and something harmless goes on.
 
-The first code stays: what comes after an error may go wrong because of it.
+The first code stays: what comes after an error may be its consequence.
 """
 
 from __future__ import annotations

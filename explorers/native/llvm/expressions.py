@@ -50,7 +50,7 @@ class Expressions:
         self.stack: dict[str, tuple[str, Type]] = {}
 
     def missing(self, name: str) -> NoReturn:
-        """A local is read where its value may not be at hand."""
+        """A local is read where its value may be undefined."""
         raise NotImplementedError(name)
 
     def local(self, name: str) -> Value:
@@ -103,7 +103,7 @@ class Expressions:
     # -- conditions
 
     def decide(self, node: ast.expr, yes: str, no: str) -> None:
-        """End the block at hand by a condition; what need not be evaluated is not."""
+        """End the current block by a condition; what need not be evaluated is not."""
         if isinstance(node, ast.BoolOp):
             for item in node.values[:-1]:
                 following = self.build.label()

@@ -1,4 +1,4 @@
-"""Compiled units in this process: loaded once while somebody refers to them, from the disk where
+"""Compiled units in this process: loaded once while anything refers to them, from the disk where
 they are kept, or compiled.
 
 Objects are kept on disk by the digest of their content. What is damaged is compiled again, and what cannot be written
@@ -43,7 +43,7 @@ _loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
 
 
 def _forget() -> None:
-    """After a fork nobody else is loading."""
+    """After a fork no other thread is loading."""
     global _lock  # noqa: PLW0603 (of this process)
     _lock = threading.Lock()
 
@@ -89,7 +89,7 @@ def file_of(folder: Path, digest: str) -> Path:
 
 
 def read(folder: Path, digest: str) -> Object | None:
-    """Return an object that was kept, None if there is none, or none that can be used."""
+    """Return an object that was kept, or None without a usable one."""
     path = file_of(folder, digest)
     try:
         head, _, code = read_cached(path).partition(b"\n")
@@ -130,7 +130,7 @@ class Library:
 
     def __init__(self, made: Object) -> None:
         self.seconds, self.memory = made.seconds, made.memory
-        """What compiling it took, if that was not done by an earlier process."""
+        """Seconds of compiling it, if that was not done by an earlier process."""
         machine = machine_of(native(), 0)
         empty = llvm.parse_assembly(f'target triple = "{machine.triple}"', llvm.create_context())
         engine = llvm.create_mcjit_compiler(empty, machine)
@@ -261,5 +261,5 @@ def write_map(code: bytes, kernel: str, address: int) -> None:
         MAP.format(os.getpid()), os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
     )
     with os.fdopen(file, "w") as out:
-        if os.fstat(out.fileno()).st_uid == os.getuid():  # nobody else's file is written
+        if os.fstat(out.fileno()).st_uid == os.getuid():  # no other user's file is written
             out.writelines(lines)

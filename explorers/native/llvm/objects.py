@@ -45,7 +45,7 @@ class Object:
     exports: dict[str, Export]
     code: bytes
     seconds: float = field(default=0.0, compare=False)
-    """What compiling took; 0 for one that was kept."""
+    """Seconds of compiling; 0 for one that was kept."""
     memory: int = field(default=0, compare=False)
     """Bytes that the process which compiled it used at most; 0 for one that was kept."""
 

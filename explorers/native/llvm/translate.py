@@ -184,7 +184,7 @@ class Function(Expressions):
         self.build.keep(slot, value)
 
     def missing(self, name: str) -> NoReturn:
-        """A local is read where its value may not be at hand."""
+        """A local is read where its value may be undefined."""
         assert name in self.known, f"{name} is not known"
         assert name not in self.slots, f"{name} is read before it is written"
         raise Again(name)

@@ -46,7 +46,7 @@ class Wanted:
     """Uses of the new states of a machine."""
 
     normalize: int | None
-    """The function that merges states which nobody can tell apart."""
+    """The function that merges states that cannot be distinguished."""
     steps: tuple[Judged, ...]
     masks: Masks | None = None
     bounds: Bounds | None = None
@@ -281,7 +281,7 @@ class Acting(Choosing):
         self.build.write(*self.build.element(self.given["found"], number(item.place)), self.row)
 
     def keep(self) -> None:
-        """Merge the new state with those that nobody can tell from it, and keep it."""
+        """Merge the new state with those that cannot be distinguished from it, and keep it."""
         self.merge()
         self.take()
 

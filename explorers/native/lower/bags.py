@@ -22,7 +22,7 @@ class Bags:
         self.checks, self.texts = checks, texts
         self.names: dict[tuple[str, int], str] = {}
         self.kept: list[Memory] = []
-        """What was named by its identity, so that no other type takes it."""
+        """Things named by their identities, so that no other type takes it."""
 
     # -- in place
 

@@ -32,7 +32,7 @@ class Bounds:
 
     A bound is a bit. `counting` has those that are counted, for which the caller sets it. `reached` has for each
     state of the block the bounds that were reached in it, `known` those of which it is known that they were
-    reached somewhere, `dropped` those for whose sake the step at hand has left something out. Of the counters, the
+    reached somewhere, `dropped` those for whose sake the current step has left something out. Of the counters, the
     first are states for each bound, the others how often it refused a step together with others, counted while
     nothing else was known of it.
     """
@@ -90,7 +90,7 @@ class Trying(Choosing):
 
     It goes through the guards as the action does. A guard that stands for a bound refuses nothing here: what it
     would have refused is kept, as bits, and the innermost step notes it. A check that fails behind such a guard
-    is no error, and the step counts as one that the bound has refused. Where nothing new can be found in a
+    is not an error, and the step counts as one that the bound has refused. Where nothing new can be found in a
     state, the rest is skipped.
     """
 
@@ -229,7 +229,7 @@ class Trying(Choosing):
     def where_it_went_well(self, refusing: str | None, following: str) -> None:
         """Go on where no check has failed; else a bound has kept the step from going wrong, which is to refuse it.
 
-        A number that is too long is no such check: what follows from it is not known, and the search ends.
+        A number that is too long is not such a check: what follows from it is not known, and the search ends.
         """
         build = self.build
         failed, well = build.label(), build.label()
@@ -250,7 +250,7 @@ class Trying(Choosing):
         build.begin(well)
 
     def note(self, refusing: str | None, following: str) -> None:
-        """Note which bounds refuse the step at hand: one alone, or several together."""
+        """Note which bounds refuse the current step: one alone, or several together."""
         build, bounds = self.build, self.bounds
         assert refusing is not None, "an action without a bound is not tried"
         found = build.kept(refusing, Sort.NUMBER)

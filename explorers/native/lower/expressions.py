@@ -173,7 +173,7 @@ class Expressions:
         return self.harmless(node, wrong, Value(moved, Sort.NUMBER))
 
     def harmless(self, node: Expression, wrong: Value, value: Value) -> Value:
-        """Return a value, or one that the expression may have where it went wrong."""
+        """Return a value, or one that the expression may have after an error."""
         some = min(max(0, node.low), node.high)
         text = self.build.value(f"select i1 {wrong.text}, i64 {some}, i64 {value.text}")
         return Value(text, Sort.NUMBER, node.low, node.high)
@@ -209,7 +209,7 @@ class Expressions:
         return self.straight(node) if self.module.is_plain(node) else self.build.decided(partial(self.decide, node))
 
     def decide(self, node: Expression, yes: str, no: str) -> None:
-        """End the block at hand by a condition; what need not be evaluated is not, unless that is cheaper."""
+        """End the current block by a condition; what need not be evaluated is not, unless that is cheaper."""
         build = self.build
         if self.module.is_plain(node):
             build.branch(self.straight(node), yes, no)
@@ -259,7 +259,7 @@ class Expressions:
         return build.flag(self.expression(node))
 
     def compare(self, node: nodes.Compare, yes: str, no: str) -> None:
-        """End the block at hand by a chain of comparisons."""
+        """End the current block by a chain of comparisons."""
         left = self.number(node.first)
         for place, (order, other) in enumerate(node.rest):
             right = self.number(other)
@@ -304,7 +304,7 @@ class Expressions:
     # -- loops
 
     def fold(self, node: nodes.Fold, yes: str, no: str) -> None:
-        """End the block at hand by `all` or `any`: the first value that decides ends the loops."""
+        """End the current block by `all` or `any`: the first value that decides ends the loops."""
         every = node.operator is FoldOp.ALL
         decided, otherwise = (no, yes) if every else (yes, no)
 

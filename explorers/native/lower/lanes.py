@@ -57,7 +57,7 @@ class Places:
 
 
 Thing = Value | Lanes | Mask | Places
-"""What an expression is: a number or a flag that is the same in all lanes, or one of the others."""
+"""The value of an expression: a number or a flag that is the same in all lanes, or one of the others."""
 
 
 class Lanewise:
@@ -118,7 +118,7 @@ class Lanewise:
         return Lanes(self.build.value(f"{_BITWISE[sign]} <{LANES} x i{bits}> {one}, {other}"), bits, low, high)
 
     def shifted(self, sign: str, value: Value | Lanes, count: Value | Lanes) -> Thing:
-        """Return a shift by a count that is no less than 0 for sure, and no more than the bits of a lane."""
+        """Return a shift by a count that is surely from 0 to the bits of a lane."""
         most = max(_WIDTHS) - 1
         if (
             count.low < 0

@@ -24,7 +24,7 @@ class Masks:
 
     `slots[guard][part]` is 1 where that part of the guard (0: the guard as a whole) is off. `first` holds one more than
     the row of the first state with a step out of a domain, `times` how many such steps there were, `hard` the code of
-    an error that is no refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard
+    an error other than a refusal: one in a property, or a number of more than 64 bits. `unsure` holds it too if a guard
     could not be evaluated for its sake.
     """
 
@@ -53,6 +53,6 @@ class Masks:
             module.note(build, e, self.unsure, code)
 
     def broken(self, module: Module, build: Builder, e: Value, code: Value) -> None:
-        """Note the code of an error in a property, which is never the domain's refusal of a step; 0 is none."""
+        """Note the code of an error in a property, which is never the domain's refusal of a step. 0: no error."""
         with only_if(build, build.compared("!=", code, number(0)), RARE):
             module.note(build, e, self.hard, code)

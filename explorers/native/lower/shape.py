@@ -45,7 +45,7 @@ class Shape:
         self.records = Records()
         self._slots: dict[object, int] = {}
         self.depends: list[Depending] = []
-        """What the numbers of `e` behind the first ones come to in a run."""
+        """The meaning of the numbers of `e` behind the first ones."""
 
     # -- memory
 

@@ -49,16 +49,16 @@ class Sifted(Protocol):
     waiting: str | None
 
     def enter(self, at: Value) -> None:
-        """Make a state of the block the one at hand."""
+        """Make a state of the block the current one."""
 
     def step(self, place: int, following: str, effect: str) -> None:
-        """Write the nest from one of its steps inwards, in the state at hand."""
+        """Write the nest from one of its steps inwards, in the current state."""
 
     def choose(self, parameter: Parameter, value: Value) -> None:
         """Give a parameter a value."""
 
     def refuse(self, node: Guarded, times: Value) -> None:
-        """Count refusals of a guard in the state at hand."""
+        """Count refusals of a guard in the current state."""
 
     def times(self, node: Guarded) -> Value:
         """Return how many combinations of values the parameters have that are not chosen yet."""
@@ -67,7 +67,7 @@ class Sifted(Protocol):
         """Return the first and the last value of a parameter."""
 
     def bag(self, domain: InFlight) -> Value:
-        """Return the bag that messages are drawn from, in the state at hand."""
+        """Return the bag that messages are drawn from, in the current state."""
 
 
 class GroupSpace(NamedTuple):
@@ -259,7 +259,7 @@ class Sieve:
         return build.bitwise("&", there, build.bitwise("^", build.wrapped("*", same, other), number(-1)))
 
     def keep(self, active: Value, kept: GroupSpace) -> None:
-        """Keep the choice at hand for the states that are left."""
+        """Keep the current choice for the states that are left."""
         build = self.build
         build.keep(kept.states, build.bitwise("|", build.kept(kept.states, Sort.NUMBER), active))
         if not self.chosen:

@@ -357,7 +357,7 @@ def test_a_violation_that_was_found_before_a_domain_was_left_is_reported_first(
     result = CliRunner().invoke(run, ["check", file, *options, "--json", "--quiet"])
     data = json.loads(result.stdout)
     assert (result.exit_code, data["verdict"], data["properties"][0]["length"]) == (1, "violated", 3)
-    assert data["why_stopped"] == "the model went wrong in a step or a property"
+    assert data["why_stopped"] == "the model raised an error in a step or a property"
     [note] = (item for item in data["notes"] if "out of its domain" in item)
     assert note.startswith(f"{file}:18: count: State.n: 4 is out of its domain 0..3. Guard the step")
     assert note.endswith(
