@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return the machine's schema, its parts and all parameters, and every function that it or a
-    property calls, in a fixed order.
+    """Return, in a fixed order, the machine's schema, its parts and parameters, and every function that is called.
 
     Each function comes with what the names in it stand for. Comments, docstrings and layout are not in it. What
     constants are set to is for the caller to add, and `ends` too.

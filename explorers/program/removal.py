@@ -11,7 +11,7 @@ import linecache
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.program.subset.program import check, is_require
+from fencepost.explorers.program.subset.program import check, guard_calls, is_require
 from fencepost.model.language.acting import Action, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
 from fencepost.model.language.trees import definition_of, source_lines
@@ -70,11 +70,9 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
     found = []
     for item in machine.actions:
         made = program.actions[item.name]
-        statements = [node for node in made.node.body[: made.guards] if is_require(made.python, node)]
-        for number, node in enumerate(statements, 1):
-            condition: ast.expr = node.value.args[0]  # type: ignore[attr-defined]
-            for part, piece in enumerate([condition, *parts(condition)]):
-                found.append(Guard(item.label, number, part, ast.unparse(piece), _sentence(made, node, piece)))
+        for number, call in enumerate(guard_calls(made), 1):
+            for part, piece in enumerate([call.args[0], *parts(call.args[0])]):
+                found.append(Guard(item.label, number, part, ast.unparse(piece), _sentence(made, call, piece)))
     return tuple(found)
 
 
@@ -130,12 +128,12 @@ def _without(item: Action, guard: Guard) -> Callable[..., None]:
     return made
 
 
-def _sentence(made: Function, guard: ast.stmt, piece: ast.expr) -> str:
+def _sentence(made: Function, guard: ast.Call, piece: ast.expr) -> str:
     """Return a guard in words: the comment beside it, or what its predicates say of themselves."""
     return next(_comments(made, guard), "") or "; ".join(dict.fromkeys(_predicates(made, piece)))
 
 
-def _comments(made: Function, guard: ast.stmt) -> Iterator[str]:
+def _comments(made: Function, guard: ast.Call) -> Iterator[str]:
     lines, first = source_lines(made.python)
     for line in lines[guard.lineno - first : (guard.end_lineno or guard.lineno) - first + 1]:
         words = line.partition("  # ")[2].strip()

@@ -271,8 +271,7 @@ def path_of(place: nodes.Expression, names: Mapping[nodes.Slot, Where]) -> Where
 
 
 def unshared_bounds(program: Program) -> frozenset[str]:
-    """Return the bounds that only their own guards and effects read, and the state's domains and
-    bags, which grow with them.
+    """Return the bounds read only by their own guards and effects, and by domains and bags that grow with them.
 
     A larger constant then makes each of these comparisons true wherever it was. A size of arrays may change what a
     loop runs over, and a domain of a parameter what is tried, so these count as read elsewhere; so does a domain or a

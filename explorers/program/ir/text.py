@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.subset.kinds import Arr, BagRef, Rec
@@ -10,7 +10,7 @@ from fencepost.model.language.domains import Flag, Member, Range
 from fencepost.model.language.records import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.explorers.program.ir.nodes import Expression
     from fencepost.explorers.program.ir.program import Action, Function, Program
@@ -29,9 +29,8 @@ def text(program: Program) -> str:
     lines += [f"property {name} = f{number}" for name, number in program.properties.items()]
     for name, item in program.behaviours.items():
         known = [("when", item.when), ("then", item.then), ("cost", item.cost)]
-        lines.append(
-            f"behaviour {name}: " + ", ".join(f"{word} = f{number}" for word, number in known if number is not None)
-        )
+        parts = (f"{word} = f{number}" for word, number in known if number is not None)
+        lines.append(f"behaviour {name}: {', '.join(parts)}")
     return "\n".join(lines) + "\n"
 
 
@@ -127,49 +126,33 @@ def _source(source: nodes.Source) -> str:
 
 def value(node: Expression) -> str:
     """Return an expression as text; a check that may fail follows it, as in `s%0.values[i%1]!index`."""
-    return _value(node) + _checks(node)
+    return _VALUES[type(node)](node) + _checks(node)
 
 
-def _value(node: Expression) -> str:
-    match node:
-        case nodes.Literal():
-            return str(node.value)
-        case nodes.Constant():
-            return f"c.{node.name}"
-        case nodes.Local():
-            return _slot(node.slot)
-        case nodes.Field():
-            return f"{value(node.owner)}.{node.name}"
-        case nodes.Element():
-            return f"{value(node.array)}[{value(node.index)}]"
-        case nodes.Length():
-            return f"len({value(node.of)})"
-        case nodes.Unary():
-            return f"{node.operator}({value(node.value)})"
-        case nodes.Binary():
-            return f"({value(node.left)} {node.operator} {value(node.right)})"
-        case nodes.Compare():
-            return f"({value(node.first)}{''.join(f' {order} {value(item)}' for order, item in node.rest)})"
-        case nodes.Among():
-            word = "not in" if node.negated else "in"
-            return f"({value(node.item)} {word} ({', '.join(map(value, node.others))}))"
-        case nodes.Logic():
-            return f"({(' and ' if node.conjunction else ' or ').join(map(value, node.values))})"
-        case nodes.Not():
-            return f"(not {value(node.value)})"
-        case nodes.Select():
-            return f"({value(node.then)} if {value(node.test)} else {value(node.other)})"
-        case nodes.Extreme():
-            return f"{'max' if node.greatest else 'min'}({', '.join(map(value, node.values))})"
-        case nodes.Fold():
-            return f"{node.operator}({value(node.value)}{''.join(map(_clause, node.clauses))})"
-        case nodes.Call():
-            return f"f{node.function}({', '.join(map(value, node.arguments))})"
-        case nodes.Fits():
-            return f"fits {node.bound}({value(node.condition)})"
-        case nodes.Switch():
-            return f"switch {node.guard}.{node.part}({value(node.condition)})"
-    raise AssertionError(node)
+_VALUES: dict[type[Expression], Callable[[Any], str]] = {
+    nodes.Literal: lambda node: str(node.value),
+    nodes.Constant: lambda node: f"c.{node.name}",
+    nodes.Local: lambda node: _slot(node.slot),
+    nodes.Field: lambda node: f"{value(node.owner)}.{node.name}",
+    nodes.Element: lambda node: f"{value(node.array)}[{value(node.index)}]",
+    nodes.Length: lambda node: f"len({value(node.of)})",
+    nodes.Unary: lambda node: f"{node.operator}({value(node.value)})",
+    nodes.Binary: lambda node: f"({value(node.left)} {node.operator} {value(node.right)})",
+    nodes.Compare: lambda node: f"({value(node.first)}{''.join(f' {by} {value(item)}' for by, item in node.rest)})",
+    nodes.Among: lambda node: f"({value(node.item)} {'not ' if node.negated else ''}in ({_listed(node.others)}))",
+    nodes.Logic: lambda node: f"({(' and ' if node.conjunction else ' or ').join(map(value, node.values))})",
+    nodes.Not: lambda node: f"(not {value(node.value)})",
+    nodes.Select: lambda node: f"({value(node.then)} if {value(node.test)} else {value(node.other)})",
+    nodes.Extreme: lambda node: f"{'max' if node.greatest else 'min'}({_listed(node.values)})",
+    nodes.Fold: lambda node: f"{node.operator}({value(node.value)}{''.join(map(_clause, node.clauses))})",
+    nodes.Call: lambda node: f"f{node.function}({_listed(node.arguments)})",
+    nodes.Fits: lambda node: f"fits {node.bound}({value(node.condition)})",
+    nodes.Switch: lambda node: f"switch {node.guard}.{node.part}({value(node.condition)})",
+}
+
+
+def _listed(items: Iterable[Expression]) -> str:
+    return ", ".join(map(value, items))
 
 
 def _clause(item: nodes.Clause) -> str:

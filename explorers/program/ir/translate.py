@@ -15,7 +15,7 @@ from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.statements import Statements
 from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec, Several
-from fencepost.explorers.program.subset.program import bounds_of, check, is_require
+from fencepost.explorers.program.subset.program import bounds_of, check, guard_calls
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -83,16 +83,11 @@ class Translation:
             statements = Statements(self, made, part)
             body = statements.body()
             kind = made.returns.items[part] if isinstance(made.returns, Several) and part is not None else made.returns
-            number = self.add(
-                made.python, where(made.node), statements.parameters, tuple(statements.slots), body, kind_of_value(kind)
-            )
+            slots, at = tuple(statements.slots), where(made.node)
+            number = self.add(made.python, at, statements.parameters, slots, body, kind_of_value(kind))
             self.numbers[key] = number
             self.prefixes[number] = statements.prefix
-            self.texts[number] = [
-                ast.unparse(item.value.args[0])
-                for item in made.node.body
-                if isinstance(item, ast.Expr) and isinstance(item.value, ast.Call) and is_require(made.python, item)
-            ]
+            self.texts[number] = [ast.unparse(call.args[0]) for call in guard_calls(made)]
         return self.numbers[key]
 
     def add(
@@ -116,9 +111,8 @@ class Translation:
             return number
         lifted = Lifted(self, made.python, where(made.node))
         inner = self.functions[number].parameters
-        given = [
-            lifted.read(lifted.given(Local(slot, at=lifted.at, type=slot.type))) for slot in inner[: -len(item.params)]
-        ]
+        states = (Local(slot, at=lifted.at, type=slot.type) for slot in inner[: -len(item.params)])
+        given = [lifted.read(lifted.given(state)) for state in states]
         found = over_values(lifted, number, given, item.params, every=item.kind.must_hold)
         slots = tuple(lifted.slots)
         return self.add(made.python, lifted.at, len(given), slots, (Return(found, at=lifted.at),), INT)

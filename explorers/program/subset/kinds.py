@@ -163,23 +163,12 @@ def element_of(kind: ArrayOf) -> Type:
     return kind_of(kind.element)
 
 
+_SAID = {Int: "a number", Queue: "a channel", Arr: "an array", BagRef: "a bag", Consts: "the constants"}
+_SAID |= {Several: "a tuple", Nothing: "nothing"}
+
+
 def say(kind: Type) -> str:
-    match kind:
-        case Int():
-            return "a number"
-        case Queue():
-            return "a channel"
-        case Rec():
-            return f"a record {kind.record.__name__}"
-        case Arr():
-            return "an array"
-        case BagRef():
-            return "a bag"
-        case Consts():
-            return "the constants"
-        case Several():
-            return "a tuple"
-    return "nothing"
+    return f"a record {kind.record.__name__}" if type(kind) is Rec else _SAID[type(kind)]
 
 
 class Checking(Protocol):
@@ -189,7 +178,6 @@ class Checking(Protocol):
 
     def function(self, python: Callable[..., Any], arguments: tuple[Type, ...]) -> Function:
         """Check a function called with arguments of these types."""
-        ...
 
 
 class Owner(Protocol):
@@ -202,4 +190,3 @@ class Owner(Protocol):
 
     def refuse(self, node: ast.AST, what: str, instead: str) -> NoReturn:
         """Raise ModelError: place, line, caret, what is wrong, what to write."""
-        ...

@@ -302,10 +302,8 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     try:
         lines, first = source_lines(python)
     except (OSError, TypeError):
-        name = getattr(python, "__name__", repr(python))
-        raise ModelError(
-            f"{name}() has no source text, which the language reads. Instead, write it in a file."
-        ) from None
+        said = f"{getattr(python, '__name__', repr(python))}() has no source text, which the language reads"
+        raise ModelError(f"{said}. Instead, write it in a file.") from None
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]
@@ -313,16 +311,11 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
         node = ast.Pass()
     if not isinstance(node, ast.FunctionDef):
         where, line = f"{path_shown(python.__code__.co_filename)}:{first}", lines[0].strip()
+        caret, what, instead = "^" * len(line), f"{python.__name__}()", "write it with `def`"
         if python.__name__ == "<lambda>":
             caret = " " * max(0, line.find("lambda")) + "^" * len("lambda")
-            what, instead = "a lambda is not a plain function", "write it with `def` above, and its name here"
-        else:
-            caret, what, instead = (
-                "^" * len(line),
-                f"{python.__name__}() is not a plain function",
-                "write it with `def`",
-            )
-        raise ModelError(f"{where}: {what}.\n  {line}\n  {caret}\nInstead, {instead}.")
+            what, instead = "a lambda", "write it with `def` above, and its name here"
+        raise ModelError(f"{where}: {what} is not a plain function.\n  {line}\n  {caret}\nInstead, {instead}.")
     ast.increment_lineno(node, first - 1)
     _require_depth(python, node)
     if isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant):
@@ -344,21 +337,14 @@ def _require_depth(python: Callable[..., Any], node: ast.FunctionDef) -> None:
 def _check_guards(program: Program, made: Function) -> None:
     """Guards stand at the top level, before any write, and read no ghost."""
     scope = Scope(program, made)
-    last = 0
-    for position, statement in enumerate(made.node.body):
-        if is_require(made.python, statement):
-            last = position + 1
-    made.guards = last
-    for statement in made.node.body[:last]:
+    ends = (place for place, item in enumerate(made.node.body, 1) if is_require(made.python, item))
+    made.guards = max(ends, default=0)
+    for statement in made.node.body[: made.guards]:
         for node in ast.walk(statement):
             callee = made.calls.get(node)
             if isinstance(node, ast.Return):
-                scope.refuse(
-                    node,
-                    "this returns before the last `require`",
-                    "write the condition under which the action happens as a guard, "
-                    "require(condition), and put all guards first",
-                )
+                guard = "write the condition under which the action happens as a guard, require(condition)"
+                scope.refuse(node, "this returns before the last `require`", f"{guard}, and put all guards first")
             if _is_write(made, node) or (callee is not None and callee.writes):
                 instead = "put all guards first, then the writes"
                 scope.refuse(node, "this changes the state before the last `require`", instead)
@@ -401,15 +387,17 @@ def is_require(python: Callable[..., Any], statement: ast.stmt) -> bool:
     return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
 
 
+def guard_calls(made: Function) -> list[ast.Call]:
+    """Return the calls of `require` in an action."""
+    return [item.value for item in made.node.body if is_require(made.python, item)]  # type: ignore[attr-defined]
+
+
 def _is_write(made: Function, node: ast.AST) -> bool:
     if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
         return True
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node in made.types
-        and (isinstance(made.types.get(node.func.value), BagRef | Queue))
-    )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node not in made.types:
+        return False
+    return isinstance(made.types.get(node.func.value), BagRef | Queue)
 
 
 @dataclass(frozen=True)
@@ -459,13 +447,7 @@ def guards_of(program: Program) -> Guards:
         made = program.actions[item.name]
         first = source_lines(made.python)[0][0]
         indent = len(first) - len(first.lstrip())
-        calls = [
-            statement.value
-            for statement in made.node.body[: made.guards]
-            if isinstance(statement, ast.Expr)
-            and isinstance(statement.value, ast.Call)
-            and is_require(made.python, statement)
-        ]
+        calls = guard_calls(made)
         found[item.name] = [
             ((call.lineno, call.col_offset + indent), call.end_lineno or call.lineno, ast.unparse(call.args[0]))
             for call in calls

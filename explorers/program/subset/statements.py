@@ -275,9 +275,7 @@ class Statements:
                 instead = hints.part_of(node.target, kind)
                 self.refuse(node.target, "this adds to something that is not a number", instead)
             self.made.writes = True
-        with self.places.holding(
-            *([node.target.value] if isinstance(node.target, ast.Attribute | ast.Subscript) else [])
-        ):
+        with self.places.holding(*([] if isinstance(node.target, ast.Name) else [node.target.value])):
             self.expressions.number(node.value)
         self.expressions.divisor(node.op, node.value)
 
@@ -315,10 +313,8 @@ class Statements:
             sources.iterate(self.expressions, node.target, node.iter)
             is_bag = isinstance(self.made.types.get(node.iter), BagRef)
             over = places.find(node.iter) if is_bag else frozenset([""])
-            places.loops = [
-                *places.loops,
-                (next(iter(over)), node.target.id if isinstance(node.target, ast.Name) else ""),
-            ]
+            variable = node.target.id if isinstance(node.target, ast.Name) else ""
+            places.loops = [*places.loops, (next(iter(over)), variable)]
             with places.holding(*sources.arrays_in(self.expressions, node.iter)):
                 self.block(node.body)
             places.loops = places.loops[:-1]
