@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.explorers.program.subset.program import Program, check
+from fencepost.model.language import action, always, step
 from fencepost.model.language.errors import ModelError
 
 from tests.helpers.blocks import Block, blocks
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
 FOLDER = ROOT / "tests" / "refusals"
 ACTION = "def act(s, c):\n"
-HEAD = "from tests.refusals.schema import *\n\n\n"
+HEAD = """from fencepost.model.language import action, always, bits, choose, fits, require, step
+from tests.refusals.schema import *
+
+"""
 MARK = re.compile(r"^( *)(\^+) (.*)(?:\n *(Instead, .*))?\n?", re.MULTILINE)
 """What is said of the line above: its carets, the reason, and what to write instead."""
 MESSAGE = re.compile(r"model\.py:(\d+): (.*)\n  .*\n  ( *)(\^+)(?:\n(Instead, .*))?")
@@ -97,9 +101,9 @@ def _machine(names: dict[str, Any]) -> tuple[Any, tuple[Property, ...]]:
     for name, item in names.items():
         if inspect.isfunction(item) and name in {"act", "initial"}:
             domains = {param: schema.PARAMETERS[param] for param in list(inspect.signature(item).parameters)[2:]}
-            (actions if name == "act" else more)[name] = schema.action(**domains)(item)
+            (actions if name == "act" else more)[name] = action(**domains)(item)
         elif inspect.isfunction(item) and name == "judge":
-            made = schema.step() if next(iter(inspect.signature(item).parameters)) == "before" else schema.always
+            made = step() if next(iter(inspect.signature(item).parameters)) == "before" else always
             properties.append(made(item))
     return replace(schema.machine(**actions), **more), tuple(properties)
 

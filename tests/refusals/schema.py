@@ -17,37 +17,9 @@ from fencepost.model.language import (
     Record,
     Size,
     action,
-    always,
-    bits,
     bound,
-    choose,
-    fits,
-    require,
     shape,
-    step,
-)
-
-__all__ = [
-    "LIMIT",
-    "NONE",
-    "PARAMETERS",
-    "Broker",
-    "C",
-    "Entry",
-    "Message",
-    "Phase",
-    "Replica",
-    "State",
-    "action",
-    "always",
-    "bits",
-    "choose",
-    "fits",
-    "length_of",
-    "machine",
-    "require",
-    "step",
-]
+)  # fmt: skip
 
 LIMIT = 3
 
