@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language.interpreter import Interpreter, Path
+    from fencepost.model.language.records import Key, Record
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,23 @@ class State:
 
     def __getitem__(self, name: str) -> str:
         return self.fields[name]
+
+
+def fields_of(record: type[Record], key: Key) -> dict[str, str]:
+    """Return the fields of a state by names such as `replica[1].log`, with their values as text."""
+    from fencepost.counterexamples.states import parts
+
+    cells = ((f"{part.label}." if part.label else "", cell) for part in parts(record, key) for cell in part.cells)
+    return {
+        f"{where}{cell.name}": cell.text if cell.messages is None else " ".join(cell.messages) for where, cell in cells
+    }
+
+
+def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]:
+    """Return what differs between two states, as text."""
+    from fencepost.counterexamples.states import changes
+
+    return tuple(f"{item.label}.{item}" if item.label else str(item) for item in changes(record, before, after))
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,8 +112,6 @@ class Counterexample:
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps, each with what it changed."""
-        from fencepost.counterexamples.states import changes
-
         record, states = self.trace.protocol.machine.state, self.path.states
         found = []
         for number, (step, text) in enumerate(zip(self.path.steps, self.texts, strict=True), 1):
@@ -103,34 +119,16 @@ class Counterexample:
                 name: self.plain.show_argument(domain, value)
                 for (name, domain), value in zip(step.action.params, step.args, strict=True)
             }
-            changed = tuple(
-                f"{item.label}.{item}" if item.label else str(item)
-                for item in changes(record, states[number - 1], states[number])
-            )
+            changed = changes_of(record, states[number - 1], states[number])
             found.append(Step(number, step.action.label, MappingProxyType(shown), changed, text))
         return tuple(found)
 
     @cached_property
     def states(self) -> tuple[State, ...]:
         """The states, the initial one first."""
-        from fencepost.counterexamples.states import parts
-
         record = self.trace.protocol.machine.state
-        return tuple(
-            State(
-                number,
-                MappingProxyType(
-                    {
-                        f"{part.label}.{cell.name}" if part.label else cell.name: cell.text
-                        if cell.messages is None
-                        else " ".join(cell.messages)
-                        for part in parts(record, key)
-                        for cell in part.cells
-                    }
-                ),
-            )
-            for number, key in enumerate(self.path.states)
-        )
+        shown = (MappingProxyType(fields_of(record, key)) for key in self.path.states)
+        return tuple(State(number, fields) for number, fields in enumerate(shown))
 
     @cached_property
     def replayed(self) -> Replay:

@@ -62,15 +62,6 @@ def parse_setting(machine: Machine, option: str, text: str) -> tuple[str, int]:
     return read_value(machine, name, value)
 
 
-def parse_settings(machine: Machine, option: str, texts: Iterable[str]) -> dict[str, int]:
-    """Return constants that an option gives as `NAME=VALUE`; raise UsageError for one that has two values."""
-    given: dict[str, tuple[str, int]] = {}
-    for text in texts:
-        name, value = parse_setting(machine, option, text)
-        add_value(given, name, f"{option} {text}", value)
-    return {name: value for name, (_, value) in given.items()}
-
-
 def add_value(given: dict[str, tuple[str, int]], name: str, by: str, value: int) -> None:
     """Add the value of a constant to those that were given; raise UsageError if it has another one already."""
     if name in given and given[name][1] != value:

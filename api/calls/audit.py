@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -184,14 +184,13 @@ def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | N
 @contextmanager
 def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
     """Start Spark; raise UsageError if it lacks room, or if a file of the audit is not what was written."""
-    from fencepost.explorers.spark.session import first_cause, spark
+    from fencepost.api.calls.on_spark import started
+    from fencepost.explorers.spark.session import first_cause
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    with ExitStack() as stack:
-        with watch.busy(f"starting Spark with master {cluster.shown}"):
-            context = stack.enter_context(spark(cluster))
+    with started(cluster, watch) as context:
         try:
             yield SparkSession(context)
         except (Py4JError, PySparkException) as error:

@@ -112,10 +112,9 @@ def catalogue(
                 if why:
                     break
                 doing = f"preparing {run.name}"
-                judged = every.check(run)
-                data = judged.to_dict()
-                why = judged.result.why_stopped if ended_by_signal(judged.result.why_stopped) else ""
-                problems += judged.result.problems
+                data, result = every.check(run)
+                why = result.why_stopped if ended_by_signal(result.why_stopped) else ""
+                problems += result.problems
                 why = "a run could not be kept" if problems else why
         except FencepostError as error:
             if not done:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from fencepost.api.answers.as_json import Answer
+from fencepost.api.answers.counterexample import changes_of
 from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import parse_setting
@@ -281,17 +282,15 @@ def _sights(
 def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyOneSide | None:
     if found is None:
         return None
-    from fencepost.counterexamples.states import changes
-
     plain = spaces[found.side == "b"].search.plain
     states = found.path.states
-    last = changes(plain.machine.state, states[-2], states[-1]) if len(states) > 1 else []
+    last = changes_of(plain.machine.state, *states[-2:]) if len(states) > 1 else ()
     return OnlyOneSide(
         found.side,
         found.path.length,
         found.sights,
         tuple(plain.show(step) for step in found.path.steps),
-        tuple(f"{item.label}.{item}" if item.label else str(item) for item in last),
+        last,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.counterexample import fields_of
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import Question, ask
 from fencepost.model.language.errors import UsageError
@@ -114,19 +115,7 @@ def _too_many(question: Question, most: int) -> UsageError:
 
 def _labels(question: Question, keys: list[Key]) -> Iterator[str]:
     """Yield for each state the fields that are not the same in all of them, one a line."""
-    from fencepost.counterexamples.states import parts
-
-    record = question.protocol.machine.state
-    states = [
-        {
-            f"{part.label}.{cell.name}" if part.label else cell.name: cell.text
-            if cell.messages is None
-            else " ".join(cell.messages)
-            for part in parts(record, key)
-            for cell in part.cells
-        }
-        for key in keys
-    ]
+    states = [fields_of(question.protocol.machine.state, key) for key in keys]
     varying = [name for name in states[0] if len({state[name] for state in states}) > 1]
     for state in states:
         yield "\n".join(f"{name}={state[name]}" for name in varying)

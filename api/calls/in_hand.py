@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.counterexample import changes_of
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import ask
-from fencepost.counterexamples.states import changes, parts
+from fencepost.counterexamples.states import parts
 from fencepost.counterexamples.values import describe
 from fencepost.explorers.parameters import values_of
 from fencepost.explorers.program.subset.program import check, guards_of
@@ -71,8 +72,7 @@ class Held:
 
     def changes_to(self, after: Held) -> list[str]:
         """Return what is different in another state, a line each."""
-        found = changes(self._hand.machine.state, self._key, after._key)
-        return [f"{item.label}.{item}" if item.label else str(item) for item in found]
+        return list(changes_of(self._hand.machine.state, self._key, after._key))
 
 
 class InHand:

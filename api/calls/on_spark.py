@@ -28,10 +28,21 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 
+@contextmanager
+def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkContext]:
+    """Start Spark for some work, and stop it after that."""
+    from fencepost.explorers.spark.session import spark
+
+    with ExitStack() as stack:
+        with watch.busy(f"{name}{': ' if name else ''}starting Spark with master {cluster.shown}"):
+            context = stack.enter_context(spark(cluster))
+        yield context
+
+
 def search_on(question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore
-    from fencepost.explorers.spark.session import require_java, spark
+    from fencepost.explorers.spark.session import require_java
 
     values = tuple((name, int(value)) for name, value in question.constants.values.items())
     names = tuple(item.name for item in question.properties)
@@ -40,16 +51,8 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
         question.protocol.machine, question.constants, question.properties, options, origin, kernels,
         cluster.partitions, cluster.handover, watch.telling(question.name),
     )  # fmt: skip
-
-    @contextmanager
-    def start() -> Iterator[SparkContext]:
-        with ExitStack() as stack:
-            with watch.busy(f"{question.name}: starting Spark with master {cluster.shown}"):
-                context = stack.enter_context(spark(cluster))
-            yield context
-
     require_java()
-    return search.run(start)
+    return search.run(partial(started, cluster, watch, question.name))
 
 
 @dataclass(frozen=True)
@@ -114,10 +117,10 @@ def explore_on(
     cluster: Cluster, plan: Plan, rows: tuple[Row, ...], done: Callable[[Row, RowData], None], display: Watch
 ) -> str:
     """Explore rows on Spark; return why that ended early, or an empty string."""
-    from fencepost.explorers.spark.session import run_tasks, spark
+    from fencepost.explorers.spark.session import run_tasks
 
-    with ExitStack() as stack:
-        with display.busy(f"{plan.origin.name}: starting Spark with master {cluster.shown}"):
-            context = stack.enter_context(spark(cluster))
-        with display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"):
-            return run_tasks(context, partial(row_there, plan), rows, done)
+    with (
+        started(cluster, display, plan.origin.name) as context,
+        display.busy(f"{plan.origin.name}: {counted(len(rows), 'row')} on {cluster.shown}"),
+    ):
+        return run_tasks(context, partial(row_there, plan), rows, done)

@@ -195,11 +195,16 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
     if violated is None:
         why = f"a reachable state breaks it: {report.proof.broken[0].move}"
         violated = dict.fromkeys(broken_from(report, pair, normalize=True), why)
+    return replace(report, reachable=answer, proof=with_violated(report.proof, violated))
+
+
+def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
+    """Return a proof with the properties that were found violated, each with the reason."""
     findings = tuple(
-        replace(item, verdict=Verdict.VIOLATED, why=violated[item.name]) if item.name in violated else item
-        for item in report.proof.findings
+        replace(item, verdict=Verdict.VIOLATED, why=found[item.name]) if item.name in found else item
+        for item in proof.findings
     )
-    return replace(report, reachable=answer, proof=replace(report.proof, findings=findings))
+    return replace(proof, findings=findings)
 
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
@@ -213,13 +218,9 @@ def beside_error(report: ProveResult, error: DomainError, result: Result | None)
     found = violated_in(result) | violated_on_the_way(report, error) | known
     if not found:
         raise error
-    findings = tuple(
-        replace(item, verdict=Verdict.VIOLATED, why=found[item.name])
-        if item.name in found
-        else replace(item, verdict=Verdict.UNDETERMINED, why=said_of(error))
-        for item in report.proof.findings
-    )
-    return replace(report, proof=replace(report.proof, findings=findings, pair=None))
+    why = said_of(error)
+    open_ones = tuple(replace(item, verdict=Verdict.UNDETERMINED, why=why) for item in report.proof.findings)
+    return replace(report, proof=with_violated(replace(report.proof, findings=open_ones, pair=None), found))
 
 
 def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, str]:
@@ -374,18 +375,13 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
         reached = reached or bool((rows == wanted).all(axis=1).any())
     reached = reached and search.layout.decode(encoded[0]) == state
     number = counted(result.distinct, "reachable state")
+    where = f" with {condition}" if condition else ""
     stopped = result.why_stopped if ended_by_signal(result.why_stopped) else ""
     if reached:
-        return f"it is one of {number}{f' with {condition}' if condition else ''}", None, stopped
+        return f"it is one of {number}{where}", None, stopped
     violated = violated_in(result)
     if result.complete:
-        where = f"with {condition}" if condition else "under these constants"
-        return f"it is not among the {number} {where}, so this step violates nothing there", violated, ""
-    return (
-        (
-            f"it is not among the first {number}{f' with {condition}' if condition else ''}, and there are more "
-            f"({result.why_stopped})"
-        ),
-        violated,
-        stopped,
-    )
+        where = where or " under these constants"
+        return f"it is not among the {number}{where}, so this step violates nothing there", violated, ""
+    more = f"and there are more ({result.why_stopped})"
+    return f"it is not among the first {number}{where}, {more}", violated, stopped

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.as_json import pick
 from fencepost.api.answers.contract import RunData
 from fencepost.api.answers.traces import archived
 from fencepost.api.asking.targets import Question
@@ -31,34 +32,20 @@ if TYPE_CHECKING:
     from fencepost.model.language import Property
 
 
-@dataclass(frozen=True)
-class JudgedRun:
-    """A run with what was found, and how that differs from what was expected, one sentence each."""
-
-    run: Run
-    result: CheckResult
-    differences: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON: what was found beside what was expected."""
-        run = self.run
-        files = {name: file for name in run.violated if (file := archived(run, name))}
-        expected: dict[str, Any] = {
+def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict[str, Any]:
+    """Return a run as JSON: what was found beside what was expected, and how they differ, one sentence each."""
+    files = {name: file for name in run.violated if (file := archived(run, name))}
+    return {
+        **result.to_dict(files, warn=False),
+        "run": run.name,
+        "expected": {
             "verdict": "violated" if run.violated else "unreached" if run.unreached else "holds",
-            "distinct": run.distinct,
-            "depth": run.depth,
-            "violated": dict(run.violated),
-            "unreached": list(run.unreached),
-        }
-        if run.worst:
-            expected["worst"] = dict(run.worst)
-        return {
-            **self.result.to_dict(files, warn=False),
-            "run": run.name,
-            "expected": expected,
-            "as_expected": not self.differences,
-            "differences": list(self.differences),
-        }
+            **pick(run, "distinct depth violated unreached"),
+            **({"worst": dict(run.worst)} if run.worst else {}),
+        },
+        "as_expected": not differences,
+        "differences": list(differences),
+    }
 
 
 def question_of(run: Run) -> Question:
@@ -92,8 +79,8 @@ class Runs:
         found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
-    def check(self, run: Run) -> JudgedRun:
-        """Explore a run and compare; what is finished is kept."""
+    def check(self, run: Run) -> tuple[dict[str, Any], CheckResult]:
+        """Explore a run and compare, as JSON and as a result; what is finished is kept."""
         from fencepost.explorers.judge import judge
         from fencepost.explorers.native.checkpoint import discard
 
@@ -113,20 +100,16 @@ class Runs:
             result = replace(result, why_stopped=self._whole_budget())
         if self.usual_memory:
             result = with_memory_explained(result)
-        question = question_of(run)
         differences = differences if result.complete else (f"the search did not finish: {result.why_stopped}",)
-        judged = JudgedRun(
-            run,
-            answer(question, self.options, result),
-            differences,
-        )
+        found = answer(question_of(run), self.options, result)
+        data = data_of(run, found, differences)
         if self.kept.folder and result.complete:
             try:
-                self.kept.keep(run.name, judged.to_dict(), self._mark(run))
+                self.kept.keep(run.name, data, self._mark(run))
             except UnkeptError as error:
-                return replace(judged, result=replace(judged.result, problems=(not_kept(error),)))
+                return data, replace(found, problems=(not_kept(error),))
             discard(self.kept.folder / slug(run.name))
-        return judged
+        return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
         """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""

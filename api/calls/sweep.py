@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -192,17 +191,16 @@ def _swept(
     request: _Request, cluster: Cluster, folder: str, budget: float | None, watch: Watch, *, resume: bool
 ) -> SweepResult:
     """Walk, sum up, and return what was found."""
+    from fencepost.api.calls.on_spark import started
     from fencepost.explorers.spark import sweep as sweeping
-    from fencepost.explorers.spark.session import require_java, spark
+    from fencepost.explorers.spark.session import require_java
     from fencepost.explorers.spark.summary import summarise
 
     require_java()
     plan = _plan(request, watch)
     name = request.question.name
     sweeping.prepare(folder, plan, resume=resume)
-    with ExitStack() as stack:
-        with watch.busy(f"{name}: starting Spark with master {cluster.shown}"):
-            context = stack.enter_context(spark(cluster))
+    with started(cluster, watch, name) as context:
         from pyspark.sql import SparkSession
 
         sql = SparkSession(context)

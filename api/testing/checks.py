@@ -66,15 +66,7 @@ def check(
     how = search or Search()
     question = ask(what, properties, constants=constants, version=version, only=only, more=more)
     expected = _expected(question, violated, unreached)
-    result = explored(
-        question,
-        engine=how.engine,
-        workers=how.workers,
-        compact=how.compact,
-        normalize=how.normalize,
-        budget=how.budget,
-        max_states=how.max_states,
-    )
+    result = explored(question, **{name: value for name, value in vars(how).items() if name != "trace"})
     if ended_by_signal(result.why_stopped):
         raise KeyboardInterrupt
     judge(result, expected, how)

@@ -31,7 +31,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.asking.constants import parse_settings
+from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.targets import find_protocol
 from fencepost.counterexamples.browser.links import Link
 from fencepost.counterexamples.browser.serving import HOST, Handler, Server
@@ -300,7 +300,7 @@ class Hostile:
         text = edited(self.draw, f"{self.draw.choice(names)}={self.draw.choice(WORDS)}".encode()).decode(
             "utf-8", "replace"
         )
-        parse_settings(self.protocol.machine, "--set", (text,))
+        parse_setting(self.protocol.machine, "--set", text)
 
     def rows(self) -> None:
         """Read finished rows, manifests, sweeps: JSON with a checksum."""
