@@ -21,7 +21,7 @@ from fencepost.model.language.errors import DomainError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fencepost.explorers.evidence.rows import Row, Setting
+    from fencepost.explorers.evidence.rows import Row
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.native.masked import Departure
     from fencepost.explorers.verdict import Options, Result
@@ -104,9 +104,31 @@ class Ablation:
 
     def explore(self, row: Row) -> RowOutcome:
         """Search without a guard, or with a setting, by one worker."""
-        if isinstance(row, Guard):
-            return self._without(row)
-        return self._with(row)
+        guard = row if isinstance(row, Guard) else None
+        constants, kernels = self.constants, self.kernels
+        if not isinstance(row, Guard):
+            constants = self.machine.constants(**row.values(constants))
+            reason = self.machine.refuse(constants) if self.machine.refuse else None
+            if reason:
+                return RowOutcome(row, Purpose.REFUSED, why=reason)
+            kernels = self._kernels_for(constants)
+        options = replace(self.options, workers=1, stop_on_violation=True)
+        search = MaskedSearch(self.machine, constants, self.properties, options, kernels=kernels, guard=guard)
+        try:
+            result = self._run(search)
+            violated = [item for item in result.properties if item.verdict is Verdict.VIOLATED]
+            violated.sort(key=lambda item: item.path.length if item.path else 0)
+            broken = tuple(item.name for item in violated if item.name in self.holding)
+            if result.model_error is not None:
+                purpose = Purpose.NEEDED if broken else Purpose.UNDETERMINED
+                return RowOutcome(row, purpose, result, broken, why=str(result.model_error))
+            if guard is not None:
+                return self._compared(guard, search, result, broken)
+        except DomainError as error:
+            return RowOutcome(row, Purpose.UNDETERMINED, None, (), why=str(error))
+        grown = not same_states(search, self.whole) if result.complete else None
+        purpose = _purpose(broken, grown=grown, complete=result.complete) or Purpose.SAME
+        return RowOutcome(row, purpose, result, broken, None, grown, why=result.why_stopped)
 
     def ask(self, why: str) -> bool:
         """Ask all searches to stop; return whether this is the first time."""
@@ -124,55 +146,19 @@ class Ablation:
         finally:
             self.running.remove(search)
 
-    def _options(self) -> Options:
-        return replace(self.options, workers=1, stop_on_violation=True)
-
-    def _broken(self, result: Result) -> tuple[str, ...]:
-        found = [item for item in result.properties if item.verdict is Verdict.VIOLATED and item.name in self.holding]
-        return tuple(item.name for item in sorted(found, key=lambda item: item.path.length if item.path else 0))
-
-    def _without(self, guard: Guard) -> RowOutcome:
-        search = MaskedSearch(
-            self.machine, self.constants, self.properties, self._options(), kernels=self.kernels, guard=guard
-        )
-        try:
-            result = self._run(search)
-            return self._before_error(guard, result) or self._compared(guard, search, result)
-        except DomainError as error:
-            return RowOutcome(guard, Purpose.UNDETERMINED, None, (), why=str(error))
-
-    def _before_error(self, row: Row, result: Result) -> RowOutcome | None:
-        """Return the outcome of a row in which the model raised an error after a violation; None if it raised none."""
-        if result.model_error is None:
-            return None
-        broken = self._broken(result)
-        purpose = Purpose.NEEDED if broken else Purpose.UNDETERMINED
-        return RowOutcome(row, purpose, result, broken, why=str(result.model_error))
-
-    def _compared(self, guard: Guard, search: MaskedSearch, result: Result) -> RowOutcome:
+    def _compared(self, guard: Guard, search: MaskedSearch, result: Result, broken: tuple[str, ...]) -> RowOutcome:
         grown = True if result.distinct > self.base.distinct else None if not result.complete else False
         refused = 0 if guard.part else self.base.guards[search.numbers[guard.action, guard.number]].refused
         alone = None if grown is not False else result.generated - self.base.generated + search.left_steps
-        broken = self._broken(result)
-        purpose = self._purpose(broken, search, grown=grown, alone=alone, complete=result.complete)
-        if purpose is Purpose.IMPLIED and not self.base.fired[guard.action]:
+        purpose = _purpose(broken, grown=grown, complete=result.complete)
+        if purpose is None and alone:
+            purpose = Purpose.BOUND if search.left_steps == alone else Purpose.SAME
+        elif purpose is None and not self.base.fired[guard.action]:
             purpose = Purpose.DEAD
-        elif purpose is Purpose.IMPLIED and not refused and not guard.part and not self.whole.refusals([guard])[guard]:
-            purpose = Purpose.IDLE
+        elif purpose is None:
+            refuses = refused or guard.part or self.whole.refusals([guard])[guard]
+            purpose = Purpose.IMPLIED if refuses else Purpose.IDLE
         return RowOutcome(guard, purpose, result, broken, search.departure(), grown, refused, alone, result.why_stopped)
-
-    def _purpose(
-        self, broken: tuple[str, ...], search: MaskedSearch, *, grown: bool | None, alone: int | None, complete: bool
-    ) -> Purpose:
-        if broken:
-            return Purpose.NEEDED
-        if not complete:
-            return Purpose.UNDETERMINED
-        if grown:
-            return Purpose.HARMLESS
-        if not alone:
-            return Purpose.IMPLIED
-        return Purpose.BOUND if search.left_steps == alone else Purpose.SAME
 
     def _kernels_for(self, constants: Constants) -> Kernels:
         """Return kernels that have room for these constants: the whole machine's, or others compiled now."""
@@ -183,34 +169,14 @@ class Ablation:
         with self.compiling:
             return compiled(self.machine, constants, judged, normalize=self.options.normalize, masked=True)
 
-    def _with(self, setting: Setting) -> RowOutcome:
-        values = {**self.constants.values, setting.constant: setting.value}
-        constants = self.machine.constants(**values)
-        reason = self.machine.refuse(constants) if self.machine.refuse else None
-        if reason:
-            return RowOutcome(setting, Purpose.REFUSED, why=reason)
-        search = MaskedSearch(
-            self.machine, constants, self.properties, self._options(), kernels=self._kernels_for(constants)
-        )
-        try:
-            result = self._run(search)
-        except DomainError as error:
-            return RowOutcome(setting, Purpose.UNDETERMINED, None, (), why=str(error))
-        before = self._before_error(setting, result)
-        if before is not None:
-            return before
-        grown = not same_states(search, self.whole) if result.complete else None
-        broken = self._broken(result)
-        purpose = (
-            Purpose.NEEDED
-            if broken
-            else Purpose.UNDETERMINED
-            if not result.complete
-            else Purpose.HARMLESS
-            if grown
-            else Purpose.SAME
-        )
-        return RowOutcome(setting, purpose, result, broken, None, grown, why=result.why_stopped)
+
+def _purpose(broken: tuple[str, ...], *, grown: bool | None, complete: bool) -> Purpose | None:
+    """Return a row's purpose; None if it reaches the same states as the whole machine, and breaks nothing."""
+    if broken:
+        return Purpose.NEEDED
+    if not complete:
+        return Purpose.UNDETERMINED
+    return Purpose.HARMLESS if grown else None
 
 
 def explore_rows(ablation: Ablation, rows: tuple[Row, ...], workers: int, done: Callable[[RowOutcome], None]) -> None:

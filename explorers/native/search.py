@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from fencepost.explorers.verdict import BoundCount
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Path
     from fencepost.model.language.machine import Machine
 
 
@@ -111,9 +112,7 @@ class Search(Expansion):
         return self.keep(result) if why else result
 
     def keep(self, result: Result) -> Result:
-        """Write a checkpoint if one was asked for; return the result, which says whether it
-        was, or why it could not be.
-        """
+        """Write a checkpoint if one was asked for; return the result, which says whether it was, or why it was not."""
         if not self.options.checkpoint:
             return result
         from fencepost.explorers.native.checkpoint import save
@@ -148,7 +147,7 @@ class Search(Expansion):
     def _expand_level(self, began: float) -> str:
         rounds = self.rounds()
         for number in range(self.position.next_round, len(rounds)):
-            why = self._limit(time.perf_counter() - began if self.advanced else 0.0)
+            why = self.limit(time.perf_counter() - began if self.advanced else 0.0, self.distinct)
             if why:
                 self.before_judging = (list(self.position.judged), dict(self.position.found))
                 self.judge()
@@ -177,13 +176,14 @@ class Search(Expansion):
         """Say whether so much is violated that a search which is to stop then stops."""
         return self._violated()
 
-    def _limit(self, seconds: float) -> str:
+    def limit(self, seconds: float, distinct: int) -> str:
+        """Return why the search stops after these seconds with so many states; an empty string if it goes on."""
         options = self.options
         if self.stop_asked:
             return self.stop_asked
         if options.budget is not None and seconds > options.budget:
             return out_of_time(options.budget)
-        if options.max_states is not None and self.distinct >= options.max_states:
+        if options.max_states is not None and distinct >= options.max_states:
             return enough_states(options.max_states)
         if options.memory is not None and self.store_bytes + self.slack > options.memory:
             return out_of_memory(options.memory)
@@ -228,10 +228,7 @@ class Search(Expansion):
             seconds=self.position.seconds,
             properties=tuple(self._judged(item, complete=complete) for item in self.properties),
             fired={item.label: count for item, count in zip(self.machine.actions, fired, strict=True)},
-            guards=tuple(
-                GuardCount(action.replace("_", "-"), text, count)
-                for (action, text), count in zip(self.kernels.source.guards, refused, strict=False)
-            ),
+            guards=guards_counted(self.kernels.source, refused),
             bounds=bounds_reached(self.kernels.source, self.constants, refused),
             deadlocks=self.deadlocks(),
             deadlock=deadlock,
@@ -243,12 +240,24 @@ class Search(Expansion):
 
     def _judged(self, item: Property, *, complete: bool) -> PropertyResult:
         state = self.position.found.get(item.name)
-        if state is None:
-            if item.kind is Kind.SOMETIMES:
-                return PropertyResult(item.name, item.kind, Verdict.UNREACHED if complete else Verdict.UNDETERMINED)
-            return PropertyResult(item.name, item.kind, Verdict.HOLDS if complete else Verdict.UNDETERMINED)
-        verdict = Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED
-        return PropertyResult(item.name, item.kind, verdict, self.way_to(state, item))
+        return judged(item, None if state is None else self.way_to(state, item), complete=complete)
+
+
+def judged(item: Property, path: Path | None, *, complete: bool) -> PropertyResult:
+    """Return the result of a property, given the history that decides it."""
+    found, not_found = Verdict.VIOLATED, Verdict.HOLDS
+    if item.kind is Kind.SOMETIMES:
+        found, not_found = Verdict.HOLDS, Verdict.UNREACHED
+    verdict = found if path is not None else not_found if complete else Verdict.UNDETERMINED
+    return PropertyResult(item.name, item.kind, verdict, path)
+
+
+def guards_counted(source: Source, counters: Sequence[int]) -> tuple[GuardCount, ...]:
+    """Return how often each guard refused, given all counters of refusals."""
+    return tuple(
+        GuardCount(action.replace("_", "-"), text, count)
+        for (action, text), count in zip(source.guards, counters, strict=False)
+    )
 
 
 def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[BoundCount, ...]:

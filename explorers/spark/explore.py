@@ -23,7 +23,7 @@ from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.expansion import still_counted
-from fencepost.explorers.native.search import Search, bounds_reached
+from fencepost.explorers.native.search import Search, bounds_reached, guards_counted, judged
 from fencepost.explorers.native.store import Progress
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.running.interrupts import Signals
@@ -41,7 +41,6 @@ from fencepost.explorers.spark.store import (
 )
 from fencepost.explorers.spark.work import (
     Ask,
-    Expanded,
     Looked,
     Received,
     Work,
@@ -55,16 +54,11 @@ from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
     Cause,
-    GuardCount,
-    PropertyResult,
     Reason,
     Result,
-    Verdict,
     cause_of,
     deep_enough,
-    enough_states,
     model_error,
-    out_of_time,
 )
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
@@ -75,7 +69,7 @@ if TYPE_CHECKING:
 
     from fencepost.explorers.native.compile import Kernels
     from fencepost.explorers.spark.machines import Origin
-    from fencepost.explorers.verdict import Options
+    from fencepost.explorers.verdict import Options, PropertyResult
     from fencepost.model.language.actions import Property
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path
@@ -222,8 +216,7 @@ class Explore:
         for answer in answers:
             if answer.message or answer.expanded.message:
                 raise UsageError(answer.expanded.message or answer.message)
-        shares: list[Expanded | Received] = [*(answer.expanded for answer in answers), *answers]
-        for share in shares:
+        for share in (*(answer.expanded for answer in answers), *answers):
             if share.code:
                 explain(native, np.frombuffer(share.failed, native.layout.dtype), {*manifest.found, *share.decided})
                 blame(native, share.code)
@@ -254,13 +247,7 @@ class Explore:
             return VIOLATED
         if options.max_depth is not None and manifest.level >= options.max_depth:
             return deep_enough(options.max_depth)
-        if native.stop_asked:
-            return native.stop_asked
-        if options.budget is not None and seconds > options.budget:
-            return out_of_time(options.budget)
-        if options.max_states is not None and manifest.distinct >= options.max_states:
-            return enough_states(options.max_states)
-        return ""
+        return native.limit(seconds, manifest.distinct)
 
 
 def _require_kinds(properties: tuple[Property, ...]) -> None:
@@ -413,10 +400,7 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
         seconds=manifest.seconds,
         properties=tuple(_property(native, trails, manifest, item, complete=not why) for item in native.properties),
         fired={item.label: count for item, count in zip(native.machine.actions, manifest.fired, strict=True)},
-        guards=tuple(
-            GuardCount(action.replace("_", "-"), text, count)
-            for (action, text), count in zip(native.kernels.source.guards, manifest.refused, strict=False)
-        ),
+        guards=guards_counted(native.kernels.source, manifest.refused),
         bounds=bounds_reached(native.kernels.source, native.constants, manifest.refused),
         deadlocks=manifest.deadlocks,
         deadlock=deadlock,
@@ -428,14 +412,11 @@ def result_of(native: Search, store: Store, manifest: Manifest, why: str, worker
 
 def _property(native: Search, trails: _Trails, manifest: Manifest, item: Property, *, complete: bool) -> PropertyResult:
     state = manifest.found.get(item.name)
-    if state is None:
-        decided = Verdict.UNREACHED if item.kind is Kind.SOMETIMES else Verdict.HOLDS
-        return PropertyResult(item.name, item.kind, decided if complete else Verdict.UNDETERMINED)
-    path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
-    path = with_late_faults(native.plain, path, item)
-    return PropertyResult(
-        item.name, item.kind, Verdict.HOLDS if item.kind is Kind.SOMETIMES else Verdict.VIOLATED, path
-    )
+    path = None
+    if state is not None:
+        path = native.plain.decided(native.plain.retrace(trails.to(state)), item)
+        path = with_late_faults(native.plain, path, item)
+    return judged(item, path, complete=complete)
 
 
 class _Trails:

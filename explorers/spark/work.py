@@ -62,42 +62,42 @@ class Work:
     """The last level whose blocks an earlier run wrote: compiled code gets their rows only if they are states."""
 
 
-@dataclass
-class Expanded:
-    """Counts of a partition from expanding its share of a level."""
+@dataclass(kw_only=True)
+class Share:
+    """Findings of a partition in its share of a level."""
 
-    fired: list[int]
-    refused: list[int]
-    ends: int
-    end: int
-    """Number of the first state without a successor, or -1."""
     found: dict[str, int] = field(default_factory=dict)
-    """For each property of steps that was decided the number of the first state before the step."""
+    """For each property that was decided the number of the first state that did, or that is before the step."""
     failed: bytes = b""
-    """The rows in whose expansion a check failed."""
+    """The rows in which a check failed."""
     decided: tuple[str, ...] = ()
-    """The properties that were not asked any more when the first of these was expanded."""
+    """The properties that were decided before the first of these."""
     code: int = 0
     message: str = ""
-    """Why the share could not be expanded: something that a user can mend."""
+    """Why the share could not be done: something that a user can mend."""
 
 
 @dataclass
-class Received:
+class Expanded(Share):
+    """Counts of a partition from expanding its share of a level."""
+
+    fired: list[int] = field(default_factory=list)
+    refused: list[int] = field(default_factory=list)
+    ends: int = 0
+    end: int = -1
+    """Number of the first state without a successor, or -1."""
+
+
+@dataclass
+class Received(Share):
     """Answer of a partition that took in its share of the next level."""
 
     partition: int
-    counts: list[int]
-    fresh: int
-    block: tuple[int, int]
+    fresh: int = 0
+    block: tuple[int, int] = (0, 0)
     """Bytes and checksum of its block."""
-    received: int
-    expanded: Expanded
-    found: dict[str, int] = field(default_factory=dict)
-    failed: bytes = b""
-    decided: tuple[str, ...] = ()
-    code: int = 0
-    message: str = ""
+    received: int = 0
+    expanded: Expanded = field(default_factory=Expanded)
 
 
 Ask = tuple[list[tuple[int, int]], list[bytes]]
@@ -131,7 +131,7 @@ class _Outbox:
         self.kernels, self.layout, self.sender = kernels, layout, sender
         self.boxes: list[Partition | None] = [None] * partitions
         self.room = max(1, LARGEST // layout.dtype.itemsize)
-        self.counts = Expanded([], [], 0, -1)
+        self.counts = Expanded()
 
     def add(self, buffers: Buffers, count: int) -> Iterator[tuple[int, bytes]]:
         """Sort successors by receiver; yield what became large enough to send."""
@@ -212,7 +212,7 @@ def receive(work: Work, number: int, blocks: list[bytes]) -> bytes:
     try:
         return pickle.dumps(_receive(work, number, blocks))
     except UsageError as error:
-        return pickle.dumps(Received(number, [], 0, (0, 0), 0, Expanded([], [], 0, -1), message=str(error)))
+        return pickle.dumps(Received(number, message=str(error)))
 
 
 def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
@@ -220,7 +220,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
     layout = kernels.layout(work.origin.constants())
     dtype = layout.dtype
     frames = sorted((_FRAME.unpack_from(block), position) for position, block in enumerate(blocks))
-    expanded = Expanded([], [], 0, -1)
+    expanded = Expanded()
     rows, parents, senders = [], [], []
     for (kind, sender, count), position in frames:
         body = memoryview(blocks[position])[_FRAME.size :]
@@ -246,7 +246,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
         if rows:
             origin = np.concatenate(senders) << np.uint64(SOURCE_SHIFT) | np.concatenate(parents)
             ancestors = origin[positions]
-        answer = Received(number, mapped.counts.tolist(), len(positions), (0, 0), len(arrived), expanded)
+        answer = Received(number, len(positions), received=len(arrived), expanded=expanded)
         new = [mapped.of(owner, first) for owner, first in enumerate(firsts)]
         _judge(work, kernels, new, firsts, answer)
         block = Block(

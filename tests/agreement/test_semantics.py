@@ -101,7 +101,7 @@ WANTED: dict[Case, int | str] = {
 
 
 def by_search(search: Callable[..., Result], *, compact: bool = False) -> Callable[[Constants], bool]:
-    """Return whether an engine finds that all is as wanted; it raises the error of a case that goes wrong."""
+    """Return whether an engine finds that all is as wanted; it raises the error of a case that fails."""
 
     def ask(constants: Constants) -> bool:
         found = search(MACHINE, constants, PROPERTIES, Options(workers=1, compact=compact))

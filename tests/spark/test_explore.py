@@ -1,4 +1,4 @@
-"""Exhaustive search on Spark: the native counts on every kind of cluster, whoever dies on the way."""
+"""Exhaustive search on Spark: the native counts on every kind of cluster, whichever process dies on the way."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_spark_finds_what_the_plain_engine_finds(
 GOES_WRONG = """
 @action()
 def go(s: State, c: C) -> None:
-    \"\"\"One more, and in the end one too many.\"\"\"
+    \"\"\"One more, and eventually one too many.\"\"\"
     s.pc += 1
 
 
@@ -144,13 +144,13 @@ def turn(s: State, c: C) -> None:
 
 @always
 def is_early(s: State, c: C) -> bool:
-    \"\"\"Violated before the model goes wrong.\"\"\"
+    \"\"\"Violated before the model raises an error.\"\"\"
     return s.pc < 2
 
 
 @always
 def is_small(s: State, c: C) -> bool:
-    \"\"\"Not decided when the model goes wrong.\"\"\"
+    \"\"\"Not decided when the model raises an error.\"\"\"
     return s.x < 2
 """
 
@@ -263,7 +263,7 @@ def wait_for_level(folder: Path, level: int, process: subprocess.Popen[str]) -> 
 
 
 def is_executor(process: psutil.Process) -> bool:
-    """Say whether a process is an executor of Spark; one that is ending is none."""
+    """Say whether a process is an executor of Spark; one that is ending does not count."""
     try:
         return "CoarseGrainedExecutorBackend" in " ".join(process.cmdline())
     except psutil.Error:

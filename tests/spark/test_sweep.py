@@ -66,7 +66,7 @@ def verdicts(sql: SparkSession, folder: str) -> list[Any]:
 
 
 def violated(found: Sample) -> dict[str, Any]:
-    """Return what `simulate` tells of each property that is violated: how many walks, the length of the shortest, and
+    """Return what `simulate` reports of each property that is violated: how many walks, the length of the shortest, and
     its number."""
     bad = [item for item in found.properties if item.result.verdict == "violated"]
     return {item.result.name: (item.walks, item.path.length if item.path else 0, item.walk) for item in bad}
@@ -95,7 +95,7 @@ def test_a_cells_walks_are_those_of_simulate(sql: SparkSession, swept: str) -> N
         assert told == violated(one)
 
 
-STAIRS = '''"""Stairs that are climbed until somebody rests."""
+STAIRS = '''"""Stairs that are climbed until a climber rests."""
 
 from typing import Annotated
 
@@ -153,7 +153,7 @@ PROPERTIES = (is_low, is_lower_than_the_top)
 
 
 def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
-    """Walks that violate one property go on, and some violate the next: `simulate` tells both."""
+    """Walks that violate one property go on, and some violate the next: `simulate` reports both."""
     folder, origin = str(tmp_path / "walks"), Origin("stairs", STAIRS, (), (), normalize=True)
     one = Sweep((("{}", origin),), 3, DEPTH, ())
     sweeping.prepare(folder, one, resume=False)
@@ -355,7 +355,7 @@ MACHINE = Machine("slope", "A slope.", State, C, initial, (climb,))
 
 @pytest.fixture
 def slope(sql: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A model that goes wrong above 5, and the session of this module in the place of another one."""
+    """A model that raises an error above 5, and the session of this module in the place of another one."""
     monkeypatch.setattr(session, "spark", lambda _: nullcontext(sql.sparkContext))
     (tmp_path / "slope.py").write_text(HEAD + SLOPE)
     return str(tmp_path / "slope.py")

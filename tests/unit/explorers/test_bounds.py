@@ -513,7 +513,7 @@ def early(s: State, c: C) -> None:
 
 @action()
 def without_bound(s: State, c: C) -> None:
-    """Nobody knows what there is no room for."""
+    """A value without room is unknown."""
     if fits(s.day < c.days):
         s.day += 1
 

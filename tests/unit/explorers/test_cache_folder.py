@@ -1,4 +1,4 @@
-"""Nobody else's files are executed: what a folder must be to hold the cache, and what happens where it is not."""
+"""Files of other users are never executed: the folders that may hold the cache, and what happens with others."""
 
 from __future__ import annotations
 
@@ -79,24 +79,17 @@ def test_in_a_folder_that_others_may_read_a_private_one_is_used(
         named(monkeypatch, tmp_path / "mine")
 
 
-@pytest.mark.parametrize("bits", [0o770, 0o702, 0o777, 0o1777])
-def test_a_named_folder_that_others_can_write_is_refused(
-    bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("inside", "bits"),
+    [*((".", bits) for bits in (0o770, 0o702, 0o777, 0o1777)), ("mine/cache", 0o770), ("mine/cache", 0o777)],
+)
+def test_a_folder_that_others_can_write_or_one_in_it_is_refused_and_not_made(
+    inside: str, bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(bits)
     with pytest.raises(UsageError, match="other users can write"):
-        named(monkeypatch, tmp_path / "open")
-
-
-@pytest.mark.parametrize("bits", [0o770, 0o777])
-def test_a_folder_in_one_that_others_can_write_is_refused_and_not_made(
-    bits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(bits)
-    with pytest.raises(UsageError, match="other users can write"):
-        named(monkeypatch, tmp_path / "open" / "mine" / "cache")
+        named(monkeypatch, tmp_path / "open" / inside)
     assert not list((tmp_path / "open").iterdir())
 
 

@@ -271,25 +271,23 @@ def test_a_checkpoint_serves_no_other_question(tmp_path: Path, other: dict[str, 
 
 
 @group("grid", GRID)
-@pytest.mark.parametrize("part", ["model", "initial states"])
-def test_a_checkpoint_serves_no_other_model_or_start(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize(
+    ("part", "other", "says"),
+    [
+        ("model", "another", "the model changed since"),
+        ("initial states", "another", "the initial states changed since"),
+        ("properties", ["another"], "properties: another there, {mine} here"),
+    ],
+)
+def test_a_checkpoint_serves_no_other_model_start_or_properties(
+    tmp_path: Path, part: str, other: str | list[str], says: str
+) -> None:
     manifest = stopped(tmp_path)
-    manifest["question"][part] = "another"
+    mine = ", ".join(manifest["question"]["properties"])
+    manifest["question"][part] = other
     forge(tmp_path, manifest)
     assert refusal(tmp_path) == (
-        f"the checkpoint in {tmp_path} is of another search: the {part} changed since. "
-        "Ask the same question, or start afresh in another folder."
-    )
-
-
-@group("grid", GRID)
-def test_a_checkpoint_serves_no_other_properties(tmp_path: Path) -> None:
-    manifest = stopped(tmp_path)
-    mine = manifest["question"]["properties"]
-    manifest["question"]["properties"] = ["another"]
-    forge(tmp_path, manifest)
-    assert refusal(tmp_path) == (
-        f"the checkpoint in {tmp_path} is of another search: properties: another there, {', '.join(mine)} here. "
+        f"the checkpoint in {tmp_path} is of another search: {says.format(mine=mine)}. "
         "Ask the same question, or start afresh in another folder."
     )
 

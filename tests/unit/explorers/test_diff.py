@@ -84,7 +84,7 @@ def graph(name: str, values: Mapping[str, int]) -> tuple[list[Key], dict[Key, se
 
 
 def by_sets(graphs: list[Any], see: list[Callable[[Key], Any]]) -> tuple[int, str] | None:
-    """Return how many sights the shortest behaviour of one side alone has; None if there is none."""
+    """Return how many sights the shortest behaviour of one side alone has; or None."""
 
     def closed(side: int, states: set[Key]) -> frozenset[Key]:
         found, waiting = set(states), list(states)

@@ -1,4 +1,4 @@
-"""Where young liveness checkers go wrong, one trap a test, on graphs of at most five nodes.
+"""Mistakes of young liveness checkers, one trap a test, on graphs of at most five nodes.
 
 A graph is written as `kind from>to`: `a 0>1` is a step of kind a from node 0 to node 1. The walk begins at node 0.
 """
@@ -385,7 +385,7 @@ def test_a_cost_that_does_not_fit_64_bits_does_no_harm_where_nobody_pays_it(engi
 
 
 def shifted(before: maze.State, after: maze.State, c: maze.C) -> int:
-    """Return what does not fit 64 bits where a step leads to node 4, and goes wrong elsewhere."""
+    """Return what does not fit 64 bits where a step leads to node 4, and raises an error elsewhere."""
     return 1 << (70 if after.at == 4 else -1 - before.at)
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a model ends as the plain semantics' error on every engine: compiled code notices, plain
+"""An error of a model ends as the plain semantics' error on every engine: compiled code notices, plain
 explains."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Properties that are judged only where they are named are evaluated there: nothing holds because nobody looked."""
+"""Properties that are judged only where they are named are evaluated there: nothing holds because it was not judged."""
 
 from __future__ import annotations
 

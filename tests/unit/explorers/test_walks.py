@@ -310,7 +310,7 @@ def test_a_value_out_of_its_domain_ends_a_sample_with_its_place_and_cause(worker
         sample(Walker(faulty.MACHINE, constants, faulty.PROPERTIES), Plan(walks=50, workers=workers))
 
 
-GOES_WRONG = '''"""A machine that goes wrong in some walks."""
+GOES_WRONG = '''"""A machine that raises an error in some walks."""
 from typing import Annotated
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, require
 
@@ -343,7 +343,7 @@ def not_one(s: State, c: C) -> bool:
 
 @always
 def not_two(s: State, c: C) -> bool:
-    """Violated where the next step goes wrong."""
+    """Violated where the next step raises an error."""
     return s.b != 2
 
 @always
