@@ -52,13 +52,7 @@ class Kept:
     """
 
     def __init__(
-        self,
-        folder: str | Path | None,
-        question: str,
-        shape: type,
-        *,
-        resume: bool,
-        begun: bool = False,
+        self, folder: str | Path | None, question: str, shape: type, *, resume: bool, begun: bool = False
     ) -> None:
         if resume and not folder:
             raise UsageError(

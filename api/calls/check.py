@@ -133,11 +133,7 @@ def check(
 
 
 def answer(
-    question: Question,
-    options: Options,
-    found: Result,
-    growth: Growth | None = None,
-    compared: Compared | None = None,
+    question: Question, options: Options, found: Result, growth: Growth | None = None, compared: Compared | None = None
 ) -> CheckResult:
     """Return what a search found of a question, with what a reader must know."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}

@@ -286,11 +286,7 @@ def _only_one(found: OnlyOne | None, spaces: tuple[Space, Space]) -> OnlyOneSide
     states = found.path.states
     last = changes_of(plain.machine.state, *states[-2:]) if len(states) > 1 else ()
     return OnlyOneSide(
-        found.side,
-        found.path.length,
-        found.sights,
-        tuple(plain.show(step) for step in found.path.steps),
-        last,
+        found.side, found.path.length, found.sights, tuple(plain.show(step) for step in found.path.steps), last
     )
 
 

@@ -230,11 +230,4 @@ MACHINE = Machine(
     (client_asks, server_grants, client_takes, client_releases, server_frees, client_crashes),
     cast=Cast(parties={"server": None, "client": Client}, fields={"holder": "server"}),  # who takes part, for diagrams
 )
-PROPERTIES = (
-    one_holds,
-    the_server_knows,
-    nobody_takes_it_over,
-    everybody_waits,
-    who_waits_gets_it,
-    few_ask_meanwhile,
-)
+PROPERTIES = (one_holds, the_server_knows, nobody_takes_it_over, everybody_waits, who_waits_gets_it, few_ask_meanwhile)

@@ -11,7 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, pick
-from fencepost.api.answers.exploring import opened
 from fencepost.api.answers.results import Answer
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
@@ -19,6 +18,7 @@ from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, in_sentences
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.topics.measured import crashes_are_of, machine_mark
+from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
@@ -209,6 +209,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
     from fencepost.explorers.evidence.faults import fault_kinds
 
     machine, constants = protocol(PROTOCOL).machine, point["constants"]
+    changed = differing(machine, constants)
     bounds = {name: bound for name, bound in fault_kinds(machine).items() if name not in point["kinds"]}
     return {
         "outcome": outcome(point),
@@ -218,7 +219,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
         "least": point["least"],
         "front": point["front"],
         "told": [in_sentences(item["steps"]) for item in point["front"]],
-        "explore": [opened(machine, constants, item["steps"]) for item in point["front"]],
+        "explore": [link(PROTOCOL, constants=changed, steps=item["steps"]) for item in point["front"]],
         "not_counted": {name: int(constants[bound]) for name, bound in bounds.items() if constants.get(bound)},
         "never": [KINDS[name][1] for name, bound in bounds.items() if not constants.get(bound)],
         "states": point["states"],

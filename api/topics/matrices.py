@@ -48,11 +48,7 @@ BASES: dict[str, tuple[str, ...]] = {
         "2 brokers, HYP-12, lowered, repaired",
         "kafka-4.4 2 brokers, HYP-14 repaired",
     ),
-    "quorum": (
-        "2 voters and an observer",
-        "3 voters",
-        "3 voters, restart",
-    ),
+    "quorum": ("2 voters and an observer", "3 voters", "3 voters, restart"),
     "metadata-reads": (
         "repaired 2 clients",
         "repaired 2 clients, writes and a foreign context, to offset 2",
@@ -84,17 +80,8 @@ BASES: dict[str, tuple[str, ...]] = {
         "kip392-newer 2 replicas, no epochs, leader asked first",
         "kip392-newer 2 replicas, no retention, guarded",
     ),
-    "controller-failover": (
-        "one decision",
-        "one decision, no records",
-        "two decisions, no records",
-        "three epochs",
-    ),
-    "watermark-propagation": (
-        "kip-392 one follower",
-        "data-only one follower",
-        "reported one follower",
-    ),
+    "controller-failover": ("one decision", "one decision, no records", "two decisions, no records", "three epochs"),
+    "watermark-propagation": ("kip-392 one follower", "data-only one follower", "reported one follower"),
 }
 """The runs at whose constants guards are removed, by protocol: together they use every part of it."""
 MORE: dict[str, dict[str, tuple[int, ...]]] = {"replication": {"alter_partition_version": (1, 2)}}

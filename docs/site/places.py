@@ -10,9 +10,9 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fencepost.api.answers.exploring import opened
 from fencepost.api.topics.evidence import cases_of
 from fencepost.api.topics.matrices import best_of, measured
+from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries, sections
 from fencepost.invariants.protocols import PROTOCOLS
 
@@ -109,7 +109,7 @@ def in_explorer(
     machine: Machine, constants: Mapping[str, object], steps: Iterable[str], removed: Iterable[str] = ()
 ) -> str:
     """Return the place in the explorer after these steps."""
-    return EXPLORER + opened(machine, constants, steps, removed)
+    return EXPLORER + link(machine.name, constants=differing(machine, constants), removed=removed, steps=steps)
 
 
 def around_explorer() -> dict[str, Any]:
