@@ -90,5 +90,6 @@ class Client:
                 else:
                     self.acknowledged[told["key"]] = told["offset"]
                 self._change.notify_all()
+        self._process.wait(PATIENCE)  # its output ends before it does: who is woken now must find it dead
         with self._change:
             self._change.notify_all()
