@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-FRONT = {"README.md": "start.md", "ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
-"""The pages of the repository that do not stand in docs/, and where they are on the site."""
+FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
+"""The pages of the repository outside of docs/ that are on the site, and their places."""
 OPEN = (
     "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } "
     "[Choose settings](settings.md){ .md-button }"
@@ -100,8 +100,8 @@ def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
     """Return where a file of the repository is on the site; empty if it is nowhere."""
     root = docs.parent
     name = file.relative_to(root).as_posix() if file.is_relative_to(root) else ""
-    if name in FRONT:
-        return FRONT[name]
+    if name in FRONT or name == "README.md":
+        return FRONT.get(name, "index.md")
     if name.startswith("counterexamples/archive/"):
         return of_trace(name)
     if file.suffix in READ or file.is_dir() or (file.is_file() and not file.suffix):

@@ -9,7 +9,7 @@ Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 """The worst first."""
 GUARANTEES = "docs/kafka/replication.md"
-FINDINGS = "docs/kafka/findings.md"
+FINDINGS = "docs/kafka/findings"
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-10",
-            "docs/kafka/findings/hyp-10.md",
+            f"{FINDINGS}/hyp-10.md",
             (
                 "A broker was elected that had deleted its log: a reassignment had taken its replica, and left "
                 "it in the ELR, the list of those that may lead without loss."
@@ -194,7 +194,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-17",
-            "docs/kafka/findings/hyp-17.md",
+            f"{FINDINGS}/hyp-17.md",
             "The last known leader was elected after the assignment of a directory had emptied the ELR: "
             "it alone could be elected, and others may have had more.",
             "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
@@ -207,7 +207,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-17",
-            "docs/kafka/findings/hyp-17.md",
+            f"{FINDINGS}/hyp-17.md",
             "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
             "without loss.",
             "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that "
@@ -219,7 +219,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-11",
-            "docs/kafka/findings/hyp-11.md",
+            f"{FINDINGS}/hyp-11.md",
             "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
             f"The former leader may have acknowledged records alone by the old min ISR. {COMPARE}",
         ),
@@ -228,7 +228,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-11",
-            "docs/kafka/findings/hyp-11.md",
+            f"{FINDINGS}/hyp-11.md",
             "The ISR fell below a min ISR that had just been raised, and who left it is eligible to lead.",
             (
                 "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all "
@@ -240,7 +240,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "HYP-11",
-            "docs/kafka/findings/hyp-11.md",
+            f"{FINDINGS}/hyp-11.md",
             "Min ISR was raised above the size of the ISR.",
             (
                 "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh "
@@ -252,7 +252,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-12",
-            "docs/kafka/findings/hyp-11.md",
+            f"{FINDINGS}/hyp-12.md",
             "Min ISR was changed while nobody led: the controller has forgotten who has the records.",
             (
                 "No clean election is possible any more. Find the replica with the longest log, and elect it: an "
@@ -264,7 +264,7 @@ SORTS: dict[str, Sort] = {
             False,
             "critical",
             "HYP-14",
-            f"{FINDINGS}#hyp-14-elr-is-turned-off",
+            f"{FINDINGS}/hyp-14.md",
             (
                 "A broker was elected from an ELR that was left when eligible leader replicas were turned off, "
                 "and it had registered again since."
@@ -279,7 +279,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-14",
-            f"{FINDINGS}#hyp-14-elr-is-turned-off",
+            f"{FINDINGS}/hyp-14.md",
             (
                 "Eligible leader replicas were turned off while the partition had some: they may still be "
                 "elected, whatever became of their logs."
@@ -294,7 +294,7 @@ SORTS: dict[str, Sort] = {
             False,
             "high",
             "HYP-13",
-            "docs/kafka/findings/hyp-13.md",
+            f"{FINDINGS}/hyp-13.md",
             (
                 "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot "
                 "register after a crash, and cannot be unregistered."
@@ -309,7 +309,7 @@ SORTS: dict[str, Sort] = {
             False,
             "medium",
             "HYP-1",
-            f"{FINDINGS}#hyp-1-a-leader-that-is-elected-again-keeps-log-ends-from-before",
+            f"{FINDINGS}/hyp-1.md",
             "A broker regained leadership soon after it had lost it, without a restart.",
             (
                 "If its metadata was late it may have counted followers that had truncated. Look for 'Truncating "

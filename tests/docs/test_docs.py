@@ -1,21 +1,29 @@
-"""The documentation says what is so."""
+"""Blocks and commands of pages run, and end as the pages say."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fencepost.api.asking.model_files import load_protocol
 from fencepost.counterexamples.stateful import PROFILES, Profile
+from fencepost.explorers.search import search
+from fencepost.explorers.verdict import Options, Verdict
 
 from tests.helpers import commands
-from tests.helpers.parameters import words
-from tests.helpers.places import ROOT
+from tests.helpers.places import DOCS, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+LONG = re.compile(r"check +#|faults replication|--checkpoint")
+"""Commands of pages that take more than some seconds, or leave files behind."""
+MODEL, SUITE = "fetch_from_anyone.py", "test_fetch_from_anyone.py"
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -23,15 +31,21 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
-def fencepost(*arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run the command line."""
-    command = [sys.executable, "-m", "fencepost", *arguments]
+def lines(*pages: str) -> list[str]:
+    """Return the commands that pages show."""
+    return [line for page in pages for block in blocks(page, "sh") for line in block.splitlines()]
+
+
+def run(line: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run a command of a page."""
+    tool, *words = shlex.split(line, comments=True)
+    command = [sys.executable, "-m", tool, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 
-def test_the_readmes_model_can_be_checked_as_it_stands(tmp_path: Path) -> None:
-    (tmp_path / "model.py").write_text(blocks("README.md", "python")[0])
-    done = fencepost("check", "model.py", "--json", "--quiet", folder=tmp_path)
+def test_the_model_of_the_first_page_can_be_checked_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(blocks("docs/start.md", "python")[0])
+    done = run("fencepost check model.py --json --quiet", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert '"verdict": "holds"' in done.stdout
 
@@ -39,34 +53,23 @@ def test_the_readmes_model_can_be_checked_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        line.split("#")[0].strip()
-        for block in blocks("README.md", "sh")[2:]
-        for line in block.splitlines()
-        if line.startswith("fencepost") and "--budget" not in line and "/var/lib" not in line  # a broker's folder
+        line
+        for line in lines("README.md", "docs/start.md", "docs/use/ablation.md")
+        if line.startswith("fencepost") and not LONG.search(line)
     ],
 )
-def test_the_readmes_commands_are_accepted(line: str) -> None:
-    done = commands.fencepost(*line.split()[1:])
+def test_the_commands_of_the_first_pages_are_accepted(line: str) -> None:
+    done = commands.fencepost(*shlex.split(line, comments=True)[1:])
     assert done.exit_code in (0, 1), done.stderr
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    "page",
-    words(
-        "README.md ARCHITECTURE.md docs/model/language.md docs/model/own-model.md docs/model/known-systems.md "
-        "docs/use/python.md docs/use/builds.md docs/use/json.md docs/use/walks.md docs/use/explore.md "
-        "docs/developing/program.md docs/model/semantics.md docs/kafka/conformance.md docs/kafka/clusters.md"
-    ),
-)
-def test_every_path_that_a_page_names_exists(page: str) -> None:
-    text = (ROOT / page).read_text()
-    named = set(re.findall(r"\]\(([^)#:]+)\)", text))
-    named |= set(re.findall(r"`([a-z_]+/[a-z_./0-9-]*)`", text))
-    missing = [
-        item for item in named if not (ROOT / item).exists() and not (ROOT / page).parent.joinpath(item).exists()
-    ]
-    assert missing == []
+@pytest.mark.long
+@pytest.mark.parametrize("line", [*lines("docs/use/walks.md"), *lines("docs/use/check.md")])
+def test_the_commands_of_longer_pages_are_accepted(line: str) -> None:
+    done = run(line)
+    assert done.returncode in (0, 1, 3), done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_language_pages_blocks_are_python_that_runs() -> None:
@@ -76,17 +79,53 @@ def test_the_language_pages_blocks_are_python_that_runs() -> None:
     assert "follower_fetch" in scope
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("line", [line for block in blocks("docs/use/walks.md", "sh") for line in block.splitlines()])
-def test_the_commands_on_walks_are_accepted(line: str) -> None:
-    done = fencepost(*line.split()[1:])
-    assert done.returncode in (0, 1, 3), done.stderr
-    assert "Traceback" not in done.stderr
-
-
 def test_the_block_on_hypothesis_is_a_test_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PROFILES, "development", Profile("development", 30, fixed=True))
     scope: dict[str, Any] = {}
     (block,) = blocks("docs/use/walks.md", "python")
     exec(compile(block, "docs/use/walks.md", "exec"), scope)  # noqa: S102 (our own page)
     scope["test_kip320"]()
+
+
+IDIOMS = sorted(file for file in (DOCS / "examples" / "cookbook").glob("*.py") if not file.name.startswith("test_"))
+
+
+@pytest.mark.parametrize("file", IDIOMS, ids=lambda file: file.stem)
+def test_an_idiom_of_the_cookbook_holds_as_it_stands(file: Path) -> None:
+    found = load_protocol(file)
+    made = search(found.machine, found.machine.set_constants({}), found.properties, Options(workers=1))
+    assert {item.name: item.verdict for item in made.properties} == {
+        item.name: Verdict.HOLDS for item in found.properties
+    }
+    assert all(made.fired.values())
+
+
+# -- a protocol of one's own
+
+
+def test_the_page_on_own_models_shows_the_files_that_are_tested() -> None:
+    *parts, suite = blocks("docs/model/own-model.md", "python")
+    assert len(parts) == 2
+    assert all(part in (DOCS / "examples" / MODEL).read_text() for part in parts)
+    assert (DOCS / "examples" / SUITE).read_text() == suite
+
+
+@pytest.mark.long
+def test_every_command_of_the_page_on_own_models_ends_as_it_says(tmp_path: Path) -> None:
+    for file in (DOCS / "examples").glob("*.py"):
+        shutil.copy(file, tmp_path)
+    printed = {}
+    for line in lines("docs/model/own-model.md"):
+        done = run(line, tmp_path)
+        status = re.search(r"# .*status (\d)", line)
+        assert done.returncode == (int(status[1]) if status else 0), f"{line}\n{done.stdout}\n{done.stderr}"
+        printed[line] = done.stdout
+    checks = [text for line, text in printed.items() if " check " in line]
+    assert checks[0].startswith("`epochs-never-fall-in-a-log` is violated: 11 states.")
+    assert re.search(r"violated for broker=\d, offset=1\n", checks[0])
+    assert ["epochs-never-fall-in-a-log is violated" in text for text in checks] == [True, True, False]
+    assert all(re.search(r"^holds  .*weak-isr", text, re.MULTILINE) for text in checks)
+    html = (tmp_path / "epochs-fall.html").read_text()
+    assert "require(in_same_epoch(l, leader, f))" in html
+    suites = [text for line, text in printed.items() if line.startswith("pytest")]
+    assert ["4 passed" in suites[0], "1 passed" in suites[1]] == [True, True]

@@ -18,10 +18,11 @@ from fencepost.site import build
 from fencepost.site.places import page_of
 from fencepost.site.tables import with_tables
 
-from tests.docs.built_pages import built
-from tests.helpers.commands import fencepost
+from tests.helpers.commands import data_of, fencepost
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.testing import Result
 
 ROOT = ARCHIVE.parent.parent
@@ -79,7 +80,7 @@ def test_json_of_bugs_questions_and_hypotheses_has_their_own_words(data: dict[st
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
     """The pages, built once."""
-    return built()
+    return build.built()
 
 
 @pytest.mark.parametrize(
@@ -111,10 +112,6 @@ def test_a_table_is_printed_by_its_name_and_inserted_in_pages() -> None:
     assert "](../../counterexamples/archive/kip320-first-try-weak-isr.trace)" in text
     assert text.endswith("<!-- end -->\n\nAfter.\n")
     assert guarantees("--table", "LIN-1").stdout.startswith("| id | property |")
-
-
-def test_pages_are_the_same_every_time(made: dict[str, str]) -> None:
-    assert build.built() == made
 
 
 def test_the_pages_of_guarantees_show_all_evidence(made: dict[str, str]) -> None:
@@ -183,3 +180,42 @@ def test_an_issue_or_a_proposal_finds_the_entries_that_name_it(name: str, entry:
 def test_an_issue_that_no_entry_names_is_refused(name: str) -> None:
     with pytest.raises(f.UsageError, match="there is no entry"):
         f.guarantees(name)
+
+
+def test_an_entry_is_shown_with_every_run_and_all_its_constants() -> None:
+    shown = guarantees("lin-1")
+    assert shown.exit_code == 0
+    text = " ".join(shown.stdout.split())
+    assert "kip320-first-try 3/2/2/2 weak-isr violated: shortest trace 12 states" in text
+    assert "replicas=3 log_size=2 max_records=2 max_leader_epoch=2" in text
+
+
+# -- rows of the measured matrices
+
+
+def test_a_row_is_shown_in_full_with_its_history(tmp_path: Path) -> None:
+    file = tmp_path / "row.trace"
+    shown = fencepost("vacuity", "kip320", "--row", "become-leader 2", "--trace", str(file))
+    assert shown.exit_code == 0
+    assert "s.request[epoch].leader == leader" in shown.stdout
+    assert "9 become-leader" not in shown.stdout
+    assert " 9 leader-increase-high-watermark leader=0" in shown.stdout
+    assert fencepost("replay", str(file)).exit_code == 0
+    data = data_of(fencepost("vacuity", "kip320", "--row", "become-leader 2", "--json"))
+    assert data["rows"][0]["broken"] == {"weak-isr": 10, "strong-isr": 10}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--row", "become-leader 2"), "a row is one of one measured protocol"),
+        (("kip101", "--row", "become-leader 2"), "a row is one of one measured protocol"),
+        (("kip320", "--row", "become-leader 9"), "no row 'become-leader 9' was measured of kip320. Did you mean"),
+        (("kip320", "--trace", "x.trace"), "--trace was given without --row"),
+        (("kip320", "--row", "follower-fetch 1", "--trace", "/nowhere/x.trace"), "/nowhere"),
+    ],
+)
+def test_a_row_that_does_not_exist_is_refused(words: tuple[str, ...], says: str) -> None:
+    found = fencepost("vacuity", *words)
+    assert found.exit_code == 2
+    assert says in " ".join(found.stderr.split())

@@ -1,4 +1,4 @@
-"""Pages are short, their links resolve, and what they show is in the figures, one row a line."""
+"""Pages are short, their links resolve, and what they say is in the figures and in the catalogue."""
 
 from __future__ import annotations
 
@@ -8,43 +8,50 @@ from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.api.topics.matrices import BASES, best_of, histories, history, history_of_faults, measured
+from fencepost.invariants.catalogue import Profile, evidence, runs, runs_of
 from fencepost.invariants.figures.store import FOLDER, load, text_of
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
-from fencepost.site import protocols
+from fencepost.site import build, protocols
+from fencepost.site.figures import EXECUTORS, LEVELS, STATES, fixed, measured_spark, predicted
 from fencepost.site.places import of_guard
 from fencepost.site.stale import SIZES, crashes_measured, refuted
 from fencepost.site.tables import MARK, command_of, with_tables
+from fencepost.site.tables import measured as measured_runs
 
-from tests.docs.built_pages import built
-from tests.helpers.commands import data_of, fencepost
-from tests.helpers.places import ROOT
+from tests.helpers.places import DOCS, ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DOCS = ROOT / "docs"
-WRITTEN = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
-BY_HAND = [file.relative_to(DOCS).as_posix() for file in sorted(DOCS.rglob("*.md")) if MARK in file.read_text()]
-ALL_WORDS, LINES_OF_A_PAGE, ROW, BYTES_OF_FIGURES = 64_000, 700, 300, 2_000_000
+PAGES = sorted(DOCS.rglob("*.md"))
+REPORTS = [page for page in PAGES if page.parent.name == "findings"]
+GUIDES = [page for page in PAGES if page.parent.name not in ("findings", "decisions")]
+WRITTEN = [*sorted(ROOT.glob("*.md")), *PAGES]
+BY_HAND = [file.relative_to(DOCS).as_posix() for file in PAGES if MARK in file.read_text()]
+MOST_GUIDES, WORDS_OF_GUIDES, WORDS_OF_A_REPORT, WORDS_OF_A_DECISION, ALL_WORDS = 30, 35_000, 600, 200, 58_500
+ROW, BYTES_OF_FIGURES = 300, 2_000_000
 
 
-def names(paths: list[Path]) -> list[str]:
-    return [path.relative_to(ROOT).as_posix() for path in paths]
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def words(page: Path) -> int:
+    return len(page.read_text().split())
 
 
 # -- sizes
 
 
 def test_pages_are_short_enough_to_be_read() -> None:
-    assert sum(len(page.read_text().split()) for page in WRITTEN) <= ALL_WORDS
-    lines = {name: len((ROOT / name).read_text().splitlines()) for name in names(WRITTEN)}
-    assert [name for name, count in lines.items() if count > LINES_OF_A_PAGE] == []
-
-
-@pytest.mark.parametrize("page", WRITTEN[2:], ids=names(WRITTEN[2:]))
-def test_no_row_of_a_table_is_too_wide_to_read(page: Path) -> None:
-    assert [line[:80] for line in page.read_text().splitlines() if line.startswith("| ") and len(line) > ROW] == []
+    assert len(GUIDES) <= MOST_GUIDES
+    assert sum(map(words, GUIDES)) <= WORDS_OF_GUIDES
+    assert sum(map(words, WRITTEN)) <= ALL_WORDS
+    most = dict.fromkeys(REPORTS, WORDS_OF_A_REPORT) | dict.fromkeys(DOCS.glob("decisions/*.md"), WORDS_OF_A_DECISION)
+    assert [name_of(page) for page, limit in most.items() if words(page) > limit] == []
+    rows = [line for page in PAGES for line in page.read_text().splitlines() if line.startswith("| ")]
+    assert [line[:80] for line in rows if len(line) > ROW] == []
 
 
 def test_figures_are_small_and_have_one_row_a_line() -> None:
@@ -53,20 +60,11 @@ def test_figures_are_small_and_have_one_row_a_line() -> None:
     for file in files:
         text = file.read_text()
         assert text == text_of(json.loads(text)) + "\n", file.name
-
-
-def test_figures_whose_names_are_numbers_are_read_again() -> None:
-    assert json.loads(text_of({"partitions": {4: {"seconds": 1}, 64: {"seconds": 2}}})) == {
-        "partitions": {"4": {"seconds": 1}, "64": {"seconds": 2}}
-    }
-
-
-def test_a_changed_row_is_a_diff_of_one_line() -> None:
     before = load("matrices/kip320")
     after = json.loads(json.dumps(before))
     after["bases"][0]["rows"][3]["purpose"] = "needed"
-    lines = zip(text_of(before).splitlines(), text_of(after).splitlines(), strict=True)
-    assert sum(one != other for one, other in lines) == 1
+    changed = zip(text_of(before).splitlines(), text_of(after).splitlines(), strict=True)
+    assert sum(one != other for one, other in changed) == 1
 
 
 # -- links
@@ -86,8 +84,8 @@ def anchors(text: str) -> set[str]:
     return made | set(re.findall(r'<a id="([^"]+)">', plain))
 
 
-@pytest.mark.parametrize("page", WRITTEN, ids=names(WRITTEN))
-def test_every_link_leads_somewhere(page: Path) -> None:
+@pytest.mark.parametrize("page", WRITTEN, ids=name_of)
+def test_every_link_and_path_of_a_page_leads_somewhere(page: Path) -> None:
     text = page.read_text()
     lost = []
     for target in targets(text):
@@ -97,7 +95,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         file = page.parent / path if path else page
         if not file.exists() or (anchor and anchor not in anchors(file.read_text())):
             lost.append(target)
-    assert lost == []
+    rooms = "model|invariants|explorers|counterexamples|kafka|api|cli|docs|tests|benchmarks"
+    named = set(re.findall(rf"`((?:{rooms})/[a-z_./0-9-]*)`", text))
+    assert lost + [item for item in named if not (ROOT / item).exists()] == []
 
 
 def test_every_page_is_reached_from_the_readme() -> None:
@@ -110,10 +110,18 @@ def test_every_page_is_reached_from_the_readme() -> None:
         waiting += [
             page.parent / target.partition("#")[0] for target in targets(page.read_text()) if "://" not in target
         ]
-    assert [name for name in names(WRITTEN) if (ROOT / name).resolve() not in reached] == []
+    assert [name_of(page) for page in WRITTEN if page.resolve() not in reached] == []
 
 
-# -- pages written by hand
+def test_what_python_and_claims_say_of_pages_exists() -> None:
+    texts = [file for ext in ("py", "toml") for file in ROOT.rglob(f"*.{ext}") if ".venv" not in file.parts]
+    named = {(name, file) for file in texts for name in re.findall(r"\bdocs/[a-z0-9/-]+\.md", file.read_text())}
+    lost = [f"{name_of(file)}: {name}" for name, file in named if not (ROOT / name).exists() and name != "docs/x.md"]
+    assert lost == []
+    assert len(named) > 10
+
+
+# -- what pages say
 
 
 @pytest.mark.parametrize("name", BY_HAND)
@@ -125,11 +133,65 @@ def test_in_the_place_of_a_table_stands_its_command_or_the_table_itself(name: st
         assert stands == table or f"`{command_of(which)}`" in stands
 
 
-@pytest.mark.parametrize("name", [name for name in BY_HAND if name != "use/spark.md"])
-def test_the_hand_written_text_quotes_no_counts(name: str) -> None:
-    """Counts stand in the tables only, where they cannot go stale."""
-    text = re.sub(rf"{MARK}.*?<!-- end -->", "", (DOCS / name).read_text(), flags=re.DOTALL)
-    assert re.findall(r"\d,\d{3}|\d+ (?:states|steps)\b", text) == []
+@pytest.mark.parametrize("page", [*REPORTS, DOCS / "kafka/findings.md", ROOT / "README.md"], ids=name_of)
+def test_runs_on_clusters_are_as_many_as_were_recorded(page: Path) -> None:
+    played = [run for run in load("clusters")["runs"] if run["mode"] == "played"]
+    text = " ".join(page.read_text().split())
+    told = re.findall(r"`(hyp-[\w-]+)`: (\d+) of (\d+) runs", text)
+    for name, did, of in told:
+        own = [run for run in played if run["finding"] == name and run["expected"] != "kept"]
+        harmed = [run for run in own if run["verdict"] == run["expected"]]
+        assert (int(did), int(of)) == (len(harmed), len(own)), name
+    counts = {(run["lost"], run["acknowledged"]) for run in played}
+    for lost, of in re.findall(r"([\d,]+) of ([\d,]+) (?:acknowledged )?records", text):
+        assert (int(lost.replace(",", "")), int(of.replace(",", ""))) in counts
+    assert told or page.name != "findings.md"
+
+
+def test_each_finding_has_one_page_in_the_table_that_says_how_to_avoid_it() -> None:
+    table = (DOCS / "kafka/findings.md").read_text()
+    own = {item.stem.upper(): " ".join(item.read_text().split()).lower() for item in REPORTS}
+    found = [name for name in evidence() if name.startswith("HYP-")]
+    for name in found:
+        assert f"[{name}](findings/{name.lower()}.md)" in table or f"({name})" in table, name
+        avoid = evidence()[name].avoid.lower().rstrip(".")
+        assert " ".join(avoid.split()) in own.get(name, "") or not avoid, name
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if MARK in page.read_text()], ids=name_of)
+def test_runs_and_switches_that_a_page_names_exist(page: Path) -> None:
+    text = re.sub(r"<!-- cases .*?<!-- end -->", "", page.read_text(), flags=re.DOTALL).replace("\n", " ")
+    names = {run.name for run in runs()}
+    titles = re.findall(r"\*((?:kafka-\d\.\d )?\d brokers.*?)\*", text)
+    assert [title for title in titles if f"replication {title}" not in names] == []
+    declared = {name for item in PROTOCOLS.values() for name in item.machine.constants.declared()}
+    settings = re.findall(r"(?:`|--set )([a-z]+_[a-z_]+)=[a-z0-9-]+", text)
+    assert [item for item in settings if item not in declared] == []
+
+
+def test_what_was_measured_is_what_is_pinned() -> None:
+    """If not: `python -m benchmarks.figures.catalogue`, or `python -m benchmarks.spark`."""
+    own = {run.name: run for run in runs_of("replication") if not run.properties}
+    for name, found in measured_runs().items():
+        assert (found["distinct"], found["depth"]) == (own[name].distinct, own[name].depth)
+    assert {run.name for run in own.values() if run.profile is not Profile.FULL} <= set(measured_runs())
+    pinned = {run.name: run for run in runs()}
+    search, executors = measured_spark()["search"], measured_spark()["executors"]
+    assert (search["spark"]["distinct"], search["spark"]["depth"]) == (
+        pinned[search["run"]].distinct,
+        pinned[search["run"]].depth,
+    )
+    assert executors["one"]["distinct"] == executors["two"]["distinct"] == pinned[executors["run"]].distinct
+
+
+def test_predictions_for_spark_follow_what_moves_and_the_fixed_time_of_a_level() -> None:
+    levels = [item for item in measured_spark()["search"]["spark"]["levels"] if item["received"] > 100_000]
+    each = [item["shuffle_written"] / item["received"] for item in levels]
+    assert len(levels) > 5
+    assert max(each) < 1.5 * min(each)
+    for states in STATES:
+        assert all(predicted(states, count) > LEVELS * fixed(count) > 0 for count in EXECUTORS)
+    assert predicted(STATES[-1], 1000) < predicted(STATES[-1], 100) < predicted(STATES[-1], 10)
 
 
 # -- histories
@@ -140,7 +202,7 @@ def test_no_verdict_of_stale_figures_is_refuted() -> None:
 
 
 @pytest.mark.parametrize("name", list(BASES))
-def test_every_measured_history_replays_and_shows_its_violation(name: str) -> None:
+def test_every_measured_history_replays_and_each_needed_row_has_one(name: str) -> None:
     found = list(histories(measured()[name]))
     assert found
     for row, base in found:
@@ -148,6 +210,7 @@ def test_every_measured_history_replays_and_shows_its_violation(name: str) -> No
         first, length = next(iter(row["broken"].items()))
         assert made.trace.prop is not None
         assert (made.trace.prop.name, made.path.length, made.verdict) == (first, length, "violated")
+    assert all(("steps" in row) == bool(row["broken"]) for row, _ in best_of(measured()[name]).values())
 
 
 @pytest.mark.parametrize("replicas", list(SIZES))
@@ -165,53 +228,8 @@ def test_a_history_that_the_model_refuses_is_an_error() -> None:
         history("kip320", ({**row, "steps": row["steps"][1:]}, base))
 
 
-@pytest.mark.parametrize("name", list(BASES))
-def test_each_needed_row_has_a_history(name: str) -> None:
-    for row, _ in best_of(measured()[name]).values():
-        assert ("steps" in row) == bool(row["broken"])
-
-
-def test_a_row_is_shown_in_full_with_its_history(tmp_path: Path) -> None:
-    file = tmp_path / "row.trace"
-    shown = fencepost("vacuity", "kip320", "--row", "become-leader 2", "--trace", str(file))
-    assert shown.exit_code == 0
-    assert "s.request[epoch].leader == leader" in shown.stdout
-    assert "9 become-leader" not in shown.stdout
-    assert " 9 leader-increase-high-watermark leader=0" in shown.stdout
-    assert fencepost("replay", str(file)).exit_code == 0
-    data = data_of(fencepost("vacuity", "kip320", "--row", "become-leader 2", "--json"))
-    assert data["rows"][0]["broken"] == {"weak-isr": 10, "strong-isr": 10}
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--row", "become-leader 2"), "a row is one of one measured protocol"),
-        (("kip101", "--row", "become-leader 2"), "a row is one of one measured protocol"),
-        (("kip320", "--row", "become-leader 9"), "no row 'become-leader 9' was measured of kip320. Did you mean"),
-        (("kip320", "--trace", "x.trace"), "--trace was given without --row"),
-        (("kip320", "--row", "follower-fetch 1", "--trace", "/nowhere/x.trace"), "/nowhere"),
-    ],
-)
-def test_a_row_that_does_not_exist_is_refused(words: tuple[str, ...], says: str) -> None:
-    found = fencepost("vacuity", *words)
-    assert found.exit_code == 2
-    assert says in " ".join(found.stderr.split())
-
-
-def test_an_entry_is_shown_with_every_run_and_all_its_constants() -> None:
-    shown = fencepost("guarantees", "lin-1")
-    assert shown.exit_code == 0
-    text = " ".join(shown.stdout.split())
-    assert "kip320-first-try 3/2/2/2 weak-isr violated: shortest trace 12 states" in text
-    assert "replicas=3 log_size=2 max_records=2 max_leader_epoch=2" in text
-    unknown = fencepost("guarantees", "LIN-9")
-    assert unknown.exit_code == 2
-    assert "there is no entry 'LIN-9'. Did you mean" in unknown.stderr
-
-
 def test_the_pages_on_checks_have_every_guard_of_the_measured_protocols() -> None:
-    made = built()
+    made = build.built()
     for name, data in measured().items():
         assert f"](../protocols/{name}.md#actions)" in made[f"checks/{name}.md"]
         text = "\n".join(protocols.page(PROTOCOLS[name]))

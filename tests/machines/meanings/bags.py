@@ -111,7 +111,7 @@ def a_loop_sees_what_was_there(s: State, c: C) -> None:
 
 @action()
 def the_message_at_hand_may_be_removed(s: State, c: C) -> None:
-    """The message at hand may be removed: the loop goes on with the one before it."""
+    """The current message may be removed: the loop continues with the one before it."""
     require(goes_on(s, c, Case.THE_MESSAGE_AT_HAND_MAY_BE_REMOVED))
     found = 0
     for m in s.box:

@@ -21,7 +21,7 @@ def division_rounds_down(s: State, c: C) -> None:
 
 @action()
 def shifts_round_down(s: State, c: C) -> None:
-    """`>>` rounds down, by however many bits; what is left in the end is 0 or -1."""
+    """`>>` rounds down, by any number of bits: far enough it gives 0 or -1."""
     require(starts(s, c, Case.SHIFTS_ROUND_DOWN))
     far = s.x + 70
     finish(s, 100 * (-5 >> 1) + 10 * (-5 >> far) + (5 >> far))
@@ -52,7 +52,7 @@ def signs_of_flags(s: State, c: C) -> None:
 
 @action()
 def a_long_sum_is_refused(s: State, c: C) -> None:
-    """Numbers have no end; an engine that cannot hold more than 64 bits refuses what leaves them, and nothing wraps."""
+    """Numbers are unbounded; an engine that holds 64 bits refuses anything larger, and nothing wraps."""
     require(starts(s, c, Case.A_LONG_SUM_IS_REFUSED))
     t = 1 << 61 + s.x
     t = t + t + t + t + t + t + t + t
@@ -69,7 +69,7 @@ def logic_gives_the_operand_that_decides(s: State, c: C) -> None:
 
 @action()
 def logic_stops_where_it_is_decided(s: State, c: C) -> None:
-    """What stands after the operand that decides is not evaluated."""
+    """Operands after the one that decides are not evaluated."""
     require(starts(s, c, Case.LOGIC_STOPS_WHERE_IT_IS_DECIDED))
     found = (s.x and bump(s)) + (1 or bump(s))  # noqa: SIM222 (what the sentence is about)
     finish(s, 10 * found + s.x)
@@ -93,7 +93,7 @@ def a_chain_evaluates_its_middle_once(s: State, c: C) -> None:
 
 @action()
 def a_chain_stops_where_it_fails(s: State, c: C) -> None:
-    """What stands after the comparison that fails is not evaluated."""
+    """Operands after the comparison that fails are not evaluated."""
     require(starts(s, c, Case.A_CHAIN_STOPS_WHERE_IT_FAILS))
     found = 5 < bump(s) < s.values[s.nobody]
     finish(s, 10 * found + s.x)
@@ -280,7 +280,7 @@ def a_value_outside_its_domain(s: State, c: C) -> None:
 
 @action()
 def what_is_not_evaluated_is_no_error(s: State, c: C) -> None:
-    """What is not evaluated is no error."""
+    """An expression that is not evaluated raises no error."""
     require(starts(s, c, Case.WHAT_IS_NOT_EVALUATED_IS_NO_ERROR))
     found = (s.nobody != NONE and s.values[s.nobody] == 1) or (s.values[s.nobody] if s.nobody >= 0 else 3)
     finish(s, found)

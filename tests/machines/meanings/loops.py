@@ -77,7 +77,7 @@ def a_range_that_runs_backwards_is_empty(s: State, c: C) -> None:
 
 @action()
 def continue_and_break(s: State, c: C) -> None:
-    """`continue` goes on with the next round of the loop at hand, `break` leaves it."""
+    """`continue` goes to the next round of the innermost loop, `break` leaves it."""
     require(starts(s, c, Case.CONTINUE_AND_BREAK))
     found = 0
     for outer in range(3):
@@ -183,7 +183,7 @@ def otherwise(s: State, c: C) -> None:
 
 @action()
 def a_local_before_a_guard_is_evaluated(s: State, c: C) -> None:
-    """What stands before a guard is evaluated before it, whatever the guard says."""
+    """Code before a guard is evaluated before it, whatever the guard says."""
     require(starts(s, c, Case.A_LOCAL_BEFORE_A_GUARD_IS_EVALUATED))
     found = s.values[s.nobody]
     require(s.x == 5)
@@ -192,7 +192,7 @@ def a_local_before_a_guard_is_evaluated(s: State, c: C) -> None:
 
 @action(number=Range(1, C.none))
 def without_a_value_no_guard_is_evaluated(s: State, c: C, number: int) -> None:
-    """Where a parameter has no value, nothing of the action is evaluated."""
+    """If a parameter has no value, nothing of the action is evaluated."""
     require(c.case != Case.WITHOUT_A_VALUE_NO_GUARD_IS_EVALUATED or s.values[s.nobody] == 0)
     require(starts(s, c, Case.WITHOUT_A_VALUE_NO_GUARD_IS_EVALUATED))
     finish(s, number)
@@ -207,7 +207,7 @@ def nobody_is_there(s: State, c: C) -> None:
 
 @action(thing=MaybeThing)
 def none_is_never_tried(s: State, c: C, thing: int) -> None:
-    """NONE is no value of a parameter whose domain starts with it."""
+    """NONE is never a value of a parameter whose domain starts with it."""
     require(starts(s, c, Case.NONE_IS_NEVER_TRIED))
     require(thing <= 0)
     finish(s, 5 + thing)

@@ -32,6 +32,7 @@ def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[s
     }
     runner = {
         "RUNNER_TEMP": str(folder),
+        "GITHUB_ACTION_PATH": "/actions/fencepost",
         "GITHUB_OUTPUT": str(folder / "output"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
     }
@@ -82,8 +83,8 @@ def test_arguments_are_words_and_no_commands(folder: Path) -> None:
     assert run("check", folder).stdout == "<check><--quiet><--github><--junit><fencepost.xml><--sarif><fencepost.sarif>"
 
 
-@pytest.mark.parametrize(("version", "wanted"), [("", "fencepost"), ("0.1.0", "fencepost==0.1.0")])
-def test_a_released_version_is_installed(version: str, wanted: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "wanted"), [("", "/actions/fencepost"), ("0.1.0", "fencepost==0.1.0")])
+def test_the_files_of_the_action_or_a_released_version_are_installed(version: str, wanted: str, tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(
         '#!/bin/sh\nmkdir -p "$3/bin"\nprintf \'#!/bin/sh\\necho "$@"\\n\' > "$3/bin/pip"\nchmod +x "$3/bin/pip"\n'
@@ -100,5 +101,5 @@ def test_the_action_has_what_its_page_says_and_options_that_exist() -> None:
     options = {word for item in check.params for word in item.opts}
     assert set(re.findall(r"--[a-z]+", STEPS["check"]["run"])) <= options
     example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.DOTALL)[1])
-    [step] = [step for step in example["jobs"]["fencepost"]["steps"] if "fencepost@" in step["uses"]]
+    [step] = [step for step in example["jobs"]["fencepost"]["steps"] if step["uses"] == "./fencepost"]
     assert set(step["with"]) <= set(ACTION["inputs"])

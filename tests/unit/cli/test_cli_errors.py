@@ -330,7 +330,7 @@ def test_a_model_file_that_is_none_is_refused(tmp_path: Path, text: str, message
 def test_a_model_that_leaves_a_domain_is_shown_with_the_state_and_the_steps_to_it(
     tmp_path: Path, options: list[str], old: str, new: str, said: str
 ) -> None:
-    text = (ROOT / "README.md").read_text().partition("```python\n")[2].partition("```")[0]
+    text = (ROOT / "docs" / "start.md").read_text().partition("```python\n")[2].partition("```")[0]
     assert text.count(old) == 1
     file = tmp_path / "mine.py"
     file.write_text(text.replace(old, new))

@@ -1,0 +1,39 @@
+"""Words that a native reader stumbles over are in no page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.helpers.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORN = re.compile(
+    r"\b(is none|are none|goes wrong|went wrong|go wrong|in the end|told|tells|whoever|somebody|nobody|what is asked"
+    r"|at hand|whose it is|has not any more|by itself alone|(?<!there )(?:is|are) no(?! longer| more\b))\b",
+    re.IGNORECASE,
+)
+"""Write instead: does not, raises an error, eventually, reports, any broker that, no broker, requested, current."""
+QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”", re.MULTILINE | re.DOTALL)
+"""Code and quotations, in which words are somebody else's."""
+PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/**/*.md"))
+
+
+def worn(text: str) -> list[str]:
+    """Return the worn words of a text outside of quotations, each with what stands around it."""
+    plain = QUOTED.sub("", text)
+    return [plain[max(0, found.start() - 30) : found.end() + 20] for found in WORN.finditer(plain)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_has_no_worn_words(page: Path) -> None:
+    assert worn(page.read_text()) == []
+
+
+def test_a_worn_word_is_found_outside_of_quotations_only() -> None:
+    text = 'It is told. "Whoever asks" is `told`, and\n```\nnobody\n```\nthere is no leader, which is no longer so.'
+    assert worn(text) == ["It is told.  is , and\n\nthere i"]
