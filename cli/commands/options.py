@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e\d\d?)?)([kmg]?)", re.IGNORECASE)
 THOUSANDS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
-SPARK_URL = re.compile(r"local(\[.+\])?|yarn|(spark|k8s|local)://.+")
+SPARK_URL = re.compile(r"local(-cluster)?(\[.+\])?|yarn|(spark|k8s|local)://.+")
 GROUPS = {
     "Model": (
         "--set --version --with --without --property --guard --also --kind --cost --grid --unbounded --int64 "
