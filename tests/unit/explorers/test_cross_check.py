@@ -1,11 +1,12 @@
 """The cross-check of stored states sees code that is wrong in one state of a hundred."""
 
 from dataclasses import replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
 
 import pytest
-from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, cross_check, draw
+from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, Partitions, cross_check, draw
 from fencepost.explorers.native.compile import begin, generate
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options, Result
@@ -153,6 +154,24 @@ def test_what_a_sample_excludes() -> None:
     )
     assert CrossCheck(7, 7).whole
     assert str(CrossCheck(7, 7)) == "all 7 expanded states were cross-checked by the plain semantics"
+
+
+def test_the_probability_that_is_stated_is_that_of_noticing() -> None:
+    made, result = searched(PLANTED["a guard refuses too much"])
+    stored = Partitions(made, complete=True)  # in the last row the guard that refuses has another name
+    keys = stored.keys([stored.state(number) for number in range(stored.expanded)])
+    wrong = {number for number, (x, y) in enumerate(keys) if (x == 37 and y > 0) or y == SIDE}
+    for seed in range(6):
+        sample = list(islice(draw(stored.expanded, seed), 100))
+        try:
+            cross_check(made, result, len(sample), seed)
+        except CrossCheckError:
+            assert wrong & {*sample}
+        else:
+            assert not wrong & {*sample}
+    states = next(n for n in count(1) if CrossCheck(n, stored.expanded).excludes <= len(wrong) / stored.expanded)
+    missed = sum(wrong.isdisjoint(islice(draw(stored.expanded, seed), states)) for seed in range(1000))
+    assert missed <= 4, "of 1,000 samples one may miss it"
 
 
 def test_numbers_are_drawn_once_each_and_the_same_by_seed() -> None:
