@@ -106,7 +106,7 @@ def cross_check(
             done += len(chunk)
             now = time.perf_counter()
             left = (allowed - (now - began)) / ((now - ready) / done)
-            size = CHUNK if count is not None else min(CHUNK, int(left / 2))
+            size = CHUNK if count is not None else min(CHUNK, max(0, int(left / 2)))
     return CrossCheck(done, stored.expanded)
 
 

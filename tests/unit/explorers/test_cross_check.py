@@ -181,5 +181,6 @@ def test_numbers_are_drawn_once_each_and_the_same_by_seed() -> None:
 
 def test_a_sample_ends_when_its_time_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
     made, result = searched(TRUE)
-    monkeypatch.setattr("fencepost.explorers.cross_check.LEAST_SECONDS", -1.0)
+    for name in ("LEAST_SECONDS", "SHARE"):
+        monkeypatch.setattr(f"fencepost.explorers.cross_check.{name}", -1000.0)
     assert 0 < cross_check(made, result).states < result.distinct
