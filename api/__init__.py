@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from fencepost.api.calls.diff import DiffResult, diff
     from fencepost.api.calls.explore import explore
     from fencepost.api.calls.faults import FaultsResult, faults
+    from fencepost.api.calls.fuzz import FuzzResult, fuzz
     from fencepost.api.calls.graph import StateGraph, graph
     from fencepost.api.calls.in_hand import Held, InHand, in_hand
     from fencepost.api.calls.listing import Protocols, list_protocols
@@ -77,6 +78,7 @@ _HOMES = {
     "fencepost.api.calls.diff": "DiffResult diff",
     "fencepost.api.calls.explore": "explore",
     "fencepost.api.calls.faults": "FaultsResult faults",
+    "fencepost.api.calls.fuzz": "FuzzResult fuzz",
     "fencepost.api.calls.graph": "StateGraph graph",
     "fencepost.api.calls.in_hand": "Held InHand in_hand",
     "fencepost.api.calls.listing": "Protocols list_protocols",
@@ -102,11 +104,11 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
     "ConformResult", "Counterexample", "DiffResult", "DomainError", "Event", "ExpectationError", "FaultsResult",
-    "FencepostError", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol", "Protocols",
+    "FencepostError", "FuzzResult", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol", "Protocols",
     "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult", "State",
     "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
     "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "conform",
-    "conform_changes", "conform_clients", "conform_guards", "diff", "explore", "faults", "graph", "guarantees",
+    "conform_changes", "conform_clients", "conform_guards", "diff", "explore", "faults", "fuzz", "graph", "guarantees",
     "in_hand", "list_findings", "list_protocols", "new", "prove", "prove_catalogue", "replay", "replay_text",
     "reproduce", "shrink", "simulate", "sweep", "vacuity",
 ]  # fmt: skip

@@ -48,6 +48,7 @@ LISTED = {
     "Kafka": {
         "advise": ("advise:advise", "Say what the settings of a topic mean for its records."),
         "conform": ("conform:conform", "Execute the model's histories on Kafka's own classes."),
+        "fuzz": ("fuzz:fuzz", "Draw random histories of Kafka's own classes, and report what they lose."),
         "reproduce": ("reproduce:reproduce", "Play a finding on a cluster of Kafka on this machine."),
         "audit": ("audit:audit", "Judge what a cluster's metadata log shows by the guarantees."),
     },

@@ -8,7 +8,9 @@ import java.lang.reflect.Type;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.channels.FileChannel;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -31,6 +33,7 @@ import org.apache.kafka.common.record.RecordBatch;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
 import org.apache.kafka.image.MetadataProvenance;
+import org.apache.kafka.metadata.PartitionRegistration;
 import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.storage.log.FetchIsolation;
@@ -42,6 +45,10 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 /** One process of a broker: LogManager, KRaftMetadataCache, ReplicaManager with its fetchers, AlterPartitionManager. */
 final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
+    /** The repair of HYP-11, which is in a class that this driver stands for. */
+    private static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
+    /** The directory of a broker that has one. */
+    static final String DIRECTORY = "d0";
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
     private static final Metrics METRICS = new Metrics();
     private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // until 3.9
@@ -52,7 +59,15 @@ final class Broker {
     final int id;
     /** -1 until it is registered. */
     long epoch;
-    final File directory;
+    /** Its log directories, folders of `root/broker-id`. */
+    final List<File> directories = new ArrayList<>();
+    /** The requests of AssignmentsManager, and the directories that heartbeats report as failed. */
+    final List<Object[]> assignments = new ArrayList<>();
+    final List<Uuid> offline = new ArrayList<>();
+    /** The tasks of background threads that are due. */
+    final List<Runnable> tasks = new ArrayList<>();
+    /** The epoch in its files of a clean shutdown; -1 for none. */
+    final long previousEpoch;
     final kafka.server.ReplicaManager manager;
     final Fetching fetching;
     final Object logs;
@@ -64,17 +79,20 @@ final class Broker {
     int applied = -1;
     private int records;
 
-    Broker(int id, long epoch, int minIsr, Path root, List<Alteration> sent) throws Exception {
+    Broker(int id, long epoch, int minIsr, Path root, List<String> dirs, List<Alteration> sent) throws Exception {
         this.id = id;
         this.epoch = epoch;
-        directory = root.resolve("broker-" + id).toFile();
+        for (String dir : dirs) {
+            directories.add(root.resolve("broker-" + id).resolve(dir).toFile());
+        }
         Fakes.Clock clock = new Fakes.Clock();
-        kafka.server.KafkaConfig config = config(id, minIsr, directory);
-        Object scheduler = Fakes.idle(Reflect.type("org.apache.kafka.server.util.Scheduler"));
-        LogDirFailureChannel failures = new LogDirFailureChannel(1);
+        kafka.server.KafkaConfig config = config(id, minIsr, directories);
+        Object scheduler = Fakes.scheduler(tasks);
+        LogDirFailureChannel failures = new LogDirFailureChannel(9);
         Class<?> caches = Reflect.type("org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache");
         cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);
         logs = logManager(config, cache, scheduler, clock, failures);
+        previousEpoch = ((java.util.OptionalLong) Reflect.call(logs, "readBrokerEpochFromCleanShutdownFiles")).orElse(-1L);
         Object quotas = quotas(config, clock);
         alterations = Alteration.manager(this, scheduler, clock, sent);
         manager = manager(config, scheduler, clock, failures, quotas, alterations);
@@ -85,8 +103,8 @@ final class Broker {
         );
     }
 
-    private static kafka.server.KafkaConfig config(int id, int minIsr, File directory) {
-        return (kafka.server.KafkaConfig) CONFIGS.computeIfAbsent(id + "/" + minIsr + "/" + directory, key -> {
+    private static kafka.server.KafkaConfig config(int id, int minIsr, List<File> directories) {
+        return (kafka.server.KafkaConfig) CONFIGS.computeIfAbsent(id + "/" + minIsr + "/" + directories, key -> {
             Properties p = new Properties();
             p.put("process.roles", "broker");
             p.put("node.id", "" + id);
@@ -94,13 +112,16 @@ final class Broker {
             p.put("controller.listener.names", "CONTROLLER");
             p.put("listeners", "PLAINTEXT://localhost:" + (2000 + id));
             p.put("listener.security.protocol.map", "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT");
-            p.put("log.dirs", directory.getPath());
+            p.put("log.dirs", String.join(",", directories.stream().map(File::getPath).toList()));
+            p.put("metadata.log.dir", directories.get(0).getParent() + "/metadata");
             p.put("min.insync.replicas", "" + minIsr);
             p.put("log.cleaner.enable", "false");
+            p.put("num.recovery.threads.per.data.dir", "1");
             p.put("log.segment.bytes", "1048576");
             p.put("log.index.size.max.bytes", "4096");
             p.put("replica.fetch.max.bytes", "1");  // one record an answer: the first batch comes whatever its size
             p.put("replica.fetch.wait.max.ms", "0");
+            p.put("replica.fetch.backoff.ms", "0");  // which Kafka measures by the real clock
             return kafka.server.KafkaConfig.fromProps(p);
         });
     }
@@ -118,7 +139,7 @@ final class Broker {
     /** Quotas have threads of their own, which do nothing here: one set for all processes of a broker. */
     private static Object quotas(Object config, Fakes.Clock clock) {
         Class<?> factory = Reflect.type("org.apache.kafka.server.quota.QuotaFactory", "kafka.server.QuotaFactory");
-        return QUOTAS.computeIfAbsent(config, key ->
+        return QUOTAS.computeIfAbsent(((kafka.server.KafkaConfig) config).brokerId(), key ->
             Reflect.invoke(Reflect.method(factory, "instantiate", 5), null, config, METRICS, clock, "", ""));  // since 4.1
             Reflect.invoke(Reflect.method(factory, "instantiate", 4), null, config, METRICS, clock, ""));  // until 4.0
     }
@@ -147,13 +168,24 @@ final class Broker {
                 case "AtomicBoolean": arguments[i] = new AtomicBoolean(); break;
                 case "Function0": arguments[i] = (scala.Function0<Object>) () -> epoch; break;
                 case "Supplier": arguments[i] = (Supplier<Object>) () -> epoch; break;
-                case "DirectoryEventHandler": arguments[i] = DirectoryEventHandler.NOOP; break;
+                case "DirectoryEventHandler": arguments[i] = events(); break;
                 case "ActionQueue": arguments[i] = Reflect.type(
                     "org.apache.kafka.server.DelayedActionQueue", "kafka.server.DelayedActionQueue").getConstructor().newInstance(); break;
                 default: throw new Reflect.Changed("ReplicaManager's parameter " + types[i].getName());
             }
         }
         return (kafka.server.ReplicaManager) constructor.newInstance(arguments);
+    }
+
+    private Object events() {
+        return Reflect.proxy(DirectoryEventHandler.class, (self, method, arguments) -> {
+            if (method.getName().equals("handleAssignment")) {
+                assignments.add(arguments);
+            } else if (method.getName().equals("handleFailure")) {
+                offline.add((Uuid) arguments[0]);
+            }
+            return null;
+        });
     }
 
     /** A purgatory without threads: nothing expires, everything else is Kafka's. */
@@ -173,12 +205,10 @@ final class Broker {
 
     /** Write what is left on disk, and load it as a starting broker does. */
     static void prepare(Path root, int id, Disk disk, Uuid topicId, long checkpoint) throws IOException {
-        Path directory = root.resolve("broker-" + id);
+        Path directory = root.resolve("broker-" + id).resolve(DIRECTORY);
         remove(directory);
         Path folder = directory.resolve(PARTITION.toString());
-        Files.createDirectories(directory);
-        Files.writeString(directory.resolve("meta.properties"),
-            "version=1\ncluster.id=c\nnode.id=" + id + "\ndirectory.id=" + new Uuid(1000, id) + "\n");
+        prepare(root, id, List.of(DIRECTORY));
         if (disk == null || disk.segment == null) {
             return;
         }
@@ -186,6 +216,22 @@ final class Broker {
         Files.write(folder.resolve("00000000000000000000.log"), disk.segment);
         Files.writeString(folder.resolve("partition.metadata"), "version: 0\ntopic_id: " + topicId + "\n");
         Files.writeString(directory.resolve("replication-offset-checkpoint"), "0\n1\nt 0 " + checkpoint + "\n");
+    }
+
+    /** Folders for its log directories, formatted where they are new. */
+    static void prepare(Path root, int id, List<String> dirs) throws IOException {
+        for (String dir : dirs) {
+            Path directory = root.resolve("broker-" + id).resolve(dir);
+            if (!Files.exists(directory)) {
+                Files.createDirectories(directory);
+                Files.writeString(directory.resolve("meta.properties"),
+                    "version=1\ncluster.id=c\nnode.id=" + id + "\ndirectory.id=" + directoryId(id, dir) + "\n");
+            }
+        }
+    }
+
+    static Uuid directoryId(int id, String dir) {
+        return new Uuid(1000 + Integer.parseInt(dir.substring(1)), id);
     }
 
     static void remove(Path folder) throws IOException {
@@ -215,7 +261,13 @@ final class Broker {
         return Reflect.invoke(judge, null, id, image.topics(), log);  // until 4.2
         Method judge = Reflect.method(type, "isStrayReplica", 3);  // since 4.3
         List<Integer> replicas = new ArrayList<>();  // since 4.3
-        Arrays.stream(image.topics().getPartition(topicIdPartition().topicId(), 0).replicas).forEach(replicas::add);  // since 4.3
+        Uuid topic = (Uuid) Scala.value(Reflect.call(log, "topicId"));  // since 4.3
+        int number = ((TopicPartition) Reflect.call(log, "topicPartition")).partition();  // since 4.3
+        PartitionRegistration of = topic == null ? null : image.topics().getPartition(topic, number);  // since 4.3
+        if (of == null) {  // since 4.3
+            return true;  // since 4.3
+        }  // since 4.3
+        Arrays.stream(of.replicas).forEach(replicas::add);  // since 4.3
         return Reflect.invoke(judge, null, replicas, id, log);  // since 4.3
     }
 
@@ -239,6 +291,9 @@ final class Broker {
         MetadataImage next = delta.apply(new MetadataProvenance(upTo, 1, upTo, true));  // since 4.0
         Reflect.call(cache, "setImage", next);
         image = next;
+        if (SETTINGS_FIRST && !first && delta.configsDelta() != null) {
+            configure();
+        }
         if (first) {
             loadLogs();
         }
@@ -257,7 +312,7 @@ final class Broker {
 
     /** The min ISR that is the configuration of its log. */
     int minIsr() {
-        return log().config().minInSyncReplicas;
+        return log(PARTITION) == null ? -1 : log().config().minInSyncReplicas;
     }
 
     /** What request handlers do once they hold no lock any more: complete what waits in purgatories. */
@@ -279,7 +334,17 @@ final class Broker {
 
     /** The partition; null if the broker has no replica. */
     kafka.cluster.Partition found() {
-        return (kafka.cluster.Partition) Scala.value(manager.onlinePartition(PARTITION));
+        return found(PARTITION);
+    }
+
+    kafka.cluster.Partition found(TopicPartition partition) {
+        return (kafka.cluster.Partition) Scala.value(manager.onlinePartition(partition));
+    }
+
+    /** The log of a partition; null if the broker has none that is online. */
+    UnifiedLog log(TopicPartition partition) {
+        kafka.cluster.Partition found = found(partition);
+        return found == null ? null : (UnifiedLog) Scala.value(found.log());
     }
 
     UnifiedLog log() {
@@ -318,6 +383,65 @@ final class Broker {
         return Integer.parseInt(new String(bytes, StandardCharsets.US_ASCII));
     }
 
+    /** Kafka's controlled shutdown at its end: checkpoints, and the files that say that it was clean. */
+    void stop() {
+        work();
+        manager.checkpointHighWatermarks();
+        try {
+            Reflect.call(logs, "shutdown", epoch);
+        } catch (RuntimeException e) {
+            close();  // BrokerServer swallows it: the lock of a directory that has failed cannot be destroyed again
+        }
+    }
+
+    /** The background threads do what is due. */
+    boolean work() {
+        List<Runnable> now = new ArrayList<>(tasks);
+        tasks.clear();
+        now.forEach(Runnable::run);
+        return !now.isEmpty();
+    }
+
+    /** The process is killed: of each log the last `lost` records are gone that were not flushed; other files stay. */
+    void crash(List<TopicPartition> partitions, int lost) throws IOException {
+        Map<Path, Long> sizes = new HashMap<>();
+        for (TopicPartition partition : partitions) {
+            UnifiedLog log = log(partition);
+            if (log != null && lost > 0) {
+                long end = Math.max(log.logEndOffset() - lost, log.recoveryPoint());
+                long size = 0;
+                for (RecordBatch batch : log.activeSegment().log().batches()) {
+                    size += batch.lastOffset() < end ? batch.sizeInBytes() : 0;
+                }
+                sizes.put(log.dir().toPath(), size);
+            }
+        }
+        close();
+        for (Map.Entry<Path, Long> size : sizes.entrySet()) {
+            try (Stream<Path> files = Files.list(size.getKey())) {
+                for (Path file : files.toArray(Path[]::new)) {
+                    if (file.toString().endsWith("index")) {
+                        Files.delete(file);
+                    } else if (file.toString().endsWith(".log")) {
+                        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+                            channel.truncate(size.getValue());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /** LogDirFailureHandler hears of a directory. */
+    void fail(String dir) {
+        File failed = directories.stream().filter(d -> d.getName().equals(dir)).findFirst().orElseThrow();
+        manager.handleLogDirFailure(failed.getAbsolutePath(), true);
+    }
+
+    List<Uuid> directoryIds() {
+        return directories.stream().map(d -> directoryId(id, d.getName())).toList();
+    }
+
     /** End the process; the first `kept` records stay on disk. */
     Disk halt(int kept, boolean clean) throws Exception {
         Disk disk = new Disk();
@@ -338,7 +462,7 @@ final class Broker {
                 }
             }
         }
-        disk.segment = Arrays.copyOf(Files.readAllBytes(directory.toPath().resolve(PARTITION.toString()).resolve("00000000000000000000.log")), size);
+        disk.segment = Arrays.copyOf(Files.readAllBytes(directories.get(0).toPath().resolve(PARTITION.toString()).resolve("00000000000000000000.log")), size);
         disk.highWatermark = Math.min(log.highWatermark(), kept);
         close();
         return disk;
@@ -347,19 +471,21 @@ final class Broker {
     /** Let go of files and locks, as the end of a process does. */
     void close() {
         List<Object> open = new ArrayList<>();
-        open.add(Scala.value(Reflect.call(logs, "getLog", PARTITION, false)));
+        open.addAll(Scala.items(Reflect.call(logs, "allLogs")));
         for (Object gone : Scala.items(Reflect.get(logs, "logsToBeDeleted"))) {  // which a thread of Kafka's deletes a minute later
             open.add(((scala.Tuple2<?, ?>) gone)._1());  // until 4.3
             open.add(((Map.Entry<?, ?>) gone).getKey());  // since 4.4
         }
         for (Object log : open) {
-            if (log != null) {
-                ((UnifiedLog) log).closeHandlers();  // until 4.3
-                ((UnifiedLog) log).close();  // since 4.4
-            }
+            ((UnifiedLog) log).closeHandlers();  // until 4.3
+            ((UnifiedLog) log).close();  // since 4.4
         }
         for (Object lock : Scala.items(Reflect.get(logs, "dirLocks"))) {
-            Reflect.call(lock, "destroy");
+            try {
+                Reflect.call(lock, "destroy");
+            } catch (RuntimeException e) {
+                continue;  // that of a directory that has failed is gone
+            }
         }
     }
 }

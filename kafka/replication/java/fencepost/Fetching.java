@@ -1,31 +1,44 @@
 package fencepost;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.locks.Lock;
+import java.util.function.Function;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.FetchSessionHandler;
 import org.apache.kafka.common.TopicIdPartition;
-import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.Records;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
 import org.apache.kafka.common.requests.FetchRequest;
 import org.apache.kafka.common.requests.FetchResponse;
 import org.apache.kafka.common.requests.RequestHeader;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.server.common.MetadataVersion;
 import org.apache.kafka.server.network.BrokerEndPoint;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
 
 /** A follower's fetchers: Kafka's manager, threads and endpoints, of which no thread runs and no byte is sent. */
 final class Fetching {
     final kafka.server.ReplicaFetcherManager manager;
     private final Broker broker;
-    private final Map<Integer, Fetcher> fetchers = new HashMap<>();
+    private final Map<Integer, Fetcher> fetchers = new TreeMap<>();
     /** The answer that its leader has sent, until the follower handles it. */
     Answer answer;
+    /** The leaders that answer requests other than fetches. */
+    final Map<Integer, Function<AbstractRequest, AbstractResponse>> others = new HashMap<>();
 
     Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock) {
         this.broker = broker;
@@ -33,7 +46,7 @@ final class Fetching {
             scala.Option.empty(),  // until 4.1
             (kafka.server.ReplicationQuotaManager) quota, MetadataVersion::latestProduction, () -> broker.epoch) {
             @Override public kafka.server.ReplicaFetcherThread createFetcherThread(int number, BrokerEndPoint source) {
-                Sender sender = new Sender(source);
+                Sender sender = new Sender(source, others);
                 LogContext context = new LogContext("");
                 kafka.server.RemoteLeaderEndPoint endpoint = new kafka.server.RemoteLeaderEndPoint("", sender,
                     new FetchSessionHandler(context, source.id()), config, broker.manager, (kafka.server.ReplicationQuotaManager) quota,
@@ -57,29 +70,69 @@ final class Fetching {
         boolean hollow;
 
         FetchRequest.PartitionData data() {
-            return request.fetchData(Map.of(request.data().topics().get(0).topicId(), "t")).values().iterator().next();
+            return asked().values().iterator().next();
         }
 
         TopicIdPartition partition() {
-            return request.fetchData(Map.of(request.data().topics().get(0).topicId(), "t")).keySet().iterator().next();
+            return asked().keySet().iterator().next();
+        }
+
+        /** All partitions that it asks for. */
+        Map<TopicIdPartition, FetchRequest.PartitionData> asked() {
+            Map<Uuid, String> names = new HashMap<>();
+            request.data().topics().forEach(topic -> names.put(topic.topicId(), "t"));
+            return request.fetchData(names);
         }
     }
 
+    /** What the leader has sent, by partition. */
     static final class Answer {
-        Request to;
-        FetchResponseData.PartitionData data;
+        final Request to;
+        final LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> data = new LinkedHashMap<>();
+
+        Answer(Request to) {
+            this.to = to;
+        }
+
+        void add(TopicIdPartition partition, FetchPartitionData found) throws IOException {
+            FetchResponseData.PartitionData to = new FetchResponseData.PartitionData().setPartitionIndex(partition.partition())
+                .setErrorCode(found.error.code()).setHighWatermark(found.highWatermark).setLogStartOffset(found.logStartOffset)
+                .setRecords(copy(found.records));
+            found.divergingEpoch.ifPresent(to::setDivergingEpoch);
+            data.put(partition, to);
+        }
+
+        private static MemoryRecords copy(Records records) throws IOException {
+            if (records instanceof MemoryRecords) {
+                return (MemoryRecords) records;
+            }
+            ByteBuffer buffer = ByteBuffer.allocate(records.sizeInBytes());
+            ((FileRecords) records).readInto(buffer, 0);
+            return MemoryRecords.readableRecords(buffer);
+        }
+
+        FetchResponseData.PartitionData only() {
+            return data.values().iterator().next();
+        }
     }
 
     /** kafka.server.BlockingSend: it returns the answer that was put there. */
     static final class Sender implements kafka.server.BlockingSend {
         final BrokerEndPoint source;
+        private final Map<Integer, Function<AbstractRequest, AbstractResponse>> others;
         ClientResponse response;
 
-        Sender(BrokerEndPoint source) {
+        Sender(BrokerEndPoint source, Map<Integer, Function<AbstractRequest, AbstractResponse>> others) {
             this.source = source;
+            this.others = others;
         }
 
-        @Override public ClientResponse sendRequest(org.apache.kafka.common.requests.AbstractRequest.Builder<? extends org.apache.kafka.common.requests.AbstractRequest> builder) {
+        @Override public ClientResponse sendRequest(AbstractRequest.Builder<? extends AbstractRequest> builder) {
+            if (response == null && others.containsKey(source.id())) {
+                AbstractRequest made = builder.build();
+                return new ClientResponse(new RequestHeader(made.apiKey(), made.version(), "", 1), null, "", 0, 0, false, null, null,
+                    others.get(source.id()).apply(made));
+            }
             if (response == null) {
                 throw new IllegalStateException("the follower sends a request of its own: " + builder);
             }
@@ -139,9 +192,27 @@ final class Fetching {
     /** Build the request that the follower has out now; null if it fetches from nobody. */
     Request request() {
         Fetcher fetcher = fetcher();
-        if (fetcher == null) {
-            return null;
+        return fetcher == null ? null : request(fetcher);
+    }
+
+    /** The brokers that it fetches from. */
+    List<Integer> leaders() {
+        return fetchers.keySet().stream().filter(leader -> fetchers.get(leader).partitionCount() > 0).toList();
+    }
+
+    /** Build the next request to a leader; null if there is none to make. */
+    Request request(int leader) {
+        Fetcher fetcher = fetchers.get(leader);
+        Lock lock = (Lock) Reflect.get(fetcher, "partitionMapLock");  // as AbstractFetcherThread.maybeFetch holds it
+        lock.lock();
+        try {
+            return request(fetcher);
+        } finally {
+            lock.unlock();
         }
+    }
+
+    private static Request request(Fetcher fetcher) {
         Reflect.call(fetcher, "maybeTruncate");
         Object states = Reflect.call(Reflect.get(fetcher, "partitionStates"), "partitionStateMap");
         states = scala.jdk.javaapi.CollectionConverters.asScala((Map<?, ?>) states);  // until 4.0
@@ -163,11 +234,13 @@ final class Fetching {
     void handle() {
         Answer taken = answer;
         answer = null;
-        LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> body = new LinkedHashMap<>();
-        body.put(taken.to.partition(), taken.data);
+        handle(taken);
+    }
+
+    static void handle(Answer taken) {
         short version = taken.to.request.version();
         taken.to.fetcher.sender.response = new ClientResponse(new RequestHeader(ApiKeys.FETCH, version, "", 1), null, "", 0, 0, false, null, null,
-            FetchResponse.of(Errors.NONE, 0, 0, body, List.of()));
+            FetchResponse.of(Errors.NONE, 0, 0, taken.data, List.of()));
         Reflect.call(taken.to.fetcher, "processFetchRequest", taken.to.partitions, taken.to.builder);
     }
 

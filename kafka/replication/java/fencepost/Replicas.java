@@ -61,7 +61,11 @@ final class Replicas {
 
     /** The lag time has passed since the follower was last caught up. */
     static void age(Broker leader, int follower) {
-        AtomicReference<Object> cell = cell(replica(leader, follower));
+        age(replica(leader, follower));
+    }
+
+    static void age(Object replica) {
+        AtomicReference<Object> cell = cell(replica);
         cell.set(at(cell.get(), LONG_AGO));
     }
 

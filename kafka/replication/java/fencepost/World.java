@@ -1,6 +1,5 @@
 package fencepost;
 
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -13,9 +12,7 @@ import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
-import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.protocol.Errors;
-import org.apache.kafka.common.record.FileRecords;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.Records;
 import org.apache.kafka.common.record.SimpleRecord;
@@ -111,7 +108,7 @@ final class World {
         note();
         for (int b = 0; b < brokers; b++) {
             Broker.prepare(root, b, null, topic, 0);
-            running[b] = new Broker(b, epoch(b), minIsr, root, sent);
+            running[b] = new Broker(b, epoch(b), minIsr, root, List.of(Broker.DIRECTORY), sent);
         }
         for (int b = 0; b < brokers; b++) {
             running[b].apply(controller.log, ends.get(0), 0);
@@ -236,7 +233,7 @@ final class World {
             throw new Untried("broker " + broker + " runs");
         }
         Broker.prepare(root, broker, disks[broker], topic, checkpoint);
-        running[broker] = new Broker(broker, epoch, minIsr, root, sent);
+        running[broker] = new Broker(broker, epoch, minIsr, root, List.of(Broker.DIRECTORY), sent);
         running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
     }
 
@@ -463,11 +460,8 @@ final class World {
     }
 
     private static Fetching.Answer answer(Fetching.Request request, FetchPartitionData data) throws Exception {
-        Fetching.Answer answer = new Fetching.Answer();
-        answer.to = request;
-        answer.data = new FetchResponseData.PartitionData().setPartitionIndex(0).setErrorCode(data.error.code())
-            .setHighWatermark(data.highWatermark).setLogStartOffset(data.logStartOffset).setRecords(copy(data.records));
-        data.divergingEpoch.ifPresent(answer.data::setDivergingEpoch);
+        Fetching.Answer answer = new Fetching.Answer(request);
+        answer.add(request.partition(), data);
         return answer;
     }
 
@@ -482,15 +476,6 @@ final class World {
             throw new Refused(data.error.name());
         }
         return data;
-    }
-
-    private static MemoryRecords copy(Records records) throws Exception {
-        if (records instanceof MemoryRecords) {
-            return (MemoryRecords) records;
-        }
-        ByteBuffer buffer = ByteBuffer.allocate(records.sizeInBytes());
-        ((FileRecords) records).readInto(buffer, 0);
-        return MemoryRecords.readableRecords(buffer);
     }
 
     void late(int number) {
@@ -662,17 +647,17 @@ final class World {
         out.append(']');
         Fetching.Answer a = b.fetching.answer;
         if (a != null) {
-            boolean diverging = a.data.divergingEpoch().epoch() >= 0 || a.data.divergingEpoch().endOffset() >= 0;
+            boolean diverging = a.only().divergingEpoch().epoch() >= 0 || a.only().divergingEpoch().endOffset() >= 0;
             int record = 0;
             int epoch = 0;
-            if (!diverging && ((MemoryRecords) a.data.records()).sizeInBytes() > 0) {
-                org.apache.kafka.common.record.RecordBatch batch = ((MemoryRecords) a.data.records()).batches().iterator().next();
+            if (!diverging && ((MemoryRecords) a.only().records()).sizeInBytes() > 0) {
+                org.apache.kafka.common.record.RecordBatch batch = ((MemoryRecords) a.only().records()).batches().iterator().next();
                 record = Broker.record(batch.iterator().next().value());
                 epoch = batch.partitionLeaderEpoch();
             }
             out.append(",\"answer\":").append(diverging
-                ? "[2,0," + a.data.divergingEpoch().epoch() + "," + a.data.divergingEpoch().endOffset() + ",0]"
-                : "[1," + record + "," + epoch + ",0," + a.data.highWatermark() + "]");
+                ? "[2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0]"
+                : "[1," + record + "," + epoch + ",0," + a.only().highWatermark() + "]");
         }
         out.append(",\"failed\":").append(b.fetching.failed()).append('}');
     }

@@ -9,10 +9,12 @@ import java.util.Set;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.ApiException;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsRequestData;
 import org.apache.kafka.common.message.AlterPartitionReassignmentsResponseData;
 import org.apache.kafka.common.message.AlterPartitionRequestData;
 import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.AssignReplicasToDirsRequestData;
 import org.apache.kafka.common.message.BrokerHeartbeatRequestData;
 import org.apache.kafka.common.message.BrokerRegistrationRequestData;
 import org.apache.kafka.common.message.CreateTopicsRequestData;
@@ -28,6 +30,7 @@ import org.apache.kafka.common.metadata.PartitionRecord;
 import org.apache.kafka.common.metadata.RegisterBrokerRecord;
 import org.apache.kafka.common.metadata.RemoveTopicRecord;
 import org.apache.kafka.common.metadata.TopicRecord;
+import org.apache.kafka.common.metadata.UnregisterBrokerRecord;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.protocol.Errors;
@@ -115,6 +118,8 @@ public final class FencepostController {
             configs.replay((ConfigRecord) record);
         } else if (record instanceof ClearElrRecord) {  // since 4.0
             replication.replay((ClearElrRecord) record);  // since 4.0
+        } else if (record instanceof UnregisterBrokerRecord) {
+            cluster.replay((UnregisterBrokerRecord) record);
         } else if (record instanceof RemoveTopicRecord) {
             replication.replay((RemoveTopicRecord) record);
         } else {
@@ -135,8 +140,13 @@ public final class FencepostController {
 
     /** BrokerRegistration; returns the broker epoch. */
     public long register(int broker, Uuid incarnation, long previousEpoch) {
+        return register(broker, incarnation, previousEpoch, List.of(new Uuid(1000, broker)));
+    }
+
+    /** The same with these log directories. */
+    public long register(int broker, Uuid incarnation, long previousEpoch, List<Uuid> directories) {
         BrokerRegistrationRequestData request = new BrokerRegistrationRequestData().setBrokerId(broker).setClusterId("c")
-            .setIncarnationId(incarnation).setLogDirs(List.of(new Uuid(1000, broker))).setPreviousBrokerEpoch(previousEpoch);
+            .setIncarnationId(incarnation).setLogDirs(directories).setPreviousBrokerEpoch(previousEpoch);
         request.listeners().add(new BrokerRegistrationRequestData.Listener().setName("PLAINTEXT").setHost("localhost")
             .setPort(2000 + broker));
         request.features().add(new BrokerRegistrationRequestData.Feature().setName("metadata.version")
@@ -176,8 +186,13 @@ public final class FencepostController {
 
     /** BrokerHeartbeat. `known` is the end of the metadata that the broker has applied. */
     public String heartbeat(int broker, long epoch, boolean stop, long known) {
+        return heartbeat(broker, epoch, stop, known, List.of());
+    }
+
+    /** The same with directories that have failed. */
+    public String heartbeat(int broker, long epoch, boolean stop, long known, List<Uuid> offline) {
         BrokerHeartbeatRequestData request = new BrokerHeartbeatRequestData().setBrokerId(broker).setBrokerEpoch(epoch)
-            .setCurrentMetadataOffset(known).setWantFence(false).setWantShutDown(stop);
+            .setCurrentMetadataOffset(known).setWantFence(false).setWantShutDown(stop).setOfflineLogDirs(offline);
         ControllerResult<org.apache.kafka.metadata.BrokerHeartbeatReply> result =
             replication.processBrokerHeartbeat(request, cluster.registerBrokerRecordOffset(broker).getAsLong());
         commit(result.records());
@@ -200,22 +215,36 @@ public final class FencepostController {
     }
 
     public Uuid createTopic(String name, List<Integer> replicas) {
+        return createTopic(name, List.of(replicas), null);
+    }
+
+    /** CreateTopics with the replicas of each partition, and with this id if there is one, as Kafka draws another each time. */
+    public Uuid createTopic(String name, List<List<Integer>> partitions, Uuid id) {
         CreateTopicsRequestData.CreatableTopic topic = new CreateTopicsRequestData.CreatableTopic().setName(name)
             .setNumPartitions(-1).setReplicationFactor((short) -1);
-        topic.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(0)
-            .setBrokerIds(replicas));
+        for (int p = 0; p < partitions.size(); p++) {
+            topic.assignments().add(new CreateTopicsRequestData.CreatableReplicaAssignment().setPartitionIndex(p)
+                .setBrokerIds(partitions.get(p)));
+        }
         CreateTopicsRequestData request = new CreateTopicsRequestData();
         request.topics().add(topic);
         ControllerResult<CreateTopicsResponseData> result =
             replication.createTopics(context(ApiKeys.CREATE_TOPICS), request, Set.of(name)
                 , false  // since 4.3
             );
-        commit(result.records());
         CreateTopicsResponseData.CreatableTopicResult made = result.response().topics().find(name);
         if (made.errorCode() != 0) {
             throw new IllegalStateException("the topic was not created: " + made.errorMessage());
         }
-        return made.topicId();
+        for (ApiMessageAndVersion record : result.records()) {
+            if (id != null && record.message() instanceof TopicRecord) {
+                ((TopicRecord) record.message()).setTopicId(id);
+            } else if (id != null && record.message() instanceof PartitionRecord) {
+                ((PartitionRecord) record.message()).setTopicId(id);
+            }
+        }
+        commit(result.records());
+        return id != null ? id : made.topicId();
     }
 
     public void deleteTopic(Uuid id) {
@@ -252,9 +281,14 @@ public final class FencepostController {
 
     /** AlterPartitionReassignments: other replicas, or another order; null takes a reassignment back. Returns the error. */
     public String reassign(String topic, List<Integer> replicas) {
+        return reassign(topic, 0, replicas);
+    }
+
+    /** The same for one of several partitions. */
+    public String reassign(String topic, int partition, List<Integer> replicas) {
         AlterPartitionReassignmentsRequestData request = new AlterPartitionReassignmentsRequestData();
         request.topics().add(new AlterPartitionReassignmentsRequestData.ReassignableTopic().setName(topic).setPartitions(List.of(
-            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(0).setReplicas(replicas))));
+            new AlterPartitionReassignmentsRequestData.ReassignablePartition().setPartitionIndex(partition).setReplicas(replicas))));
         ControllerResult<AlterPartitionReassignmentsResponseData> result = replication.alterPartitionReassignments(request);
         commit(result.records());
         return Errors.forCode(result.response().responses().get(0).partitions().get(0).errorCode()).name();
@@ -267,9 +301,14 @@ public final class FencepostController {
 
     /** ElectLeaders for the preferred replica; says whether anything changed, or why not. */
     public String electPreferred(String topic) {
-        ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType((byte) 0);
+        return elect(topic, 0, false);
+    }
+
+    /** ElectLeaders for one of several partitions: its preferred replica, or any one, at the price of records. */
+    public String elect(String topic, int partition, boolean unclean) {
+        ElectLeadersRequestData request = new ElectLeadersRequestData().setElectionType((byte) (unclean ? 1 : 0));
         request.setTopicPartitions(new ElectLeadersRequestData.TopicPartitionsCollection());
-        request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(topic).setPartitions(List.of(0)));
+        request.topicPartitions().add(new ElectLeadersRequestData.TopicPartitions().setTopic(topic).setPartitions(List.of(partition)));
         ControllerResult<org.apache.kafka.common.message.ElectLeadersResponseData> result = replication.electLeaders(request);
         commit(result.records());
         return Errors.forCode(result.response().replicaElectionResults().get(0).partitionResult().get(0).errorCode()).name();
@@ -283,8 +322,38 @@ public final class FencepostController {
         return result.response();
     }
 
+    /** AssignReplicasToDirs: a partition of a topic is in this directory. */
+    public Errors assign(int broker, long epoch, Uuid topic, int partition, Uuid directory) {
+        AssignReplicasToDirsRequestData.TopicData of = new AssignReplicasToDirsRequestData.TopicData().setTopicId(topic);
+        of.partitions().add(new AssignReplicasToDirsRequestData.PartitionData().setPartitionIndex(partition));
+        AssignReplicasToDirsRequestData.DirectoryData in = new AssignReplicasToDirsRequestData.DirectoryData().setId(directory);
+        in.topics().add(of);
+        AssignReplicasToDirsRequestData request = new AssignReplicasToDirsRequestData().setBrokerId(broker).setBrokerEpoch(epoch);
+        request.directories().add(in);
+        try {
+            commit(replication.handleAssignReplicasToDirs(request).records());
+            return Errors.NONE;
+        } catch (ApiException e) {
+            return Errors.forException(e);
+        }
+    }
+
+    /** UnregisterBroker. */
+    public void unregister(int broker) {
+        commit(replication.unregisterBroker(broker).records());
+    }
+
+    /** The periodic task that gives preferred replicas their leadership back. */
+    public void balance() {
+        commit(replication.maybeBalancePartitionLeaders().records());
+    }
+
     public PartitionRegistration partition(Uuid topic) {
-        return replication.getPartition(topic, 0);
+        return partition(topic, 0);
+    }
+
+    public PartitionRegistration partition(Uuid topic, int number) {
+        return replication.getPartition(topic, number);
     }
 
     public BrokerRegistration registration(int broker) {

@@ -1,0 +1,213 @@
+"""Random histories of Kafka's own classes: drawn, judged after each step, and known by the repairs that end them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.answers.results import Answer, table
+from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.api.asking.watching import watched
+from fencepost.api.files import make_sure_folder
+from fencepost.model.language.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fencepost.api.asking.watching import Event, Watch
+    from fencepost.kafka.driver.releases import Release
+    from fencepost.kafka.fuzz.histories import Alarm, Progress, Repaired
+
+FORMAT = 1
+HISTORIES = 1_000
+LEAST = 200
+"""Histories below which the measured table of planted mistakes has nothing to say."""
+UNKNOWN = ""
+
+
+@dataclass(frozen=True)
+class FuzzResult(Answer[dict[str, Any]]):
+    """Outcome of random histories on Kafka's classes.
+
+    `verdict` is unknown (a violation that no known finding explains), known (findings alone), nothing, or undetermined
+    (nothing, in too few histories). `findings` has how often each known finding came, by name; `unknown` has the
+    shortest history of each violation that is not known.
+    """
+
+    verdict: str
+    kafka: str
+    histories: int
+    findings: dict[str, int]
+    unknown: tuple[Alarm, ...]
+    sentence: str
+    sight: str
+
+    def _repr_html_(self) -> str:
+        return table(self.sentence, ("finding", "times"), self.findings.items())
+
+
+@call
+def fuzz(
+    *,
+    kafka: str | None = None,
+    jars: str | Path | None = None,
+    histories: int | None = None,
+    budget: float | None = None,
+    seed: int = 1,
+    profile: str = "mixed",
+    replay: str | Path | None = None,
+    output: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> FuzzResult:
+    """Draw random histories of a controller and brokers of Kafka's classes, and judge them after every step.
+
+    No model says what happens: steps are drawn among those that are possible, history by history from `seed` on, with
+    few faults, so that every loss is a defect. Each violation is shortened, and known findings are recognised by
+    replaying it with their repairs. It ends after `histories`, or `budget` seconds; `replay` takes one history from a
+    file instead. The shortest histories are written to the folder `output`, as scripts and, with pyarrow, as Parquet.
+    """
+    from fencepost.kafka.clusters.kit import kit
+    from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
+
+    if profile not in PROFILES:
+        raise UsageError(
+            f"there is no profile {profile!r}.{nearest(profile, list(PROFILES))} Write one of {', '.join(PROFILES)}."
+        )
+    script = Script.read(Path(replay).read_text(encoding="utf-8"), replay) if replay else None
+    folder, watch = Path(output) if output else None, watched(progress)
+    if folder is not None:
+        make_sure_folder(folder)
+    folder_of_jars = Path(jars) if jars else None
+    release = fuzz_release(kafka, folder_of_jars)
+    if release.warning:
+        watch.note(release.warning)
+    began = time.monotonic()
+    with Fuzzer(release) as fuzzer, Repaired(release, kit(kafka, folder_of_jars)) as repaired:
+        found = _Found(release, profile, seed, folder, watch)
+        try:
+            if script is not None:
+                found.replayed(fuzzer.replayed(script), repaired)
+            else:
+                count = histories or (HISTORIES if budget is None else 1 << 40)
+                found.take(fuzzer.histories(profile, seed, count, budget or 0), repaired)
+        except KeyboardInterrupt:
+            found.stopped = True
+            fuzzer.stop()
+        watch.clear()
+    return found.result(time.monotonic() - began)
+
+
+class _Found:
+    """The alarms of a run, each known or not."""
+
+    def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
+        self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
+        self.stopped = self.is_replay = False
+        self.alarms: list[tuple[Alarm, str]] = []
+        self.progress: Progress | None = None
+
+    def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
+        """Take the alarms and the progress of a run as they come."""
+        from fencepost.kafka.fuzz.histories import Alarm
+
+        for item in told:
+            if isinstance(item, Alarm):
+                self._add(item, repaired)
+            else:
+                self.progress = item
+                each = f"{item.histories:,} histories, {item.steps:,} steps"
+                self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
+
+    def replayed(self, alarm: Alarm | None, repaired: Repaired) -> None:
+        """Take the one alarm of a script, if it has one."""
+        self.is_replay = True
+        if alarm is not None:
+            self._add(alarm, repaired)
+
+    def _add(self, alarm: Alarm, repaired: Repaired) -> None:
+        self.watch.spin(f"seed {alarm.seed}: {alarm.message}; is it known?")
+        names = repaired.findings(alarm.script)
+        self.alarms.append((alarm, UNKNOWN if names is None else " and ".join(names).upper()))
+
+    def result(self, seconds: float) -> FuzzResult:
+        """Return the result, and write the shortest histories."""
+        counts = Counter(name for _, name in self.alarms)
+        shortest: dict[tuple[str, str], Alarm] = {}
+        for alarm, name in self.alarms:
+            key = (name, alarm.kind if name == UNKNOWN else "")
+            if key not in shortest or len(alarm.steps) < len(shortest[key].steps):
+                shortest[key] = alarm
+        unknown = tuple(alarm for (name, _), alarm in shortest.items() if name == UNKNOWN)
+        findings = {name: count for name, count in counts.most_common() if name != UNKNOWN}
+        done = self.progress.histories if self.progress else int(self.is_replay)
+        enough = done >= LEAST or self.is_replay
+        verdict = "unknown" if unknown else "known" if findings else "nothing" if enough else "undetermined"
+        scripts = self._write(shortest) if self.folder is not None else []
+        data = {
+            "format": FORMAT,
+            "kafka": self.release.version,
+            "profile": self.profile,
+            "seed": self.seed,
+            "histories": done,
+            "steps": self.progress.steps if self.progress else 0,
+            "digest": self.progress.digest if self.progress else "",
+            "seconds": round(seconds, 3),
+            "stopped": self.stopped,
+            "verdict": verdict,
+            "findings": [
+                {"name": name, "times": times, **shortest[name, ""].data()} for name, times in findings.items()
+            ],
+            "unknown": [
+                {**alarm.data(), "times": sum(a.kind == alarm.kind and n == UNKNOWN for a, n in self.alarms)}
+                for alarm in unknown
+            ],
+            "written": scripts,
+        }
+        names = ", ".join(f"{name} {times:,} times" if times > 1 else name for name, times in findings.items())
+        each = f"{counted(done, 'random history', 'random histories')} of Kafka {self.release.version}"
+        sentence = {
+            "unknown": f"{counted(len(unknown), 'violation')} that no known finding explains, in {each}"
+            + (f"; besides {names}" if names else ""),
+            "known": f"Nothing but known findings in {each}: {names}",
+            "nothing": f"No violation in {each}",
+            "undetermined": f"No violation in {each}, which are too few to say anything (at least {LEAST:,})",
+        }[verdict]
+        rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
+        return FuzzResult(
+            data, verdict, self.release.version, done, findings, unknown, sentence, f"profile {self.profile}{rate}"
+        )
+
+    def _write(self, shortest: dict[tuple[str, str], Alarm]) -> list[str]:
+        assert self.folder is not None
+        written = []
+        for number, ((name, _), alarm) in enumerate(shortest.items(), 1):
+            path = self.folder / f"{name.lower().replace(' ', '-') or 'unknown'}-{number}.fuzz"
+            path.write_text(alarm.script.text(alarm, self.release.version), encoding="utf-8")
+            written.append(str(path))
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            return written
+        rows = [
+            {
+                "kafka": self.release.version,
+                "profile": self.profile,
+                "seed": alarm.seed,
+                "finding": name,
+                "violated": alarm.message,
+                "steps": len(alarm.steps),
+                "script": alarm.script.text(),
+            }
+            for alarm, name in self.alarms
+        ]
+        names = ("kafka", "profile", "seed", "finding", "violated", "steps", "script")
+        columns = {name: [row[name] for row in rows] for name in names}
+        kinds = [pa.int64() if name in ("seed", "steps") else pa.string() for name in names]
+        path = self.folder / "violations.parquet"
+        parquet.write_table(pa.table(columns, pa.schema(list(zip(names, kinds, strict=True)))), path)
+        return [*written, str(path)]

@@ -1,0 +1,88 @@
+"""`fencepost fuzz`: random histories of Kafka's own classes, and what they violate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+from fencepost.cli.commands.options import Time, output_options
+from fencepost.cli.status import Exit
+from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.display import Display
+
+if TYPE_CHECKING:
+    from fencepost.api.calls.fuzz import FuzzResult
+    from fencepost.kafka.fuzz.histories import Alarm
+
+ENDS = {
+    "unknown": Exit.FAILED,
+    "known": Exit.AS_EXPECTED,
+    "nothing": Exit.AS_EXPECTED,
+    "undetermined": Exit.UNDETERMINED,
+}
+COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
+SHOWN = 15
+"""Steps that fit the first screen."""
+
+
+@click.command()
+@click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
+@click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
+@click.option("--histories", type=click.IntRange(1), metavar="N", help="Stop after N histories.  [default: 1000]")
+@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Begin with this one.")
+@click.option(
+    "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
+)
+@click.option("--replay", metavar="FILE", help="Take the steps of one history, which --output has written.")
+@click.option("--output", metavar="DIR", help="Write the shortest histories there, as scripts and as Parquet.")
+@output_options
+def fuzz(**given: Any) -> Exit:
+    """Draw random histories of a controller and brokers of Apache Kafka's classes, and judge them after every step.
+
+    No model leads them. One Java process holds the classes, without network and threads: clients write, followers
+    fetch, requests are late, directories fail, brokers crash and restart from their files, operators do what operators
+    do. The faults of a history are so few that no acknowledged record may be lost. A violation is shortened to the
+    fewest steps, and replayed with the repair of each known finding: what a repair ends is that finding.
+
+    \b
+    Exit status: 0 no violation, or known findings only, 1 a violation that no known finding explains, 2 bad input (or
+    no Java, no Maven, no such release), 3 too few histories in the time to say anything.
+    """
+    from fencepost.api.calls.fuzz import fuzz as draw
+
+    quiet, json = given.pop("quiet"), given.pop("json")
+    with Display(quiet=quiet) as display:
+        found = draw(progress=display, **given)
+    if json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+    return ENDS[found.verdict]
+
+
+def _print(found: FuzzResult) -> None:
+    console = results()
+    print_lines(console, f"{found.sentence}.", style=COLOURS[found.verdict])
+    print_lines(console, found.sight, indent=2)
+    for alarm in found.unknown[:1]:
+        _print_alarm(alarm)
+    for alarm in found.unknown[1:]:
+        print_lines(console, f"Seed {alarm.seed}, {len(alarm.steps)} steps: {alarm.message}")
+    for path in found.data["written"]:
+        print_lines(console, f"written: {path}", indent=2)
+
+
+def _print_alarm(alarm: Alarm) -> None:
+    from fencepost.kafka.fuzz.histories import words
+
+    console = results()
+    where = f"seed {alarm.seed}, " if alarm.seed >= 0 else ""
+    console.print()
+    print_lines(console, f"Violated ({where}{len(alarm.steps)} steps): {alarm.message}", style="bold")
+    steps = list(enumerate(alarm.steps, 1))
+    left = len(steps) - SHOWN
+    shown = steps if left <= 0 else steps[-SHOWN:]
+    if left > 0:
+        print_lines(console, f"... {left} steps before: --output DIR writes them all", indent=2)
+    print_rows(console, [(str(n), styled(words(step.text), "")) for n, step in shown], indent=2)

@@ -1,0 +1,269 @@
+"""Random histories on Kafka's classes: drawn in one Java process, kept as scripts, known by what repairs them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import BROKERS, KAFKA, RELEASES, Harness
+from fencepost.kafka.driver.releases import release as release_of
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fencepost.kafka.clusters.kit import Kit
+    from fencepost.kafka.driver.releases import Release
+
+FUZZ = Harness(RELEASES, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
+PROFILES = {
+    "mixed": "each seed draws one of the others",
+    "disks": "a directory fails, is taken out of log.dirs or replaced by an empty one",
+    "crashes": "a process dies and loses what was not flushed",
+    "operators": "reassignments, elections, deleted records, topics made again, other min ISRs; nothing loses data",
+    "all": "disks, crashes and operators together",
+}
+REPAIRS = ("hyp-16", "hyp-17", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-1")
+"""Findings that have a repair, the most frequent first."""
+TOGETHER = 2
+"""Repairs of findings that are tried together, where none ends a history alone."""
+FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
+"""Kafka iterates maps by identity hash: this one is the same in each process."""
+HEAD = "fencepost fuzz 1"
+
+
+class Step(NamedTuple):
+    """A step of a history, and Kafka's state after it."""
+
+    text: str
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A history that replays on any release: sizes of the cluster, and steps in the words of the driver."""
+
+    shape: str
+    steps: tuple[str, ...]
+
+    def line(self) -> str:
+        """Return the line that replays it."""
+        return f"replay {self.shape}|{';'.join(self.steps)}"
+
+    def text(self, alarm: Alarm | None = None, kafka: str = "") -> str:
+        """Return it as a file, with comments that tell the story of an alarm."""
+        lines = [HEAD, self.shape, *self.steps]
+        if alarm is not None:
+            told = [f"# Kafka {kafka}, seed {alarm.seed}: {alarm.message}"]
+            lines = [HEAD, *told, self.shape, *(f"{step.text:<20} # {words(step.text)}" for step in alarm.steps)]
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def read(cls, text: str, where: object) -> Script:
+        """Return the script of a file; raise UsageError if it is none."""
+        lines = [line.partition("#")[0].strip() for line in text.splitlines()]
+        head, *rest = [line for line in lines if line] or [""]
+        wellformed = (
+            head == HEAD
+            and rest
+            and re.fullmatch(r"([a-z-]+=\d+ ?){7}", rest[0])
+            and all(re.fullmatch(r"[a-z-]+( \d+){0,3}", step) and step.split()[0] in WORDS for step in rest[1:])
+        )
+        if not wellformed:
+            raise UsageError(
+                f"{where} is no history of `fencepost fuzz`: its first line is {head[:40]!r}, or a line below is not a "
+                f"step. Write {HEAD!r}, then the sizes, then a step a line, as `output=` does."
+            )
+        return cls(rest[0], tuple(rest[1:]))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """A history that ends in a violation: what is violated, and the shortest history that still does."""
+
+    seed: int
+    kind: str
+    message: str
+    trace: str
+    shape: str
+    steps: tuple[Step, ...]
+    drawn: int = 0
+
+    @property
+    def script(self) -> Script:
+        """The history as a script."""
+        return Script(self.shape, tuple(step.text for step in self.steps))
+
+    @classmethod
+    def of(cls, told: dict[str, Any], seed: int = -1) -> Alarm:
+        """Return the alarm of an answer of the driver."""
+        shown = told["shown"] or [""] * len(told["steps"])
+        steps = tuple(map(Step, told["steps"], shown))
+        drawn = told.get("drawn", len(steps))
+        return cls(
+            told.get("seed", seed),
+            told["kind"] or "",
+            told["message"] or "",
+            told["trace"],
+            told["shape"],
+            steps,
+            drawn,
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "seed": self.seed,
+            "violated": self.message,
+            "steps_drawn": self.drawn,
+            "cluster": self.shape,
+            "steps": [
+                {"step": step.text, "words": words(step.text), "state": step.state.strip()} for step in self.steps
+            ],
+            **({"trace": self.trace.splitlines()} if self.trace else {}),
+        }
+
+
+WORDS = {
+    "produce": "a client writes to partition {1} on broker {0}, with acks=all",
+    "fetch": "broker {0} fetches from broker {1}",
+    "send": "broker {0} sends a fetch to broker {1}",
+    "serve": "a fetch under way reaches its leader",
+    "follow": "broker {0} handles the answer of broker {1}",
+    "publish": "broker {0} reads the metadata log",
+    "alter": "the controller handles an AlterPartition of broker {0}",
+    "answer": "broker {0} handles the answer to its AlterPartition",
+    "resend": "broker {0} sends its AlterPartition again",
+    "assign": "broker {0} assigns a replica to a directory (AssignReplicasToDirs)",
+    "heartbeat": "broker {0} sends a heartbeat",
+    "fence": "the session of broker {0} ends: it is fenced",
+    "stop": "broker {0} asks for a controlled shutdown",
+    "kill": "broker {0} is killed; its disks keep everything",
+    "crash": "broker {0} crashes and loses {1} records of each log that were not flushed",
+    "boot": "broker {0} is started, and is not registered yet",
+    "register": "broker {0} registers",
+    "start": "broker {0} is started, and registers",
+    "lag": "follower {2} of partition {1} is too slow for leader {0}",
+    "work": "background tasks of broker {0} run",
+    "shrink": "broker {0} takes slow followers out of its ISRs",
+    "fail": "directory d{1} of broker {0} fails",
+    "take": "the operator takes directory d{1} out of broker {0}'s log.dirs",
+    "replace": "the operator replaces directory d{1} of broker {0} by an empty one",
+    "delete": "an operator deletes the records of partition {1} up to the high watermark",
+    "elect": "an operator asks for the preferred leader of partition {0}",
+    "elect-unclean": "an operator asks for an unclean election of partition {0}",
+    "balance": "the controller gives preferred replicas their leadership back",
+    "reassign": "an operator reassigns partition {0}: replicas from broker {1} on, in strides of {2}",
+    "cancel": "an operator cancels the reassignment of partition {0}",
+    "recreate": "the topic is deleted and created again",
+    "min-isr": "an operator sets min.insync.replicas to {0}",
+    "elr-off": "an operator turns eligible leader replicas off",
+    "unregister": "an operator unregisters broker {0}",
+}
+"""The operator's words for each verb."""
+
+
+def words(step: str) -> str:
+    """Return a step in the operator's words."""
+    verb, *numbers = step.split()
+    return WORDS[verb].format(*numbers, *"000")
+
+
+class Progress(NamedTuple):
+    """How far a run has come; `digest` is that of every state of every history."""
+
+    histories: int
+    steps: int
+    seconds: float
+    digest: str
+
+
+class Fuzzer(Driver):
+    """One Java process that draws histories, and replays scripts."""
+
+    def histories(
+        self, profile: str, first: int, count: int, seconds: float = 0, *, shortens: bool = True
+    ) -> Iterator[Alarm | Progress]:
+        """Draw histories by their seeds from `first` on, and yield each alarm and, now and then, the progress."""
+        line = f"run {profile} {first} {count} {seconds} {int(shortens)}"
+        told = self._answered(line)
+        while True:
+            if "seed" in told:
+                yield Alarm.of(told)
+            else:
+                yield Progress(told.get("at", told.get("done", 0)), told["steps"], told["seconds"], told["digest"])
+                if "done" in told:
+                    return
+            told = self._read(line)
+
+    def replayed(self, script: Script) -> Alarm | None:
+        """Take the steps of a script, as far as they can be; return its violation, None if it ends well."""
+        told = self._answered(script.line())
+        return Alarm.of(told) if told["kind"] else None
+
+    def stop(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+
+
+def fuzz_release(version: str | None, jars: Path | None) -> Release:
+    """Return a release with the driver of random histories."""
+    return replace(release_of(version, jars, FUZZ), options=FLAGS)
+
+
+@dataclass
+class Repaired:
+    """Kafka with repairs of findings, a process for each set of them, to say which finding a history is."""
+
+    release: Release
+    kit: Kit
+    _stack: ExitStack = field(default_factory=ExitStack)
+    _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
+    _known: dict[Script, tuple[str, ...] | None] = field(default_factory=dict)
+
+    def __enter__(self) -> Self:
+        self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
+        """Return a process with these repairs, None if one of them does not fit the release."""
+        if repairs not in self._running:
+            try:
+                folder = self._folder / "-".join(repairs)
+                made = self.kit.repaired(repairs, folder)
+            except UsageError:
+                self._running[repairs] = None
+                return None
+            path = f"{made.first}{os.pathsep}{self.release.classes}"
+            options = (*FLAGS, *(("-Dfencepost.settings-first=true",) if "hyp-11" in repairs else ()))
+            started = Fuzzer(replace(self.release, classes=Path(path), options=options))
+            self._running[repairs] = self._stack.enter_context(started)
+        return self._running[repairs]
+
+    def findings(self, script: Script) -> tuple[str, ...] | None:
+        """Return the findings whose repairs, as few as possible, let a history end well; None if it is not known."""
+        if script not in self._known:
+            fit = [name for name in REPAIRS if self._process((name,)) is not None]
+            sets = [named for size in range(1, TOGETHER + 1) for named in combinations(fit, size)]
+            self._known[script] = next((named for named in sets if self._ends(named, script)), None)
+        return self._known[script]
+
+    def _ends(self, repairs: tuple[str, ...], script: Script) -> bool:
+        process = self._process(repairs)
+        return process is not None and process.replayed(script) is None
+
+
+def later_releases(version: str) -> Sequence[str]:
+    """Return the releases after one that the driver knows."""
+    known = list(RELEASES)
+    return known[known.index(version) + 1 :] if version in known else ()

@@ -1,0 +1,662 @@
+package fencepost;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.Uuid;
+import org.apache.kafka.common.compress.Compression;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.message.AlterPartitionResponseData;
+import org.apache.kafka.common.message.ListOffsetsRequestData;
+import org.apache.kafka.common.message.ListOffsetsResponseData;
+import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.SimpleRecord;
+import org.apache.kafka.common.requests.AbstractRequest;
+import org.apache.kafka.common.requests.AbstractResponse;
+import org.apache.kafka.common.requests.FetchRequest;
+import org.apache.kafka.common.requests.ListOffsetsRequest;
+import org.apache.kafka.common.requests.ListOffsetsResponse;
+import org.apache.kafka.common.requests.ProduceResponse;
+import org.apache.kafka.controller.FencepostController;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.PartitionRegistration;
+import org.apache.kafka.server.storage.log.FetchPartitionData;
+import kafka.log.UnifiedLog;  // until 4.0
+import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
+
+/** A controller and brokers of Kafka's classes that no model leads: the steps that can be taken, and how each is. */
+final class Cluster {
+    /** Sizes, settings, and how many faults may lose data, all of one broker: with min ISR 2 every record survives them. */
+    record Shape(int brokers, int disks, int partitions, int replicas, int minIsr, int elr, int faults) {
+        static Shape of(String text) {
+            int[] n = Arrays.stream(text.split(" ")).mapToInt(word -> Integer.parseInt(word.split("=")[1])).toArray();
+            return new Shape(n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+        }
+
+        @Override public String toString() {
+            return "brokers=" + brokers + " disks=" + disks + " partitions=" + partitions + " replicas=" + replicas + " min-isr=" + minIsr
+                + " elr=" + elr + " faults=" + faults;
+        }
+
+        List<Integer> replicasOf(int partition) {
+            List<Integer> found = new ArrayList<>();
+            for (int i = 0; i < replicas; i++) {
+                found.add((partition + i) % brokers);
+            }
+            return found;
+        }
+    }
+
+    /** A step: a verb and up to three numbers. */
+    record Step(String verb, int a, int b, int c) {
+        static Step of(String text) {
+            String[] words = text.trim().split(" +");
+            int[] n = new int[3];
+            for (int i = 1; i < words.length; i++) {
+                n[i - 1] = Integer.parseInt(words[i]);
+            }
+            return new Step(words[0], n[0], n[1], n[2]);
+        }
+
+        @Override public String toString() {
+            return verb + " " + a + " " + b + " " + c;
+        }
+    }
+
+    /** A write with acks=all and its answer. */
+    static final class Write {
+        final int value;
+        final int partition;
+        final Broker leader;
+        ProduceResponse.PartitionResponse answer;
+
+        Write(int value, int partition, Broker leader) {
+            this.value = value;
+            this.partition = partition;
+            this.leader = leader;
+        }
+
+        boolean acknowledged() {
+            return answer != null && answer.error == Errors.NONE;
+        }
+    }
+
+    /** A fetch on its way: its leader has not seen it yet. */
+    private record Sent(Broker follower, Fetching.Request request) { }
+
+    final Shape shape;
+    final Path root;
+    final FencepostController controller;
+    final Broker[] up;
+    final List<List<String>> dirs = new ArrayList<>();
+    final List<Alteration> alterations = new ArrayList<>();
+    /** The ends of the metadata log that were published. */
+    final List<Integer> ends = new ArrayList<>();
+    final List<Write> writes = new ArrayList<>();
+    final List<TopicPartition> partitions = new ArrayList<>();
+    /** How far records were deleted, by partition. */
+    final long[] deleted;
+    /** The same, also of topics before. */
+    final long[] everDeleted;
+    Uuid topic;
+    /** Brokers whose logs a step may have changed, as bits. */
+    int touched;
+    /** Records may be lost since an operator has asked for an unclean election. */
+    boolean excused;
+    int minIsr;
+    private final List<Sent> fetches = new ArrayList<>();
+    private final List<Map<Integer, Fetching.Answer>> answers = new ArrayList<>();
+    private final int[] lastDir;
+    private final String[] failed;
+    private int values;
+    private int topics;
+    private int faults;
+    private int hurt = -1;
+
+    Cluster(Shape shape, Path root) throws Exception {
+        this.shape = shape;
+        this.root = root;
+        minIsr = shape.minIsr;
+        up = new Broker[shape.brokers];
+        lastDir = new int[shape.brokers];
+        failed = new String[shape.brokers];
+        deleted = new long[shape.partitions];
+        everDeleted = new long[shape.partitions];
+        controller = new FencepostController(minIsr, shape.elr == 1, false, new Fakes.Clock());
+        for (int p = 0; p < shape.partitions; p++) {
+            partitions.add(new TopicPartition("t", p));
+        }
+        for (int b = 0; b < shape.brokers; b++) {
+            dirs.add(new ArrayList<>());
+            answers.add(new TreeMap<>());
+            Broker.remove(root.resolve("broker-" + b));
+            for (int d = 0; d < shape.disks; d++) {
+                dirs.get(b).add("d" + lastDir[b]++);
+            }
+            up[b] = process(b);
+            register(up[b]);
+            controller.heartbeat(b, up[b].epoch, false, Long.MAX_VALUE);
+        }
+        create();
+        note();
+        for (Broker b : up) {
+            b.start(controller.log, last(), ends.size() - 1);
+        }
+        touched = -1;
+    }
+
+    void close() {
+        for (Broker b : up) {
+            if (b != null) {
+                b.close();
+            }
+        }
+    }
+
+    private void create() {
+        topic = controller.createTopic("t", partitions.stream().map(p -> shape.replicasOf(p.partition())).toList(), new Uuid(7, ++topics));
+    }
+
+    private Broker process(int b) throws Exception {
+        Broker.prepare(root, b, dirs.get(b));
+        Broker made = new Broker(b, -1, shape.minIsr, root, dirs.get(b), alterations);
+        for (int leader = 0; leader < shape.brokers; leader++) {
+            int at = leader;
+            made.fetching.others.put(leader, request -> listOffsets(up[at], request));
+        }
+        return made;
+    }
+
+    private void register(Broker b) {
+        b.epoch = controller.register(b.id, new Uuid(6, controller.log.size() + 1), b.previousEpoch, b.directoryIds());
+    }
+
+    int last() {
+        return ends.get(ends.size() - 1);
+    }
+
+    /** Metadata can be published as it was committed. */
+    private boolean note() {
+        boolean more = ends.isEmpty() || last() != controller.log.size();
+        if (more) {
+            ends.add(controller.log.size());
+        }
+        return more;
+    }
+
+    PartitionRegistration registration(int partition) {
+        return controller.partition(topic, partition);
+    }
+
+    boolean unfenced(int b) {
+        return controller.registration(b) != null && !controller.registration(b).fenced();
+    }
+
+    /** A broker that takes connections: it is registered, and has read so in the metadata. Null if it is none. */
+    Broker connected(int b) {
+        BrokerRegistration known = up[b] == null ? null : up[b].image().cluster().broker(b);
+        return known == null || known.epoch() != up[b].epoch ? null : up[b];
+    }
+
+    UnifiedLog log(int b, int partition) {
+        return up[b] == null ? null : up[b].log(partitions.get(partition));
+    }
+
+    boolean leads(int b, int partition) {
+        kafka.cluster.Partition found = connected(b) == null ? null : up[b].found(partitions.get(partition));
+        return found != null && found.isLeader();
+    }
+
+    // ---- what can be done
+
+    /** The steps of a verb that can be taken now. */
+    List<Step> steps(String verb) {
+        List<Step> found = new ArrayList<>();
+        switch (verb) {
+            case "alter": case "resend": case "answer":
+                for (int i = 0; i < alterations.size(); i++) {
+                    Alteration a = alterations.get(i);
+                    if (verb.equals("answer") == (a.response != null) && (!verb.equals("resend") || !a.isStray() && up[a.sender.id] == a.sender)) {
+                        found.add(new Step(verb, a.sender.id, nth(a), 0));
+                    }
+                }
+                return found;
+            case "serve":
+                for (int i = 0; i < fetches.size(); i++) {
+                    found.add(new Step(verb, i, 0, 0));
+                }
+                return found;
+            case "balance": case "recreate": case "elr-off": found.add(new Step(verb, 0, 0, 0)); return found;
+            case "min-isr":
+                for (int n = 1; n <= shape.replicas; n++) {
+                    if (n != minIsr && shape.faults == 0) {
+                        found.add(new Step(verb, n, 0, 0));
+                    }
+                }
+                return found;
+            case "elect": case "elect-unclean": case "cancel":
+                for (int p = 0; p < shape.partitions; p++) {
+                    found.add(new Step(verb, p, 0, 0));
+                }
+                return found;
+            case "reassign":
+                for (int p = 0; p < shape.partitions; p++) {
+                    for (int first = 0; first < shape.brokers; first++) {
+                        for (int stride = 1; stride < shape.brokers; stride++) {
+                            found.add(new Step(verb, p, first, stride));
+                        }
+                    }
+                }
+                return found;
+            default:
+                for (int b = 0; b < shape.brokers; b++) {
+                    list(verb, b, found);
+                }
+                return found;
+        }
+    }
+
+    private void list(String verb, int b, List<Step> found) {
+        Broker up = this.up[b];
+        boolean isDown = up == null;
+        boolean mayHurt = faults < shape.faults && (hurt < 0 || hurt == b);
+        boolean mayKill = shape.faults == 0 || hurt < 0 || hurt == b;
+        switch (verb) {
+            case "boot": case "start": add(found, isDown, verb, b, 0, 0); break;
+            case "register": add(found, !isDown && up.epoch < 0, verb, b, 0, 0); break;
+            case "fence": add(found, unfenced(b), verb, b, 0, 0); break;
+            case "unregister": add(found, isDown && mayHurt && controller.registration(b) != null, verb, b, 0, 0); break;
+            case "take":
+                for (String dir : dirs.get(b)) {
+                    add(found, isDown && dirs.get(b).size() > 1 && (mayHurt || dir.equals(failed[b])), verb, b, number(dir), 0);
+                }
+                break;
+            case "replace":
+                for (String dir : dirs.get(b)) {
+                    add(found, isDown && (mayHurt || dir.equals(failed[b])), verb, b, number(dir), 0);
+                }
+                break;
+            case "publish":
+                add(found, !isDown && up.applied < ends.size() - 1, verb, b, 0, 0);
+                add(found, !isDown && up.applied < ends.size() - 2, verb, b, 1, 0);
+                break;
+            case "kill": add(found, !isDown && mayKill, verb, b, 0, 0); break;
+            case "crash": add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 1, 0); add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 3, 0); break;
+            case "work": add(found, !isDown && !up.tasks.isEmpty(), verb, b, 0, 0); break;
+            case "assign": add(found, !isDown && !up.assignments.isEmpty() && up.image().cluster().broker(b) != null, verb, b, 0, 0); break;
+            case "fail":
+                for (String dir : dirs.get(b)) {
+                    boolean isOnline = !isDown && !up.offline.contains(Broker.directoryId(b, dir)) && up.offline.size() + 1 < dirs.get(b).size();
+                    add(found, isOnline && mayHurt && failed[b] == null, verb, b, number(dir), 0);
+                }
+                break;
+            case "heartbeat": add(found, !isDown && up.epoch >= 0, verb, b, 0, 0); break;
+            default:
+                if (connected(b) != null) {
+                    listConnected(verb, b, found);
+                }
+        }
+    }
+
+    private void listConnected(String verb, int b, List<Step> found) {
+        switch (verb) {
+            case "stop": case "shrink": found.add(new Step(verb, b, 0, 0)); break;
+            case "produce": case "delete":
+                for (int p = 0; p < shape.partitions; p++) {
+                    add(found, leads(b, p), verb, b, p, 0);
+                }
+                break;
+            case "fetch": case "send":
+                for (int leader : up[b].fetching.leaders()) {
+                    add(found, connected(leader) != null && !isOut(b, leader), verb, b, leader, 0);
+                }
+                break;
+            case "follow": answers.get(b).keySet().forEach(leader -> found.add(new Step(verb, b, leader, 0))); break;
+            case "lag":
+                for (int p = 0; p < shape.partitions; p++) {
+                    for (int f = 0; f < shape.brokers; f++) {
+                        add(found, leads(b, p) && Scala.value(up[b].found(partitions.get(p)).getReplica(f)) != null, verb, b, p, f);
+                    }
+                }
+                break;
+            default: throw new IllegalArgumentException("a verb that this driver does not know: " + verb);
+        }
+    }
+
+    private static void add(List<Step> found, boolean isPossible, String verb, int a, int b, int c) {
+        if (isPossible) {
+            found.add(new Step(verb, a, b, c));
+        }
+    }
+
+    private static int number(String dir) {
+        return Integer.parseInt(dir.substring(1));
+    }
+
+    private boolean hasUnflushed(int b) {
+        return partitions.stream().anyMatch(p -> up[b].log(p) != null && up[b].log(p).logEndOffset() > up[b].log(p).recoveryPoint());
+    }
+
+    private boolean isOut(int follower, int leader) {
+        return answers.get(follower).containsKey(leader)
+            || fetches.stream().anyMatch(f -> f.follower == up[follower] && f.request.leader == leader);
+    }
+
+    /** The place of a request among those of its broker. */
+    private int nth(Alteration wanted) {
+        return (int) alterations.stream().filter(a -> a.sender.id == wanted.sender.id).takeWhile(a -> a != wanted).count();
+    }
+
+    private Alteration alteration(Step step) {
+        return alterations.stream().filter(a -> a.sender.id == step.a).skip(step.b).findFirst().orElse(null);
+    }
+
+    /** Whether a step can be taken: one of a script may not, where others were left out. */
+    boolean can(Step step) {
+        return steps(step.verb).contains(step);
+    }
+
+    // ---- how it is done
+
+    void act(Step step) throws Exception {
+        int b = step.a;
+        touched |= isOfBroker(step.verb) ? 1 << b : 0;
+        switch (step.verb) {
+            case "alter": alter(alteration(step)); break;
+            case "resend": alterations.add(alteration(step).again()); break;
+            case "answer": answer(alteration(step)); break;
+            case "balance": controller.balance(); break;
+            case "recreate": recreate(); break;
+            case "elr-off": controller.turnElrOff(); break;
+            case "min-isr": minIsr = step.a; controller.setMinIsr("t", minIsr); break;
+            case "elect": expect(controller.elect("t", step.a, false)); break;
+            case "elect-unclean":
+                excused |= expect(controller.elect("t", step.a, true));
+                break;
+            case "reassign": reassign(step); break;
+            case "cancel": expect(controller.reassign("t", step.a, null)); break;
+            case "boot": boot(b); break;
+            case "register": enrol(b); break;
+            case "start": boot(b); enrol(b); break;
+            case "fence": controller.fence(b); break;
+            case "unregister": hurt(b); controller.unregister(b); break;
+            case "heartbeat": heartbeat(b, false); break;
+            case "stop": stop(b); break;
+            case "kill": hurt = b; halt(b, 0); break;
+            case "crash": hurt(b); halt(b, step.b); break;
+            case "fail": hurt(b); failed[b] = "d" + step.b; up[b].fail(failed[b]); break;
+            case "take": lose(b, "d" + step.b); dirs.get(b).remove("d" + step.b); break;
+            case "replace": lose(b, "d" + step.b); replace(b, "d" + step.b); break;
+            case "publish": publish(b, step.b == 0 ? ends.size() - 1 : up[b].applied + 1); break;
+            case "work": up[b].work(); up[b].act(); break;
+            case "assign": assign(b); break;
+            case "shrink": Reflect.call(up[b].manager, "maybeShrinkIsr"); up[b].act(); break;
+            case "produce": produce(b, step.b); break;
+            case "delete": delete(b, step.b); break;
+            case "send": send(b, step.b); break;
+            case "serve": serve(fetches.remove(step.a)); break;
+            case "fetch":
+                if (send(b, step.b)) {
+                    serve(fetches.remove(fetches.size() - 1));
+                }
+                break;
+            case "follow": Fetching.handle(answers.get(b).remove(step.b)); up[b].act(); break;
+            case "lag": Replicas.age(Scala.value(up[b].found(partitions.get(step.b)).getReplica(step.c))); break;
+            default: throw new IllegalArgumentException("a verb that this driver does not know: " + step.verb);
+        }
+        note();
+    }
+
+    private static boolean isOfBroker(String verb) {
+        return !List.of("balance", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve").contains(verb);
+    }
+
+    /** Return whether the controller did as it was asked; an answer that no operator understands is a defect. */
+    private static boolean expect(String error) {
+        if (error.equals("UNKNOWN_SERVER_ERROR")) {
+            throw new Judge.Violation("the controller answers " + error);
+        }
+        return error.equals("NONE");
+    }
+
+    private void hurt(int b) {
+        faults++;
+        hurt = b;
+    }
+
+    private void lose(int b, String dir) {
+        if (!dir.equals(failed[b])) {
+            hurt(b);
+        }
+        failed[b] = null;
+    }
+
+    private void alter(Alteration a) {
+        try {
+            a.response = controller.alterPartition(a.request.data());
+        } catch (ApiException e) {
+            a.response = new AlterPartitionResponseData().setErrorCode(Errors.forException(e).code());
+        }
+        expect(Errors.forCode(a.response.errorCode()).name());
+        if (a.isStray()) {
+            alterations.remove(a);  // the answer goes to a connection that is closed
+        }
+    }
+
+    private void answer(Alteration a) {
+        alterations.remove(a);
+        if (up[a.sender.id] == a.sender) {
+            a.answer();
+            a.sender.act();
+        }
+    }
+
+    private void recreate() {
+        for (TopicPartition p : partitions) {
+            if (shape.replicasOf(p.partition()).stream().noneMatch(b -> unfenced(b) && !controller.registration(b).inControlledShutdown())) {
+                return;
+            }
+        }
+        controller.deleteTopic(topic);
+        note();
+        create();
+        writes.clear();
+        Arrays.fill(deleted, 0);
+        minIsr = shape.minIsr;
+    }
+
+    private void reassign(Step step) {
+        List<Integer> wanted = new ArrayList<>();
+        for (int i = 0; wanted.size() < shape.replicas && i < shape.brokers; i++) {
+            int next = (step.b + i * step.c) % shape.brokers;
+            if (!wanted.contains(next) && controller.registration(next) != null) {
+                wanted.add(next);
+            }
+        }
+        if (wanted.size() == shape.replicas) {
+            expect(controller.reassign("t", step.a, wanted));
+        }
+    }
+
+    private void boot(int b) throws Exception {
+        up[b] = process(b);
+        up[b].start(controller.log, last(), ends.size() - 1);
+    }
+
+    private void enrol(int b) {
+        if (controller.registration(b) != null) {
+            controller.expire(b);
+        }
+        register(up[b]);
+    }
+
+    /** A heartbeat; with `stop` it asks for a controlled shutdown, as all that follow do. */
+    private void heartbeat(int b, boolean stop) throws Exception {
+        BrokerRegistration known = controller.registration(b);
+        if (known == null || known.epoch() != up[b].epoch) {
+            return;
+        }
+        String answer = controller.heartbeat(b, up[b].epoch, stop || known.inControlledShutdown(), up[b].appliedRecords(), up[b].offline);
+        note();
+        if (answer.equals("stop")) {
+            up[b].stop();
+            gone(b);
+        }
+    }
+
+    private void stop(int b) throws Exception {
+        for (int other = 0; other < shape.brokers; other++) {
+            if (other != b && connected(other) != null && unfenced(other)) {
+                heartbeat(other, false);
+            }
+        }
+        heartbeat(b, true);
+    }
+
+    private void halt(int b, int lost) throws Exception {
+        up[b].crash(partitions, lost);
+        gone(b);
+    }
+
+    private void gone(int b) {
+        up[b] = null;
+        answers.get(b).clear();
+    }
+
+    private void replace(int b, String dir) throws Exception {
+        Broker.remove(root.resolve("broker-" + b).resolve(dir));
+        dirs.get(b).set(dirs.get(b).indexOf(dir), "d" + lastDir[b]++);
+    }
+
+    private void publish(int b, int index) {
+        boolean configures = controller.log.subList(up[b].appliedRecords(), ends.get(index)).stream()
+            .anyMatch(record -> record instanceof org.apache.kafka.common.metadata.ConfigRecord);
+        up[b].apply(controller.log, ends.get(index), index);
+        if (configures) {
+            up[b].configure();
+        }
+    }
+
+    /** AssignmentsManager sends what is next, with the broker epoch of the metadata that it knows. */
+    private void assign(int b) {
+        Object[] next = up[b].assignments.remove(0);
+        Uuid of = (Uuid) Reflect.call(next[0], "topicId");
+        int partition = (int) Reflect.number(Reflect.call(next[0], "partitionId"));
+        Errors answer = controller.assign(b, up[b].image().cluster().broker(b).epoch(), of, partition, (Uuid) next[1]);
+        expect(answer.name());
+        if (answer == Errors.NONE) {
+            ((Runnable) next[3]).run();
+        } else if (answer == Errors.STALE_BROKER_EPOCH && up[b].image().cluster().broker(b).epoch() != up[b].epoch) {
+            up[b].assignments.add(0, next);  // it tries again
+        }
+    }
+
+    private void produce(int b, int partition) {
+        Write write = new Write(++values, partition, up[b]);
+        writes.add(write);
+        TopicIdPartition named = new TopicIdPartition(up[b].image().topics().getTopic("t").id(), partitions.get(partition));
+        Calls.append(up[b].manager, named,
+            MemoryRecords.withRecords(Compression.NONE, new SimpleRecord(("" + write.value).getBytes(StandardCharsets.US_ASCII))),
+            answer -> write.answer = answer);
+        up[b].act();
+        if (!named.topicId().equals(topic)) {
+            writes.remove(write);
+        }
+    }
+
+    private void delete(int b, int partition) {
+        Object result = up[b].found(partitions.get(partition)).deleteRecordsOnLeader(-1);
+        long low = Reflect.number(Reflect.call(result, "requestedOffset"));
+        everDeleted[partition] = Math.max(everDeleted[partition], low);
+        if (up[b].image().topics().getTopic("t").id().equals(topic)) {
+            deleted[partition] = Math.max(deleted[partition], low);
+        }
+    }
+
+    private boolean send(int b, int leader) {
+        Fetching.Request request = up[b].fetching.request(leader);
+        return request != null && fetches.add(new Sent(up[b], request));
+    }
+
+    /** The leader handles a fetch; a follower that is gone by now takes no answer. */
+    private void serve(Sent sent) throws Exception {
+        Broker leader = connected(sent.request.leader);
+        if (leader == null) {
+            return;
+        }
+        touched |= 1 << leader.id;
+        Map<TopicIdPartition, FetchRequest.PartitionData> asked = sent.request.asked();
+        asked.keySet().removeIf(p -> leader.image().topics().getTopic(p.topicId()) == null);
+        Map<TopicIdPartition, FetchPartitionData> found = asked.isEmpty() ? Map.of() : Calls.fetch(leader.manager, sent.request.request, asked);
+        leader.act();
+        Fetching.Answer answer = new Fetching.Answer(sent.request);
+        for (Map.Entry<TopicIdPartition, FetchPartitionData> of : found.entrySet()) {
+            expect(of.getValue().error.name());
+            try {
+                answer.add(of.getKey(), of.getValue());
+            } catch (java.nio.channels.ClosedChannelException e) {
+                return;  // the leader's network thread closes the connection
+            }
+        }
+        if (up[sent.follower.id] == sent.follower && !answer.data.isEmpty()) {
+            answers.get(sent.follower.id).put(leader.id, answer);
+        }
+    }
+
+    /** ListOffsets, which a follower sends whose offset is out of the leader's range. */
+    private AbstractResponse listOffsets(Broker leader, AbstractRequest asked) {
+        ListOffsetsResponseData out = new ListOffsetsResponseData();
+        for (ListOffsetsRequestData.ListOffsetsTopic topic : ((ListOffsetsRequest) asked).topics()) {
+            ListOffsetsResponseData.ListOffsetsTopicResponse of = new ListOffsetsResponseData.ListOffsetsTopicResponse().setName(topic.name());
+            for (ListOffsetsRequestData.ListOffsetsPartition p : topic.partitions()) {
+                of.partitions().add(offset(leader, p));
+            }
+            out.topics().add(of);
+        }
+        return new ListOffsetsResponse(out);
+    }
+
+    private ListOffsetsResponseData.ListOffsetsPartitionResponse offset(Broker leader, ListOffsetsRequestData.ListOffsetsPartition asked) {
+        ListOffsetsResponseData.ListOffsetsPartitionResponse out =
+            new ListOffsetsResponseData.ListOffsetsPartitionResponse().setPartitionIndex(asked.partitionIndex());
+        kafka.cluster.Partition found = leader == null ? null : leader.found(partitions.get(asked.partitionIndex()));
+        if (found == null) {
+            return out.setErrorCode(Errors.NOT_LEADER_OR_FOLLOWER.code());
+        }
+        try {
+            UnifiedLog log = found.localLogWithEpochOrThrow(java.util.Optional.of(asked.currentLeaderEpoch()), true);
+            long at = asked.timestamp() == ListOffsetsRequest.LATEST_TIMESTAMP ? log.logEndOffset() : log.logStartOffset();
+            Object epoch = Scala.value(log.latestEpoch());
+            int of = at == log.logEndOffset() ? (epoch == null ? 0 : (Integer) epoch) : Judge.epoch(log, at);
+            return out.setOffset(at).setTimestamp(-1).setLeaderEpoch(of);
+        } catch (ApiException e) {
+            return out.setErrorCode(Errors.forException(e).code());
+        }
+    }
+
+    // ---- what is shown
+
+    /** The state in one line: for each partition leader/epoch, ISR and ELR, for each broker how it is and its logs. */
+    String show() {
+        StringBuilder out = new StringBuilder();
+        for (int p = 0; p < shape.partitions; p++) {
+            PartitionRegistration r = registration(p);
+            out.append(p == 0 ? "" : "; ").append("leader ").append(r.leader < 0 ? "none" : r.leader).append(" epoch ").append(r.leaderEpoch)
+                .append(" ISR ").append(Arrays.toString(r.isr)).append(r.elr.length == 0 ? "" : " ELR " + Arrays.toString(r.elr))
+                .append(" logs");
+            for (int b = 0; b < shape.brokers; b++) {
+                UnifiedLog log = log(b, p);
+                out.append(' ').append(up[b] == null ? "down" : log == null ? "-" : log.logStartOffset() == 0 ? "" + log.logEndOffset()
+                    : log.logStartOffset() + ".." + log.logEndOffset());
+            }
+        }
+        return out.toString();
+    }
+}

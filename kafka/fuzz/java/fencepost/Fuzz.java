@@ -1,0 +1,319 @@
+package fencepost;
+
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Random histories of Kafka's classes. It reads lines and answers in JSON: `run PROFILE FIRST COUNT SECONDS SHORTEN` draws
+ * histories, each by its seed alone; `replay SHAPE|STEP;STEP` takes the steps of a script, as far as they can be.
+ */
+public final class Fuzz {
+    /** How often each verb is drawn, as a ratio; a seed makes more of some and leaves others out. */
+    private static final Map<String, Double> COMMON = new TreeMap<>(Map.ofEntries(
+        Map.entry("produce", 8.0), Map.entry("fetch", 16.0), Map.entry("follow", 16.0), Map.entry("publish", 14.0), Map.entry("alter", 8.0),
+        Map.entry("answer", 8.0), Map.entry("assign", 8.0), Map.entry("heartbeat", 8.0), Map.entry("fence", 2.0), Map.entry("stop", 1.5),
+        Map.entry("kill", 0.5), Map.entry("boot", 1.0), Map.entry("register", 6.0), Map.entry("start", 3.0), Map.entry("lag", 2.0),
+        Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0)));
+    private static final Map<String, Map<String, Double>> PROFILES = Map.of(
+        "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0),
+        "crashes", Map.of("crash", 2.0),
+        "operators", Map.of("reassign", 2.0, "cancel", 1.0, "elect", 1.0, "elect-unclean", 0.2, "balance", 1.0, "recreate", 0.4, "delete", 2.0,
+            "min-isr", 1.0, "elr-off", 0.1),
+        "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
+            Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
+            Map.entry("delete", 1.0), Map.entry("unregister", 0.3)));
+    private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
+    private static final int REPLAYS = 400;
+    private static final com.sun.management.OperatingSystemMXBean SYSTEM =
+        (com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory.getOperatingSystemMXBean();
+
+    /** A history: its sizes, the steps that were taken, how it ends (null if well), and a digest of every state on its way. */
+    private static final class History {
+        Cluster.Shape shape;
+        final List<Cluster.Step> steps = new ArrayList<>();
+        final List<String> shown = new ArrayList<>();
+        Throwable end;
+        long digest;
+
+        void note(Cluster c, Cluster.Step step, boolean shows) {
+            steps.add(step);
+            String state = c.show();
+            digest = digest * 1_000_003 + step.toString().hashCode() * 31L + state.hashCode();
+            if (shows) {
+                shown.add(state);
+            }
+        }
+
+        boolean isLike(History other) {
+            return end != null && kind(end).equals(kind(other.end));
+        }
+    }
+
+    private final Path root;
+    private final PrintStream out;
+    private long steps;
+
+    private Fuzz(Path root, PrintStream out) {
+        this.root = root;
+        this.out = out;
+    }
+
+    // ---- drawing
+
+    private static Cluster.Shape shape(String profile, SplittableRandom random) {
+        boolean isOfOperators = profile.equals("operators");
+        int brokers = random.nextInt(3) == 0 || isOfOperators && random.nextBoolean() ? 3 : 2;
+        int replicas = brokers == 3 && random.nextInt(3) == 0 ? 3 : 2;
+        int disks = profile.equals("crashes") ? 1 : profile.equals("disks") ? random.nextInt(4) == 0 ? 1 : 2 : 1 + random.nextInt(2);
+        int partitions = random.nextInt(3) == 0 ? 2 : 1;
+        int elr = 0;  // until 3.9
+        int elr = random.nextInt(isOfOperators ? 4 : 1) == 3 ? 0 : 1;  // since 4.0
+        int minIsr = isOfOperators && random.nextInt(3) == 0 ? 1 : 2;
+        // without ELR the last replica that is standing leads whatever it has lost
+        int faults = isOfOperators || elr == 0 ? 0 : 1 + random.nextInt(2);
+        return new Cluster.Shape(brokers, disks, partitions, replicas, minIsr, elr, faults);
+    }
+
+    private static TreeMap<String, Double> weights(String profile, SplittableRandom random) {
+        TreeMap<String, Double> found = new TreeMap<>();
+        COMMON.forEach((verb, weight) -> found.put(verb, weight * Math.pow(2, 3 * random.nextDouble() - 1.5)));
+        new TreeMap<>(PROFILES.get(profile)).forEach((verb, weight) -> {
+            double factor = Math.pow(2, 4 * random.nextDouble() - 2);
+            if (random.nextInt(4) > 0) {
+                found.put(verb, weight * factor);
+            }
+        });
+        return found;
+    }
+
+    private History drawn(String given, long seed, int length) throws Exception {
+        SplittableRandom random = new SplittableRandom(seed);
+        String profile = given.equals("mixed") ? DRAWN.get(random.nextInt(DRAWN.size())) : given;
+        History history = new History();
+        history.shape = shape(profile, random);
+        TreeMap<String, Double> weights = weights(profile, random);
+        int most = length > 0 ? length : 40 + random.nextInt(160);
+        within(history, (c, judge) -> {
+            for (int i = 0; i < most; i++) {
+                Cluster.Step step = next(c, weights, random);
+                if (step == null) {
+                    return;
+                }
+                take(c, judge, history, step, false);
+            }
+        });
+        return history;
+    }
+
+    private static Cluster.Step next(Cluster c, Map<String, Double> weights, SplittableRandom random) {
+        TreeMap<String, Double> left = new TreeMap<>(weights);
+        while (!left.isEmpty()) {
+            double at = random.nextDouble() * left.values().stream().mapToDouble(w -> w).sum();
+            String verb = left.firstKey();
+            for (Map.Entry<String, Double> e : left.entrySet()) {
+                verb = e.getKey();
+                at -= e.getValue();
+                if (at < 0) {
+                    break;
+                }
+            }
+            List<Cluster.Step> steps = c.steps(verb);
+            if (!steps.isEmpty()) {
+                return steps.get(random.nextInt(steps.size()));
+            }
+            left.remove(verb);
+        }
+        return null;
+    }
+
+    // ---- taking
+
+    private interface Body {
+        void run(Cluster c, Judge judge) throws Exception;
+    }
+
+    private void within(History history, Body body) throws Exception {
+        Cluster c = new Cluster(history.shape, root);
+        try {
+            Judge judge = new Judge(c);
+            judge.rest();
+            body.run(c, judge);
+            judge.settle();
+        } catch (Throwable e) {
+            history.end = e;
+        } finally {
+            c.close();
+        }
+    }
+
+    private void take(Cluster c, Judge judge, History history, Cluster.Step step, boolean shows) throws Exception {
+        steps++;
+        try {
+            c.act(step);
+        } finally {
+            history.note(c, step, shows);
+        }
+        judge.look();
+    }
+
+    private History replayed(Cluster.Shape shape, List<Cluster.Step> script, boolean shows) throws Exception {
+        History history = new History();
+        history.shape = shape;
+        within(history, (c, judge) -> {
+            for (Cluster.Step step : script) {
+                if (c.can(step)) {
+                    take(c, judge, history, step, shows);
+                }
+            }
+        });
+        return history;
+    }
+
+    /** The shortest history of the same end that leaving out steps, brokers, directories and partitions leads to. */
+    private History shortened(History found) throws Exception {
+        History best = found;
+        int replays = 0;
+        for (int size = Math.max(1, best.steps.size() / 2); size >= 1; size = size == 1 && replays < 0 ? 1 : size / 2) {
+            for (int at = 0; at < best.steps.size() && replays < REPLAYS;) {
+                List<Cluster.Step> fewer = new ArrayList<>(best.steps.subList(0, at));
+                fewer.addAll(best.steps.subList(Math.min(best.steps.size(), at + size), best.steps.size()));
+                History tried = replayed(best.shape, fewer, false);
+                replays++;
+                if (tried.isLike(found) && tried.steps.size() < best.steps.size()) {
+                    best = tried;
+                } else {
+                    at += size;
+                }
+            }
+        }
+        for (Cluster.Shape smaller : smaller(best.shape)) {
+            History tried = replayed(smaller, best.steps, false);
+            if (tried.isLike(found) && tried.steps.size() <= best.steps.size()) {
+                best = tried;
+            }
+        }
+        return replayed(best.shape, best.steps, true);
+    }
+
+    private static List<Cluster.Shape> smaller(Cluster.Shape s) {
+        List<Cluster.Shape> found = new ArrayList<>();
+        for (int brokers = 2; brokers <= s.brokers(); brokers++) {
+            for (int disks = 1; disks <= s.disks(); disks++) {
+                for (int partitions = 1; partitions <= s.partitions(); partitions++) {
+                    if (s.replicas() <= brokers) {
+                        found.add(0, new Cluster.Shape(brokers, disks, partitions, s.replicas(), s.minIsr(), s.elr(), s.faults()));
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    /** A message without its numbers, and for an exception where it was thrown: defects of one kind. */
+    private static String kind(Throwable e) {
+        String where = e instanceof Judge.Violation ? "" : " at " + Arrays.stream(e.getStackTrace())
+            .filter(f -> f.getClassName().contains("kafka") && !f.getClassName().contains("Fencepost")).findFirst().map(f -> f.getClassName() + "." + f.getMethodName()).orElse("");
+        return (message(e) + where).replaceAll("[0-9]+", "#");
+    }
+
+    private static String message(Throwable e) {
+        return e instanceof Judge.Violation ? e.getMessage() : "an exception: " + e;
+    }
+
+    // ---- lines
+
+    private void run(String profile, long first, long count, double seconds, boolean shortens) throws Exception {
+        long began = System.nanoTime();
+        long shown = began;
+        steps = 0;
+        long digest = 0;
+        long done = 0;
+        for (long seed = first; seed < first + count; seed++) {
+            History history = drawn(profile, seed, 0);
+            digest = digest * 31 + history.digest;
+            done++;
+            if (history.end != null) {
+                violation(seed, history, shortens ? shortened(history) : history);
+            }
+            long now = System.nanoTime();
+            if (seconds > 0 && now - began > seconds * 1e9) {
+                break;
+            }
+            if (now - shown > 500_000_000L) {
+                shown = now;
+                progress("at", done, began, digest);
+            }
+        }
+        progress("done", done, began, digest);
+    }
+
+    private void progress(String name, long done, long began, long digest) {
+        out.printf(java.util.Locale.ROOT, "{\"%s\":%d,\"steps\":%d,\"seconds\":%.3f,\"cpu\":%.3f,\"digest\":\"%x\"}%n", name, done, steps,
+            (System.nanoTime() - began) / 1e9, SYSTEM.getProcessCpuTime() / 1e9, digest);
+        out.flush();
+    }
+
+    private void violation(long seed, History drawn, History history) {
+        Throwable end = history.end == null ? drawn.end : history.end;
+        out.println("{\"seed\":" + seed + ",\"drawn\":" + drawn.steps.size() + "," + json(history, end) + "}");
+        out.flush();
+    }
+
+    private static String json(History h, Throwable end) {
+        String trace = end == null || end instanceof Judge.Violation ? "" : Arrays.stream(end.getStackTrace()).limit(14)
+            .map(StackTraceElement::toString).collect(Collectors.joining("\n"));
+        return "\"kind\":" + (end == null ? "null" : Loop.quote(kind(end))) + ",\"message\":" + (end == null ? "null" : Loop.quote(message(end)))
+            + ",\"trace\":" + Loop.quote(trace) + ",\"shape\":" + Loop.quote(h.shape.toString()) + ",\"steps\":" + list(h.steps)
+            + ",\"shown\":" + list(h.shown) + ",\"digest\":\"" + Long.toHexString(h.digest) + "\"";
+    }
+
+    private static String list(List<?> items) {
+        return items.stream().map(item -> Loop.quote(item.toString())).collect(Collectors.joining(",", "[", "]"));
+    }
+
+    private void line(String line) throws Exception {
+        if (line.startsWith("replay ")) {
+            String[] parts = line.substring(7).split("\\|", -1);
+            List<Cluster.Step> script = Arrays.stream(parts[1].split(";")).filter(s -> !s.isBlank()).map(Cluster.Step::of).toList();
+            History history = replayed(Cluster.Shape.of(parts[0].trim()), script, true);
+            out.println("{" + json(history, history.end) + "}");
+            out.flush();
+            return;
+        }
+        String[] words = line.split(" ");
+        run(words[1], Long.parseLong(words[2]), Long.parseLong(words[3]), Double.parseDouble(words[4]), words[5].equals("1"));
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.UTF_8);
+        System.setOut(System.err);
+        Exit.Procedure thrown = (status, message) -> {
+            throw new Judge.Violation("the process ends itself with status " + status);
+        };
+        Exit.setHaltProcedure(thrown);
+        Exit.setExitProcedure(thrown);
+        out.println("{\"kafka\":\"" + AppInfoParser.getVersion() + "\"}");
+        out.flush();
+        Fuzz fuzz = new Fuzz(Path.of(arguments[0]), out);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            fuzz.line(line);
+        }
+        Broker.remove(fuzz.root);
+        System.exit(0);
+    }
+}

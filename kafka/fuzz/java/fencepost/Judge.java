@@ -1,0 +1,358 @@
+package fencepost;
+
+import java.lang.reflect.Method;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.TreeMap;
+import org.apache.kafka.common.record.FileRecords;
+import org.apache.kafka.common.record.MemoryRecords;
+import org.apache.kafka.common.record.RecordBatch;
+import org.apache.kafka.metadata.BrokerRegistration;
+import org.apache.kafka.metadata.PartitionRegistration;
+import kafka.log.UnifiedLog;  // until 4.0
+import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
+
+/** Looks at a cluster after each step: what must hold at every moment, and what must at the end. */
+final class Judge {
+    /** What must hold, and does not. */
+    static final class Violation extends RuntimeException {
+        Violation(String message) {
+            super(message, null, false, false);
+        }
+    }
+
+    /** A log as it was read: record and leader epoch of each offset from `first` on. */
+    private static final class Copy {
+        long first;
+        long start;
+        long end;
+        long highWatermark;
+        int[] values = new int[16];
+        int[] epochs = new int[16];
+        int count;
+
+        void add(int value, int epoch) {
+            if (count == values.length) {
+                values = Arrays.copyOf(values, 2 * count);
+                epochs = Arrays.copyOf(epochs, 2 * count);
+            }
+            values[count] = value;
+            epochs[count++] = epoch;
+        }
+
+        /** The record at an offset; 0 if there is none. */
+        int value(long offset) {
+            return offset < Math.max(start, first) || offset >= first + count ? 0 : values[(int) (offset - first)];
+        }
+
+        int epoch(long offset) {
+            return epochs[(int) (offset - first)];
+        }
+    }
+
+    private final Cluster c;
+    private final Copy[][] copies;
+    private final List<Map<Integer, Integer>> leaders = new ArrayList<>();
+    /** The records below a leader's high watermark, which consumers can read. */
+    private final List<TreeMap<Long, Integer>> readable = new ArrayList<>();
+    private Object topic;
+
+    Judge(Cluster c) {
+        this.c = c;
+        copies = new Copy[c.shape.brokers()][c.shape.partitions()];
+    }
+
+    private void forget() {
+        topic = c.topic;
+        leaders.clear();
+        readable.clear();
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            leaders.add(new HashMap<>());
+            readable.add(new TreeMap<>());
+        }
+    }
+
+    /** What holds between any two steps. Logs are read again where a step may have changed them. */
+    void look() throws Exception {
+        if (c.topic != topic) {
+            forget();
+        }
+        for (int b = 0; b < c.shape.brokers(); b++) {
+            for (int p = 0; p < c.shape.partitions(); p++) {
+                if ((c.touched & 1 << b) != 0) {
+                    UnifiedLog log = c.log(b, p);
+                    copies[b][p] = log == null ? null : read(b, p, log);
+                    if (log != null) {
+                        role(b, p, copies[b][p]);
+                    }
+                }
+                if (copies[b][p] != null) {
+                    ledger(b, p, copies[b][p]);
+                }
+            }
+        }
+        c.touched = 0;
+    }
+
+    private static String where(int b, int p) {
+        return "broker " + b + ", partition " + p + ": ";
+    }
+
+    private Copy read(int b, int p, UnifiedLog log) throws Exception {
+        Copy found = new Copy();
+        found.start = log.logStartOffset();
+        found.end = log.logEndOffset();
+        found.highWatermark = log.highWatermark();
+        if (found.highWatermark > found.end || found.highWatermark < found.start) {
+            throw new Violation(where(b, p) + "the high watermark " + found.highWatermark + " is not in the log, "
+                + found.start + " to " + found.end);
+        }
+        FileRecords file = log.activeSegment().log();
+        ByteBuffer buffer = ByteBuffer.allocate(file.sizeInBytes());
+        file.readInto(buffer, 0);
+        Object cache = cache(log);
+        int before = -1;
+        for (RecordBatch batch : MemoryRecords.readableRecords(buffer).batches()) {
+            for (org.apache.kafka.common.record.Record r : batch) {
+                int epoch = batch.partitionLeaderEpoch();
+                if (found.count == 0) {
+                    found.first = r.offset();
+                } else if (r.offset() != found.first + found.count) {
+                    throw new Violation(where(b, p) + "offset " + r.offset() + " follows " + (found.first + found.count - 1));
+                }
+                if (epoch < before) {
+                    throw new Violation(where(b, p) + "the leader epochs in its log go back at offset " + r.offset());
+                }
+                int cached = r.offset() < Math.max(found.start, c.everDeleted[p]) ? epoch : epoch(cache, r.offset());
+                if (cached != epoch) {
+                    throw new Violation(where(b, p) + "offset " + r.offset() + " has epoch " + epoch + ", and the epoch cache has " + cached);
+                }
+                found.add(Broker.record(r.value()), epoch);
+                before = epoch;
+            }
+        }
+        if (found.count > 0 && found.first + found.count != found.end) {
+            throw new Violation(where(b, p) + "its records end at " + (found.first + found.count) + ", and its log at " + found.end);
+        }
+        return found;
+    }
+
+    private void role(int b, int p, Copy copy) {
+        kafka.cluster.Partition partition = c.up[b].found(c.partitions.get(p));
+        PartitionRegistration seen = c.up[b].image().topics().getPartition(c.topic, p);
+        if (seen == null || Arrays.stream(seen.replicas).noneMatch(r -> r == b)) {
+            return;
+        }
+        if (partition.isLeader() != (seen.leader == b) || partition.getLeaderEpoch() != seen.leaderEpoch) {
+            throw new Violation(where(b, p) + "it is " + (partition.isLeader() ? "leader" : "follower") + " in epoch "
+                + partition.getLeaderEpoch() + ", and its image has leader " + seen.leader + " in epoch " + seen.leaderEpoch);
+        }
+        if (copy.count > 0 && copy.epochs[copy.count - 1] > seen.leaderEpoch) {
+            throw new Violation(where(b, p) + "its log has a record of epoch " + copy.epochs[copy.count - 1] + ", and it is in epoch " + seen.leaderEpoch);
+        }
+        if (partition.isLeader()) {
+            Integer other = leaders.get(p).putIfAbsent(seen.leaderEpoch, b);
+            if (other != null && other != b) {
+                throw new Violation("brokers " + other + " and " + b + " lead partition " + p + " in epoch " + seen.leaderEpoch);
+            }
+        }
+    }
+
+    /** Whoever leads has what was acknowledged, and what could be read. */
+    private void ledger(int b, int p, Copy copy) {
+        PartitionRegistration r = c.registration(p);
+        if (c.excused || r.leader != b || !c.leads(b, p) || c.up[b].image().topics().getPartition(c.topic, p) == null
+            || c.up[b].found(c.partitions.get(p)).getLeaderEpoch() != r.leaderEpoch) {
+            return;
+        }
+        if (copy.start > c.deleted[p]) {
+            throw new Violation(where(b, p) + "it leads with a log that starts at " + copy.start + ", and records were deleted up to " + c.deleted[p]);
+        }
+        for (Cluster.Write w : c.writes) {
+            if (w.partition == p && w.acknowledged() && w.answer.baseOffset >= c.deleted[p]) {
+                int there = copy.value(w.answer.baseOffset);
+                if (there != w.value) {
+                    throw new Violation(where(b, p) + "it leads in epoch " + r.leaderEpoch + " without record " + w.value
+                        + ", which was acknowledged at offset " + w.answer.baseOffset + (there == 0 ? "" : ": record " + there + " is there"));
+                }
+            }
+        }
+        TreeMap<Long, Integer> known = readable.get(p);
+        for (Map.Entry<Long, Integer> e : known.tailMap(Math.max(copy.start, c.deleted[p])).entrySet()) {
+            if (copy.value(e.getKey()) != e.getValue()) {
+                throw new Violation(where(b, p) + "it leads in epoch " + r.leaderEpoch + " without record " + e.getValue()
+                    + ", which consumers could read at offset " + e.getKey());
+            }
+        }
+        for (long o = Math.max(copy.start, known.isEmpty() ? 0 : known.lastKey() + 1); o < copy.highWatermark; o++) {
+            known.put(o, copy.value(o));
+        }
+    }
+
+    static int epoch(UnifiedLog log, long offset) {
+        return epoch(cache(log), offset);
+    }
+
+    private static Object cache(UnifiedLog log) {
+        Object cache = Reflect.call(log, "leaderEpochCache");
+        return cache instanceof java.util.Optional || cache instanceof scala.Option ? Scala.value(cache) : cache;
+    }
+
+    private static int epoch(Object cache, long offset) {
+        Method of = Reflect.method(cache.getClass(), "epochForOffset", 1);
+        return ((OptionalInt) Reflect.invoke(of, cache, offset)).orElse(-1);
+    }
+
+    // ---- the end of a history
+
+    /** All that is under way arrives, and all brokers run and are repaired: then everything must be well. */
+    void settle() throws Exception {
+        rest();
+        repair();
+        rest();
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            settled(p);
+        }
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            int leader = c.registration(p).leader;
+            if (leader >= 0 && c.leads(leader, p)) {
+                c.act(new Cluster.Step("produce", leader, p, 0));
+            }
+        }
+        rest();
+        answered();
+    }
+
+    /** The operator takes what has failed out, or gives a broker with one disk a new one. */
+    private void repair() throws Exception {
+        for (int b = 0; b < c.shape.brokers(); b++) {
+            if (!c.up[b].offline.isEmpty()) {
+                String failed = c.dirs.get(b).stream().filter(d -> isOffline(d)).findFirst().orElseThrow();
+                step("stop", b, 0);
+                step("kill", b, 0);
+                step("take", b, Integer.parseInt(failed.substring(1)));
+                step("start", b, 0);
+            }
+        }
+    }
+
+    private boolean isOffline(String dir) {
+        return Arrays.stream(c.up).anyMatch(b -> b != null && b.offline.contains(Broker.directoryId(b.id, dir)));
+    }
+
+    private boolean step(String verb, int a, int b) throws Exception {
+        Cluster.Step step = new Cluster.Step(verb, a, b, 0);
+        boolean can = c.can(step);
+        if (can) {
+            c.act(step);
+            look();
+        }
+        return can;
+    }
+
+    private static final int ROUNDS = 60;
+
+    void rest() throws Exception {
+        for (int round = 0; round < ROUNDS; round++) {
+            String before = state();
+            for (int b = 0; b < c.shape.brokers(); b++) {
+                step("start", b, 0);
+                step("register", b, 0);
+                step("work", b, 0);
+                step("heartbeat", b, 0);
+                step("assign", b, 0);
+                step("publish", b, 0);
+                while (step("serve", 0, 0)) {
+                    continue;
+                }
+                for (int leader = 0; leader < c.shape.brokers(); leader++) {
+                    step("follow", b, leader);
+                    step("fetch", b, leader);
+                    step("follow", b, leader);
+                    step("fetch", b, leader);
+                    step("follow", b, leader);
+                }
+                while (step("alter", b, 0) | step("answer", b, 0)) {
+                    continue;
+                }
+            }
+            if (before.equals(state())) {
+                return;
+            }
+        }
+        throw new Violation("it does not come to rest");
+    }
+
+    private String state() {
+        StringBuilder out = new StringBuilder().append(c.ends.size()).append(c.alterations.size()).append(c.show());
+        for (int b = 0; b < c.shape.brokers(); b++) {
+            for (int p = 0; p < c.shape.partitions(); p++) {
+                UnifiedLog log = c.log(b, p);
+                out.append(' ').append(log == null ? -1 : log.highWatermark());
+            }
+            out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size());
+        }
+        return out.append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
+    }
+
+    private boolean isOnline(int b, PartitionRegistration r) {
+        BrokerRegistration of = c.controller.registration(b);
+        return c.connected(b) != null && of != null && !of.fenced() && of.hasOnlineDir(r.directory(b));
+    }
+
+    private void settled(int p) {
+        PartitionRegistration r = c.registration(p);
+        String of = "partition " + p + " ";
+        if (r.leader < 0) {
+            for (int[] members : new int[][] {r.isr, r.elr}) {
+                for (int b : members) {
+                    if (isOnline(b, r)) {
+                        throw new Violation(of + "has no leader, and broker " + b + " of its ISR or ELR runs");
+                    }
+                }
+            }
+            return;
+        }
+        if (!c.leads(r.leader, p)) {
+            throw new Violation(of + "is led by broker " + r.leader + ", which does not know it");
+        }
+        Copy leader = copies[r.leader][p];
+        for (int b : r.replicas) {
+            Copy copy = copies[b][p];
+            if (!isOnline(b, r) || copy == null) {
+                continue;
+            }
+            if (Arrays.stream(r.isr).noneMatch(member -> member == b)) {
+                throw new Violation(of + "has replica " + b + ", which runs and stays out of the ISR");
+            }
+            if (copy.end != leader.end || copy.highWatermark != leader.highWatermark) {
+                throw new Violation(of + "ends at " + copy.end + " on broker " + b + ", high watermark " + copy.highWatermark + ", and on leader "
+                    + r.leader + " at " + leader.end + ", " + leader.highWatermark);
+            }
+            for (long o = Math.max(Math.max(copy.start, leader.start), Math.max(copy.first, leader.first)); o < copy.end; o++) {
+                if (copy.value(o) != leader.value(o) || copy.epoch(o) != leader.epoch(o)) {
+                    throw new Violation(of + "has record " + leader.value(o) + " on leader " + r.leader + " at offset " + o + ", and "
+                        + copy.value(o) + " on broker " + b);
+                }
+            }
+        }
+    }
+
+    /** Every write has an answer, and the one to each partition that was made when all was well is an acknowledgement. */
+    private void answered() {
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            PartitionRegistration r = c.registration(p);
+            boolean isWritable = r.leader >= 0 && r.isr.length >= c.minIsr;
+            for (Cluster.Write w : c.writes) {
+                if (w.partition == p && isWritable && w.answer == null && w.leader == c.up[r.leader]) {
+                    throw new Violation("record " + w.value + " of partition " + p + " is never answered");
+                }
+            }
+        }
+    }
+}

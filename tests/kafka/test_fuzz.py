@@ -1,0 +1,57 @@
+"""Random histories of Kafka's classes: what they must find, and that a seed is a history."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import fencepost.api as f
+import pytest
+from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Script, fuzz_release
+
+from tests.kafka.kafkas import on_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
+
+LAST_LEADER = Script(
+    "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1",
+    tuple(["produce 0", "fetch 1 0", "follow 1 0", "fetch 1 0", "kill 1", "stop 0", "replace 1"]),
+)
+"""HYP-17: whoever led last comes back with a new disk, and is elected."""
+
+
+def digest(seed: int, count: int) -> str:
+    with Fuzzer(fuzz_release("4.3.1", None)) as fuzzer:
+        *_, last = fuzzer.histories("mixed", seed, count, shortens=False)
+    assert isinstance(last, Progress)
+    return last.digest
+
+
+def test_a_failed_disk_that_is_trusted_is_found_within_a_minute(tmp_path: Path) -> None:
+    found = f.fuzz(kafka="4.3.1", profile="disks", budget=60, output=tmp_path)
+    assert found.findings.get("HYP-16")
+    script = next(tmp_path.glob("hyp-16-*.fuzz"))
+    assert len(Script.read(script.read_text(), script).steps) <= 16
+    again = f.fuzz(kafka="4.3.1", replay=script)
+    assert (again.verdict, again.findings) == ("known", {"HYP-16": 1})
+
+
+@pytest.mark.parametrize(("release", "loses"), [("4.1.2", True), ("4.4.0", False)])
+def test_a_last_leader_with_a_new_disk_loses_where_the_assignment_empties_the_elr(release: str, loses: bool) -> None:
+    with Fuzzer(fuzz_release(release, None)) as fuzzer:
+        alarm = fuzzer.replayed(LAST_LEADER)
+    assert (alarm is not None) == loses
+    assert alarm is None or "without record 1, which was acknowledged" in alarm.message
+
+
+def test_a_seed_is_the_same_history_in_another_process() -> None:
+    assert digest(1, 30) == digest(1, 30) != digest(2, 30)
+
+
+def test_an_alarm_has_the_state_after_each_step() -> None:
+    with Fuzzer(fuzz_release("4.1.2", None)) as fuzzer:
+        alarm = fuzzer.replayed(LAST_LEADER)
+    assert isinstance(alarm, Alarm)
+    assert [step.state for step in alarm.steps][-1] == "leader 1 epoch 1 ISR [1] ELR [0] logs down down"

@@ -1,0 +1,42 @@
+"""Histories of `fencepost fuzz` as files, and their words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from fencepost.kafka.driver.releases import KAFKA
+from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
+from fencepost.model.language.errors import UsageError
+
+SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
+ALARM = Alarm(7, "lost", "record 1 is lost", "", SHAPE, (Step("produce 0 0 0"), Step("kill 1 0 0", "leader 0")), 90)
+JAVA = KAFKA / "fuzz" / "java" / "fencepost"
+
+
+def test_a_script_with_its_story_is_read_as_it_was() -> None:
+    told = ALARM.script.text(ALARM, "4.3.1")
+    assert "# broker 1 is killed; its disks keep everything" in told
+    assert Script.read(told, "x.fuzz") == ALARM.script == Script(SHAPE, ("produce 0 0 0", "kill 1 0 0"))
+    assert ALARM.script.line() == f"replay {SHAPE}|produce 0 0 0;kill 1 0 0"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "another file\n", f"fencepost fuzz 1\n{SHAPE}\nexplode 1\n", "fencepost fuzz 1\nbrokers=2\nkill 1\n", "\0"],
+)
+def test_what_is_no_script_is_refused_with_its_name(text: str) -> None:
+    with pytest.raises(UsageError, match=r"x\.fuzz is no history"):
+        Script.read(text, "x.fuzz")
+
+
+def test_every_verb_of_the_driver_has_its_words() -> None:
+    known = re.findall(r'case "([a-z-]+)"', (JAVA / "Cluster.java").read_text().partition("void act(Step step)")[2])
+    assert set(known) == set(WORDS)
+    assert words("lag 0 1 2") == "follower 2 of partition 1 is too slow for leader 0"
+
+
+def test_the_profiles_are_those_of_the_driver() -> None:
+    drawn = re.search(r"DRAWN = List.of\((.*)\);", (JAVA / "Fuzz.java").read_text())
+    assert drawn is not None
+    assert set(PROFILES) == {"mixed", *re.findall(r'"(\w+)"', drawn[1])}
