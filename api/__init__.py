@@ -104,9 +104,9 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
     "ConformResult", "Counterexample", "DiffResult", "DomainError", "Event", "ExpectationError", "FaultsResult",
-    "FencepostError", "FuzzResult", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol", "Protocols",
-    "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult", "State",
-    "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
+    "FencepostError", "FuzzResult", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol",
+    "Protocols", "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult",
+    "State", "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
     "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "conform",
     "conform_changes", "conform_clients", "conform_guards", "diff", "explore", "faults", "fuzz", "graph", "guarantees",
     "in_hand", "list_findings", "list_protocols", "new", "prove", "prove_catalogue", "replay", "replay_text",

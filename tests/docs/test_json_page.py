@@ -34,6 +34,7 @@ SECTIONS = {
     "ablate": ("api/answers/matrix",),
     "vacuity": ("api/calls/vacuity",),
     "conform": ("kafka/conform/histories", "kafka/conform/guards", "kafka/conform/changes", "kafka/clients/report"),
+    "fuzz": ("api/calls/fuzz",),
     "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("kafka/audit/report", "api/calls/audit"),
     "diff": (),
