@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -188,26 +189,15 @@ class _Found:
             path = self.folder / f"{name.lower().replace(' ', '-') or 'unknown'}-{number}.fuzz"
             path.write_text(alarm.script.text(alarm, self.release.version), encoding="utf-8")
             written.append(str(path))
-        try:
+        with suppress(ImportError):
             import pyarrow as pa
             from pyarrow import parquet
-        except ImportError:
-            return written
-        rows = [
-            {
-                "kafka": self.release.version,
-                "profile": self.profile,
-                "seed": alarm.seed,
-                "finding": name,
-                "violated": alarm.message,
-                "steps": len(alarm.steps),
-                "script": alarm.script.text(),
-            }
-            for alarm, name in self.alarms
-        ]
-        names = ("kafka", "profile", "seed", "finding", "violated", "steps", "script")
-        columns = {name: [row[name] for row in rows] for name in names}
-        kinds = [pa.int64() if name in ("seed", "steps") else pa.string() for name in names]
-        path = self.folder / "violations.parquet"
-        parquet.write_table(pa.table(columns, pa.schema(list(zip(names, kinds, strict=True)))), path)
-        return [*written, str(path)]
+
+            kept = ((a.seed, name, a.message, len(a.steps), a.script.text()) for a, name in self.alarms)
+            columns = [list(column) for column in zip(*kept, strict=True)]
+            if columns:
+                path = self.folder / "violations.parquet"
+                named = ("seed", "finding", "violated", "steps", "script")
+                parquet.write_table(pa.table(columns, names=named), path)
+                written.append(str(path))
+        return written
