@@ -310,10 +310,15 @@ public final class Fuzz {
         out.flush();
         Fuzz fuzz = new Fuzz(Path.of(arguments[0]), out);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            fuzz.line(line);
+        try {
+            for (String line = in.readLine(); line != null; line = in.readLine()) {
+                fuzz.line(line);
+            }
+            Broker.remove(fuzz.root);
+        } catch (Throwable e) {
+            e.printStackTrace();
+            Runtime.getRuntime().halt(1);  // Kafka's threads would keep it
         }
-        Broker.remove(fuzz.root);
-        System.exit(0);
+        Runtime.getRuntime().halt(0);
     }
 }

@@ -27,6 +27,7 @@ import org.apache.kafka.common.TopicIdPartition;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.KafkaStorageException;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.record.RecordBatch;
@@ -477,8 +478,12 @@ final class Broker {
             open.add(((Map.Entry<?, ?>) gone).getKey());  // since 4.4
         }
         for (Object log : open) {
-            ((UnifiedLog) log).closeHandlers();  // until 4.3
-            ((UnifiedLog) log).close();  // since 4.4
+            try {
+                ((UnifiedLog) log).closeHandlers();  // until 4.3
+                ((UnifiedLog) log).close();  // since 4.4
+            } catch (KafkaStorageException e) {
+                continue;  // Kafka has closed it already, in a directory that has failed or a shutdown that was not finished
+            }
         }
         for (Object lock : Scala.items(Reflect.get(logs, "dirLocks"))) {
             try {
