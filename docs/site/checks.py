@@ -65,10 +65,7 @@ def index() -> Iterator[str]:
     yield from ("[how many crashes an acknowledged record survives](checks/crashes.md) have pages of their own.", "")
     yield from table(("purpose", "meaning"), ((f"**{name}**", text) for name, text in MEANING.items()))
     others = [name for name in PROTOCOLS if name not in measured()]
-    yield from ("", f"No matrix was measured of {', '.join(others)}.", "", *_falsifiable())
-
-
-def _falsifiable() -> Iterator[str]:
+    yield from ("", f"No matrix was measured of {', '.join(others)}.", "")
     known, without = falsifiable(), vacuous()
     yield from ("## Guarantees that were seen to fail", "")
     yield (
@@ -86,7 +83,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
     yield from (f"# Checks of {name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
     count = Counter(found["purpose"] for found, _ in best.values())
     counts = ", ".join(f"{count[item]} {item}" for item in ORDER if count[item])
-    yield (f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md).")
+    yield f"{len(best)} guards and settings: {counts}. What these words mean is in the [index](../checks.md)."
     yield from ("", *_suspicious(name))
     where = f"[the protocol](../protocols/{name}.md#actions)"
     yield f"What each guard asks for, and what is violated without it, is on the page of {where}."
@@ -114,63 +111,44 @@ def _settings(machine: Machine, found: list[Found]) -> Iterator[str]:
     if not found:
         return
     declared = machine.constants.declared()
-    yield from ("## Switches and choices", "")
     rows = (
-        [f"`{item[0]['row']}`", declared[item[0]["constant"]].meaning, item[0]["purpose"], without_it(item)]
-        for item in found
-        if item[0]["constant"] in declared
+        [f"`{row['row']}`", declared[row["constant"]].meaning, row["purpose"], without_it((row, base))]
+        for row, base in found
+        if row["constant"] in declared
     )
-    yield from table(("set to", "constant", "purpose", "with it"), rows)
-    yield ""
+    yield from ("## Switches and choices", "", *table(("set to", "constant", "purpose", "with it"), rows), "")
 
 
 def _bases(data: dict[str, Any]) -> Iterator[str]:
     yield from ("## Constants", "", "Guards were removed at the constants of these runs; the numbers count guards.", "")
-    rows = (
-        [base["run"], number(base["distinct"]), str(base["depth"]), *(str(_count(base, item)) for item in COUNTED)]
-        for base in data["bases"]
-    )
-    yield from table(("run", "distinct", "depth", *COUNTED), rows)
-    yield ""
-
-
-def _count(base: dict[str, Any], purpose: str) -> int:
-    return sum(item["purpose"] == purpose and item["kind"] == "guard" for item in base["rows"])
+    rows = []
+    for base in data["bases"]:
+        count = Counter(item["purpose"] for item in base["rows"] if item["kind"] == "guard")
+        rows.append(
+            [base["run"], number(base["distinct"]), str(base["depth"]), *(str(count[item]) for item in COUNTED)]
+        )
+    yield from (*table(("run", "distinct", "depth", *COUNTED), rows), "")
 
 
 def _suspicious(name: str) -> Iterator[str]:
     """Yield what is suspicious at all constants together."""
     found = report(protocol(name))
-    if any(found[key] for key in TELLS):
-        yield from ("## What nothing depended on", "")
-        for key, text in TELLS.items():
-            if found[key]:
-                yield f"- {text}: {', '.join(f'`{item}`' for item in found[key])}"
-        yield ""
-
-
-def example_of(best: dict[str, Found]) -> Found | None:
-    """Return the guard without which a property is violated soonest, but not at once; None if there is none."""
-    shown = [
-        found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
-    ]
-    return min(shown, key=lambda item: len(item[0]["steps"]), default=None)
+    items = [f"- {text}: {', '.join(f'`{item}`' for item in found[key])}" for key, text in TELLS.items() if found[key]]
+    if items:
+        yield from ("## What nothing depended on", "", *items, "")
 
 
 def _example(name: str, best: dict[str, Found]) -> Iterator[str]:
-    """Yield one history as a picture, which needs no script that draws diagrams."""
-    found = example_of(best)
-    if found is None:
-        return
-    prop = next(iter(found[0]["broken"]))
-    yield from (
-        f"## Without `{found[0]['row']}`",
-        "",
-        f"The shortest history to a violation of {prop} ({found[1]['run']}):",
-        "",
-    )
-    made = history(name, found)
-    yield from (figure(made.trace, made.path), "")
+    """Yield the history to the soonest violation without a guard, but not at once, as a picture without a script."""
+    shown = [
+        found for found in best.values() if found[0]["kind"] == "guard" and len(found[0].get("steps", ())) >= SHORTEST
+    ]
+    if shown:
+        row, base = min(shown, key=lambda item: len(item[0]["steps"]))
+        made = history(name, (row, base))
+        yield from (f"## Without `{row['row']}`", "")
+        yield f"The shortest history to a violation of {next(iter(row['broken']))} ({base['run']}):"
+        yield from ("", figure(made.trace, made.path), "")
 
 
 SHORTEST = 3
@@ -297,14 +275,11 @@ def of_catalogue(name: str, row: str) -> Run | None:
     broken = [
         run
         for run, values in _values(name)
-        if run.violated
-        and values[constant] == value
-        and any(
-            values == {**others, constant: value}
-            and others[constant] != value
-            and not run.violated.keys() & twin.violated.keys()
+        if any(
+            values == {**others, constant: value} != others and not run.violated.keys() & twin.violated.keys()
             for twin, others in _values(name)
         )
+        and run.violated
     ]
     return min(broken, key=lambda run: min(run.violated.values()), default=None)
 
@@ -351,14 +326,9 @@ def crashes_page() -> Iterator[str]:
     )
     yield ""
     for replicas in SIZES:
+        unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."
         yield from (f"## {replicas} replicas", "")
-        if replicas in known:
-            yield from _tolerances(known[replicas])
-        else:
-            yield from (
-                f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it.",
-                "",
-            )
+        yield from _tolerances(known[replicas]) if replicas in known else (unknown, "")
 
 
 def _tolerances(data: dict[str, Any]) -> Iterator[str]:

@@ -32,21 +32,14 @@ if TYPE_CHECKING:
     from fencepost.invariants.catalogue import Case, Entry, Run
 
 STATUS = {
-    "holds": "Holds",
-    "broken": "Broken: the protocol does not keep it",
-    "settled": "Settled",
-    "not-built": "Not built: no release has it",
-    "known-gap": "Known gap",
-    "open": "Open",
+    "holds": ("Holds", "hold"),
+    "broken": ("Broken: the protocol does not keep it", "broken"),
+    "settled": ("Settled", "settled"),
+    "not-built": ("Not built: no release has it", "not built"),
+    "known-gap": ("Known gap", "known gaps"),
+    "open": ("Open", "open"),
 }
-COLUMNS = {
-    "holds": "hold",
-    "broken": "broken",
-    "settled": "settled",
-    "not-built": "not built",
-    "known-gap": "known gaps",
-    "open": "open",
-}
+"""Each status of an entry in words, and the title of a column that counts it."""
 NOT_KEPT = {
     "finding": "Guarantees that Kafka was seen to break",
     "conjecture": "Guarantees that a conjecture breaks, which was not seen on real Kafka",
@@ -93,10 +86,10 @@ def index() -> Iterator[str]:
     yield from (INTRODUCTION, "", "[Coverage](coverage.md) has the verdict of every entry on one page.", "")
     counts = {name: Counter(status(entries()[item]) for item in own(name)) for name in PAGES}
     rows = (
-        [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item]) if count[item] else "" for item in COLUMNS)]
+        [f"[{PAGES[name][0]}](guarantees/{name}.md)", *(number(count[item] or None) for item in STATUS)]
         for name, count in counts.items()
     )
-    yield from table(("page", *COLUMNS.values()), rows)
+    yield from table(("page", *(title for _, title in STATUS.values())), rows)
     promised = [(item, standing_of(item)) for item in entries().values() if item.kind in GUARANTEES]
     for word, title in NOT_KEPT.items():
         yield from ("", f"## {title}", "")
@@ -117,8 +110,8 @@ def page(name: str) -> Iterator[str]:
     yield from (f"# {PAGES[name][0]}", "")
     count = Counter(status(entries()[item]) for item in own(name))
     counts = ", ".join(
-        f"{count[item]} {COLUMNS[item].replace('gaps', 'gap' if count[item] == 1 else 'gaps')}"
-        for item in COLUMNS
+        f"{count[item]} {title.removesuffix('s') if count[item] == 1 else title}"
+        for item, (_, title) in STATUS.items()
         if count[item]
     )
     yield (
@@ -144,7 +137,7 @@ def _entry(entry: Entry) -> Iterator[str]:
     """Yield a guarantee, bug, hypothesis or question with its answer and its evidence."""
     yield from (f"### {entry.id}", entry.sentence)
     stands = standing_of(entry).text if entry.kind in GUARANTEES else ""
-    head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)]
+    head = f"{stands[0].upper()}{stands[1:]}" if stands else STATUS[status(entry)][0]
     parts = [f"**{head}.**", answer_of(entry), seen_on_kafka(entry)]
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
@@ -167,7 +160,7 @@ def _claim(entry: Entry) -> Iterator[str]:
     else:
         shown = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
     shown = " ".join(part for part in (shown, _classes(entry)) if part)
-    parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)].lower()}*:', entry.sentence)
+    parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)][0].lower()}*:', entry.sentence)
     below = details(entry, f"guarantees/{page_of()[entry.id]}.md")
     yield "- " + " ".join(part for part in (*parts, answer_of(entry), shown, f"({entry.source})", below) if part)
 
@@ -322,7 +315,7 @@ def coverage() -> Iterator[str]:
     yield ""
     for title, ids in sections().items():
         yield from (f"## {title}", "")
-        for word, label in STATUS.items():
+        for word, (label, _) in STATUS.items():
             mine = [name for name in ids if status(entries()[name]) == word]
             if mine:
                 links = ", ".join(link_to(name, "guarantees/") for name in mine)

@@ -15,20 +15,7 @@ from fencepost.counterexamples.browser.links import link_of_story
 from fencepost.counterexamples.browser.stories import Story, stories
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries
-from fencepost.site.places import (
-    EXPLORER,
-    asked_of,
-    entries_by_trace,
-    guards_by_property,
-    of_entry,
-    of_guard,
-    of_property,
-    of_run,
-    of_trace,
-    relative,
-    rendered,
-    same,
-)
+from fencepost.site import places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,30 +44,26 @@ def _summary(entry: Entry) -> str:
 
 
 def _parts(entry: Entry, page: str) -> Iterator[str]:
-    properties = [(f"{prop} on {name}", of_property(name, prop)) for name, prop in asked_of(entry)]
+    properties = [(f"{prop} on {name}", places.of_property(name, prop)) for name, prop in places.asked_of(entry)]
     yield _list("Properties", properties, page)
-    yield _list(
-        "Guards without which one of them is violated",
-        [(name, of_guard(on, name)) for on, name in _guards(entry)],
-        page,
-    )
-    yield _list("Traces", [(file.removesuffix(".trace"), of_trace(file)) for file in _traces(entry)], page)
+    guards = [(name, places.of_guard(on, name)) for on, name in _guards(entry)]
+    yield _list("Guards without which one of them is violated", guards, page)
+    yield _list("Traces", [(file.removesuffix(".trace"), places.of_trace(file)) for file in _traces(entry)], page)
     for word in dict.fromkeys(case.expect for case in cases_of(entry)):
-        runs = {case.run.name: of_run(case.run) for case in cases_of(entry) if case.expect == word}
+        runs = {case.run.name: places.of_run(case.run) for case in cases_of(entry) if case.expect == word}
         yield _list(f"Runs: {word}", list(runs.items()), page)
-    yield _list(
-        "Said by", [(f"{name} ({entries()[name].source})", of_entry(name)) for name in same().get(entry.id, ())], page
-    )
-    yield _list("Decided by", [(name, of_entry(name)) for name in entry.same_as], page)
+    said = [(f"{name} ({entries()[name].source})", places.of_entry(name)) for name in places.same().get(entry.id, ())]
+    yield _list("Said by", said, page)
+    yield _list("Decided by", [(name, places.of_entry(name)) for name in entry.same_as], page)
     refers = [name for name in entry.depends if name in entries()]
-    yield _list("Refers to", [(name, of_entry(name)) for name in refers], page)
+    yield _list("Refers to", [(name, places.of_entry(name)) for name in refers], page)
 
 
 def _list(title: str, items: list[tuple[str, str]], page: str) -> str:
     """Return links under a title, on one line: no list is interrupted by it."""
     if not items:
         return ""
-    links = ", ".join(f'<a href="{escape(rendered(place, page))}">{escape(text)}</a>' for text, place in items)
+    links = ", ".join(f'<a href="{escape(places.rendered(place, page))}">{escape(text)}</a>' for text, place in items)
     return f"<p><b>{escape(title)}:</b> {links}.</p>"
 
 
@@ -92,7 +75,7 @@ def _traces(entry: Entry) -> list[str]:
 def _guards(entry: Entry) -> list[tuple[str, str]]:
     if entry.kind in ("bug", "hypothesis"):
         return []
-    return [(asked[0], name) for asked in asked_of(entry) for name in guards_by_property().get(asked, ())]
+    return [(asked[0], name) for asked in places.asked_of(entry) for name in places.guards_by_property().get(asked, ())]
 
 
 # -- stories: on the first page, on the page of a KIP or a finding, and below the entries that they are about
@@ -113,7 +96,7 @@ def by_entry() -> dict[str, tuple[Story, ...]]:
     found: dict[str, dict[str, Story]] = {}
     for story in all_stories():
         about = [story.name.upper()] if story.name.upper() in entries() else []
-        for name in (*about, *entries_by_trace().get(f"{story.data['trace']}.trace", ())):
+        for name in (*about, *places.entries_by_trace().get(f"{story.data['trace']}.trace", ())):
             found.setdefault(name, {})[story.name] = story
     return {name: tuple(items.values()) for name, items in found.items()}
 
@@ -145,9 +128,9 @@ def with_stories(text: str, page: str) -> str:
             offered |= {story.name: story for story in all_stories() if story.name == stem}
         is_first = False
         for story in offered.values():
-            lines += ["", f"[Story, step by step: {story.title}]({relative(_place(story), page)})", ""]
+            lines += ["", places.linked(f"Story, step by step: {story.title}", _place(story), page), ""]
     return "\n".join(lines)
 
 
 def _place(story: Story) -> str:
-    return EXPLORER + link_of_story(story.name)
+    return places.EXPLORER + link_of_story(story.name)

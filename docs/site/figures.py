@@ -5,6 +5,7 @@ Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.topics.crash_table import cells, lost_with, outcome
@@ -133,57 +134,47 @@ def measured_spark() -> dict[str, Any]:
 def spark_cost() -> Table:
     """Return what was measured beside what is wanted."""
     found = measured_spark()
-    search, sweep = found["search"], found["sweep"]
+    search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()
-    times = search["spark"]["seconds"] / search["native_seconds"]
-    one, two = found["executors"]["one"]["seconds"], found["executors"]["two"]["seconds"]
-    return ["what", "wanted", "measured"], [
-        [
-            (
-                f"a search of {search['spark']['distinct']:,} states on `local[2]`, against the native engine with two "
-                "workers"
-            ),
+    one, two = found["executors"]["one"], found["executors"]["two"]
+    sweep, walker = found["sweep"]["sweep_steps"], found["sweep"]["native_steps"]
+    rows = {
+        f"a search of {spark['distinct']:,} states on `local[2]`, against the native engine with two workers": (
             "at most 4 times as long",
-            f"{times:.1f} times ({search['spark']['seconds']:.0f} s, {search['native_seconds']:.0f} s)",
-        ],
-        ["the start of that session", "reported", f"{search['spark']['session_seconds']:.1f} s"],
-        [
-            "a level, however small, in 4 partitions",
+            f"{spark['seconds'] / native:.1f} times ({spark['seconds']:.0f} s, {search['native_seconds']:.0f} s)",
+        ),
+        "the start of that session": ("reported", f"{spark['session_seconds']:.1f} s"),
+        "a level, however small, in 4 partitions": (
             "below 1.5 s",
             f"{few['median_seconds']:.2f} s, {few['most_seconds']:.2f} s at most",
-        ],
-        ["a level, however small, in 64 partitions", "reported", f"{many['median_seconds']:.2f} s"],
-        [
-            f"two executors of one core against one ({found['executors']['one']['distinct']:,} states)",
+        ),
+        "a level, however small, in 64 partitions": ("reported", f"{many['median_seconds']:.2f} s"),
+        f"two executors of one core against one ({one['distinct']:,} states)": (
             "reported",
-            f"{one / two:.2f} times as fast",
-        ],
-        [
-            "steps a second of a sweep on `local[2]`, against the walker on two threads",
+            f"{one['seconds'] / two['seconds']:.2f} times as fast",
+        ),
+        "steps a second of a sweep on `local[2]`, against the walker on two threads": (
             "at least 70 %",
-            f"{sweep['sweep_steps'] / sweep['native_steps']:.0%} ({sweep['sweep_steps']:,}, {sweep['native_steps']:,})",
-        ],
-    ]
+            f"{sweep / walker:.0%} ({sweep:,}, {walker:,})",
+        ),
+    }
+    return ["what", "wanted", "measured"], ([what, *cells] for what, cells in rows.items())
 
 
 def spark_levels() -> Table:
     """Return the levels of the large search that Spark did: what moved is what was generated, not what was visited."""
-    visited, rows = 0, []
-    for item in measured_spark()["search"]["spark"]["levels"]:
-        visited += item["fresh"]
-        rows.append(
-            [
-                str(item["level"]),
-                f"{visited:,}",
-                f"{item['fresh']:,}",
-                f"{item['received']:,}",
-                f"{item['shuffle_written'] / 1e6:,.1f} MB",
-                f"{item['shuffle_written'] / max(1, item['received']):.1f}",
-                f"{item['seconds']:.1f}",
-            ]
-        )
-    head = ["level", "visited by Spark", "new", "moved", "shuffle written", "bytes each", "seconds"]
-    return head, rows
+    levels = measured_spark()["search"]["spark"]["levels"]
+    visited = accumulate(item["fresh"] for item in levels)
+    columns: dict[str, Column] = {
+        "level": "{level}",
+        "visited by Spark": "{visited:,}",
+        "new": "{fresh:,}",
+        "moved": "{received:,}",
+        "shuffle written": lambda row: f"{row['shuffle_written'] / 1e6:,.1f} MB",
+        "bytes each": lambda row: f"{row['shuffle_written'] / max(1, row['received']):.1f}",
+        "seconds": "{seconds:.1f}",
+    }
+    return table_of(({**item, "visited": count} for item, count in zip(levels, visited, strict=True)), columns)
 
 
 def unit() -> dict[str, float]:
@@ -215,15 +206,15 @@ def unit() -> dict[str, float]:
 
 def spark_figures() -> Table:
     """Return the figures of the model."""
-    of = unit()
-    return ["figure", "value"], [
-        ["time of an executor of one core for a state", f"{of['core'] * 1e6:.1f} µs"],
-        ["bytes for a state in the shuffle", f"{of['shuffle']:.0f}"],
-        ["bytes for a state in the blocks that are kept", f"{of['kept']:.0f}"],
-        ["bytes for a state in an executor's tables", f"{of['table']:.0f}"],
-        ["fixed time of a level", f"{of['level']:.2f} s"],
-        ["time of a core for each of its partitions in each level", f"{of['partition']:.2f} s"],
-    ]
+    titles = {
+        "core": ("time of an executor of one core for a state", lambda value: f"{value * 1e6:.1f} µs"),
+        "shuffle": ("bytes for a state in the shuffle", lambda value: f"{value:.0f}"),
+        "kept": ("bytes for a state in the blocks that are kept", lambda value: f"{value:.0f}"),
+        "table": ("bytes for a state in an executor's tables", lambda value: f"{value:.0f}"),
+        "level": ("fixed time of a level", lambda value: f"{value:.2f} s"),
+        "partition": ("time of a core for each of its partitions in each level", lambda value: f"{value:.2f} s"),
+    }
+    return ["figure", "value"], ([title, show(unit()[name])] for name, (title, show) in titles.items())
 
 
 def fixed(executors: int) -> float:

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.site.places import (
-    of_action,
-    of_constant,
-    of_entry,
-    of_guard,
-    of_property,
-    of_protocol,
-    of_trace,
-    relative,
-    rendered,
-)
+from fencepost.site import places
 from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
 
@@ -67,14 +57,7 @@ def source(file: Path, root: Path) -> str:
     if file.is_dir():
         listed = "\n".join(f"- [{item.name}]({file.name}/{item.name}.md)" for item in sorted(file.glob("*.py")))
         return f"# `{name}`\n\n{listed}\n"
-    language = {
-        ".py": "python",
-        ".java": "java",
-        ".toml": "toml",
-        ".diff": "diff",
-        ".ipynb": "json",
-        ".json": "json",
-    }.get(file.suffix, "text")
+    language = {".py": "python", ".ipynb": "json"}.get(file.suffix, file.suffix[1:] or "text")
     text = file.read_text("utf-8").rstrip()
     return f"---\nsearch:\n  exclude: true\n---\n\n# `{name}`\n\n`````{language}\n{text}\n`````\n"
 
@@ -87,7 +70,7 @@ def _text(page: str, text: str, folder: Path, docs: Path, shown: dict[str, Path]
         if not path or re.match(r"[a-z]+:", path):
             return found[0]
         place = _place((folder / path).resolve(), docs, shown)
-        return f"{before}{relative(place, page)}{anchor}" if place else found[0]
+        return f"{before}{places.relative(place, page)}{anchor}" if place else found[0]
 
     def changed(text: str) -> str:
         return _LINK.sub(target, _LIST.sub(r"\1\n\n", text))
@@ -103,7 +86,7 @@ def _place(file: Path, docs: Path, shown: dict[str, Path]) -> str:
     if name in FRONT or name == "README.md":
         return FRONT.get(name, "index.md")
     if name.startswith("counterexamples/archive/"):
-        return of_trace(name)
+        return places.of_trace(name)
     if file.suffix in READ or file.is_dir() or (file.is_file() and not file.suffix):
         place = _source_place(file, root)
         shown[place] = file
@@ -148,7 +131,9 @@ def _pieces(html: str, page: str, protocol: str) -> Iterator[str]:
             place = _named(unescape(piece), protocol)
             yield _anchor(place, page, piece) if place else piece
         else:
-            yield _entries().sub(lambda found: _anchor(of_entry(found[0]), page, found[0]), _ISSUE.sub(_issue, piece))
+            yield _entries().sub(
+                lambda found: _anchor(places.of_entry(found[0]), page, found[0]), _ISSUE.sub(_issue, piece)
+            )
 
 
 def _issue(found: re.Match[str]) -> str:
@@ -156,7 +141,7 @@ def _issue(found: re.Match[str]) -> str:
 
 
 def _anchor(place: str, page: str, text: str) -> str:
-    return f'<a class="known" href="{escape(rendered(place, page))}">{text}</a>'
+    return f'<a class="known" href="{escape(places.rendered(place, page))}">{text}</a>'
 
 
 @cache
@@ -168,10 +153,10 @@ def _entries() -> re.Pattern[str]:
 
 def _named(text: str, protocol: str) -> str:
     """Return the place of what a word in code names; empty if it names nothing, or one of several things."""
-    places = _names().get(text, {})
-    if protocol in places:
-        return places[protocol]
-    return next(iter(places.values())) if len(places) == 1 else ""
+    known = _names().get(text, {})
+    if protocol in known:
+        return known[protocol]
+    return next(iter(known.values())) if len(known) == 1 else ""
 
 
 @cache
@@ -179,17 +164,17 @@ def _names() -> dict[str, dict[str, str]]:
     """Return the places of each name, by the protocol that it belongs to."""
     found: dict[str, dict[str, str]] = {}
     for name, known in PROTOCOLS.items():
-        found.setdefault(name, {})[name] = of_protocol(name)
-        _add(found, name, ((item.label, of_action(name, item.label)) for item in known.machine.actions))
-        _add(found, name, ((item.name, of_property(name, item.name)) for item in known.every_property))
-        _add(found, name, ((item.name, of_guard(name, item.name)) for item in guards(known.machine)))
-        _add(found, name, ((item, of_constant(name, item)) for item in known.machine.constants.declared()))
-    _add(found, "", ((name, of_trace(name)) for name in names()))
-    _add(found, "", ((f"fencepost guarantees {name}", of_entry(name)) for name in entries()))
+        found.setdefault(name, {})[name] = places.of_protocol(name)
+        _add(found, name, ((item.label, places.of_action(name, item.label)) for item in known.machine.actions))
+        _add(found, name, ((item.name, places.of_property(name, item.name)) for item in known.every_property))
+        _add(found, name, ((item.name, places.of_guard(name, item.name)) for item in guards(known.machine)))
+        _add(found, name, ((item, places.of_constant(name, item)) for item in known.machine.constants.declared()))
+    _add(found, "", ((name, places.of_trace(name)) for name in names()))
+    _add(found, "", ((f"fencepost guarantees {name}", places.of_entry(name)) for name in entries()))
     _add(found, "", (("fencepost guarantees", "guarantees.md"), ("fencepost vacuity", "checks.md")))
     return found
 
 
-def _add(found: dict[str, dict[str, str]], protocol: str, places: Iterable[tuple[str, str]]) -> None:
-    for name, place in places:
+def _add(found: dict[str, dict[str, str]], protocol: str, named: Iterable[tuple[str, str]]) -> None:
+    for name, place in named:
         found.setdefault(name, {}).setdefault(protocol, place)

@@ -87,12 +87,7 @@ def of_constant(protocol: str, name: str) -> str:
 
 def of_run(run: Run) -> str:
     """Return the place of a run."""
-    return f"runs/{run.protocol}.md#{anchor_of_run(run)}"
-
-
-def anchor_of_run(run: Run) -> str:
-    """Return the anchor of a run on the page of its protocol's runs."""
-    return "run-" + re.sub(r"[^a-z0-9.]+", "-", run.short_name.lower()).strip("-")
+    return f"runs/{run.protocol}.md#run-" + re.sub(r"[^a-z0-9.]+", "-", run.short_name.lower()).strip("-")
 
 
 def of_entry(name: str) -> str:
@@ -125,6 +120,21 @@ def relative(place: str, page: str) -> str:
     """Return a link to a place from a page, as Markdown has it."""
     path, mark, anchor = place.partition("#")
     return posixpath.relpath(path, posixpath.dirname(page) or ".") + mark + anchor
+
+
+def linked(text: str, place: str, page: str) -> str:
+    """Return a link with this text to a place from a page, as Markdown has it."""
+    return f"[{text}]({relative(place, page)})"
+
+
+def links_to_entries(names: Iterable[str], page: str) -> str:
+    """Return links to entries from a page, as Markdown has them."""
+    return ", ".join(linked(name, of_entry(name), page) for name in names)
+
+
+def mark(place: str) -> str:
+    """Return the anchor of a place, to stand on its page."""
+    return f'<a id="{place.partition("#")[2]}"></a>'
 
 
 def rendered(place: str, page: str) -> str:

@@ -10,15 +10,9 @@ from fencepost.invariants.figures.store import load
 from fencepost.site.markdown import table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from fencepost.site.markdown import Column, Figures, Row, Table
-
-
-def as_stored(rows: Iterable[Figures], head: str) -> Table:
-    """Return a table of rows that are stored in the order of these titles, which are given with a bar between them."""
-    titles = head.split("|")
-    return titles, (list(row.values())[: len(titles)] for row in rows)
 
 
 # -- releases of Kafka
@@ -29,40 +23,21 @@ TRACES_OF_A_ROW = 5
 ARCHIVE = "../counterexamples/archive/replication-"
 
 
-def covers() -> Table:
-    """Return how much of whole state graphs was executed."""
-    head = "release|with|transitions executed|steps|set aside|differences|compared steps a second"
-    return as_stored(load("conformance")["covers"], head)
+CONFORMANCE = {
+    "covers": "release|with|transitions executed|steps|set aside|differences|compared steps a second",
+    "walks": "release|steps|histories|different pairs of a state and a step|set aside|differences",
+    "moves": "release|brokers|steps|histories|different pairs|reassignments|cancellations|set aside|differences",
+    "changes": "release|states|images|changes|of them to the replicas that are there|differences",
+    "quorum": "release|with|transitions executed|steps|set aside|differences",
+    "seen": "release|protocol|noticed|of them with others|refusals tried|taken otherwise",
+}
+"""Titles of the columns of each part of the figures on conformance, in the order in which rows are stored."""
 
 
-def walks() -> Table:
-    """Return how many steps of random walks were executed."""
-    head = "release|steps|histories|different pairs of a state and a step|set aside|differences"
-    return as_stored(load("conformance")["walks"], head)
-
-
-def moves() -> Table:
-    """Return how many steps were executed of walks in which operators move replicas."""
-    head = "release|brokers|steps|histories|different pairs|reassignments|cancellations|set aside|differences"
-    return as_stored(load("conformance")["moves"], head)
-
-
-def changes() -> Table:
-    """Return on how many images Kafka's builder was asked for how many changes."""
-    head = "release|states|images|changes|of them to the replicas that are there|differences"
-    return as_stored(load("conformance")["changes"], head)
-
-
-def quorum() -> Table:
-    """Return how much of whole state graphs of the metadata quorum was executed."""
-    head = "release|with|transitions executed|steps|set aside|differences"
-    return as_stored(load("conformance").get("quorum", []), head)
-
-
-def noticed() -> Table:
-    """Return which checks that were taken out of the models were noticed, and the outcome of refusals."""
-    head = "release|protocol|noticed|of them with others|refusals tried|taken otherwise"
-    return as_stored(load("conformance").get("seen", []), head)
+def conformance(part: str) -> Table:
+    """Return a part of the figures on conformance: whole state graphs, walks, reassignments, changes, checks."""
+    titles = CONFORMANCE[part].split("|")
+    return titles, (list(row.values())[: len(titles)] for row in load("conformance").get(part, []))
 
 
 def verdicts_on_findings() -> Table:

@@ -12,22 +12,9 @@ from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.site import places
 from fencepost.site.checks import without_it
 from fencepost.site.markdown import number, row, table
-from fencepost.site.places import (
-    EXPLORER,
-    anchor_of_run,
-    entries_by_property,
-    entries_by_run,
-    in_explorer,
-    of_constant,
-    of_entry,
-    of_property,
-    of_protocol,
-    of_trace,
-    relative,
-    slug,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,39 +28,34 @@ if TYPE_CHECKING:
 
 def pages() -> dict[str, Iterator[str]]:
     """Return the lines of each page by its place."""
-    return {"protocols/index.md": _index(), **{of_protocol(name): page(found) for name, found in PROTOCOLS.items()}}
+    made = {places.of_protocol(name): page(found) for name, found in PROTOCOLS.items()}
+    return {"protocols/index.md": _index(), **made}
 
 
 def _index() -> Iterator[str]:
-    yield from ("# Protocols", "")
-    yield from table(
-        ("protocol", "what it models", "actions", "guards", "properties", "runs"),
-        (
-            [
-                f"[{name}]({name}.md)",
-                found.machine.sentence,
-                str(len(found.machine.actions)),
-                str(sum(not guard.part for guard in guards(found.machine))),
-                str(len(found.every_property)),
-                f"[{len(runs_of(name))}](../runs/{name}.md)" if runs_of(name) else "",
-            ]
-            for name, found in PROTOCOLS.items()
-        ),
+    rows = (
+        [
+            f"[{name}]({name}.md)",
+            found.machine.sentence,
+            str(len(found.machine.actions)),
+            str(sum(not guard.part for guard in guards(found.machine))),
+            str(len(found.every_property)),
+            f"[{len(runs_of(name))}](../runs/{name}.md)" if runs_of(name) else "",
+        ]
+        for name, found in PROTOCOLS.items()
     )
-    yield ""
+    head = ("protocol", "what it models", "actions", "guards", "properties", "runs")
+    yield from ("# Protocols", "", *table(head, rows), "")
 
 
 def page(found: Protocol) -> Iterator[str]:
     """Yield the lines of the page of a protocol."""
-    data, place = protocol_data(found), of_protocol(found.name)
+    data, place = protocol_data(found), places.of_protocol(found.name)
     machine = found.machine
     yield from (f"# {found.name}", "", f"{machine.sentence[0].upper()}{machine.sentence[1:]}.", "")
-    yield f"[Explore it]({relative(f'{EXPLORER}#{found.name}', place)}){{ .md-button }}"
-    links = (
-        [f"[{counted(len(runs_of(found.name)), 'run')} of the catalogue](../runs/{found.name}.md)"]
-        if runs_of(found.name)
-        else []
-    )
+    yield f"{places.linked('Explore it', f'{places.EXPLORER}#{found.name}', place)}{{ .md-button }}"
+    runs = counted(len(runs_of(found.name)), "run")
+    links = [f"[{runs} of the catalogue](../runs/{found.name}.md)"] if runs_of(found.name) else []
     links += [f"[why every check is there](../checks/{found.name}.md)"] if found.name in measured() else []
     yield from ("", ", ".join(links), "", f"Read from: {machine.source}." if machine.source else "", "")
     yield from ("## Actions", "")
@@ -95,7 +77,7 @@ def _guards(machine: Machine, found: list[Guard], best: dict[str, Found], place:
     yield row(("---",) * (4 if best else 2))
     for guard in found:
         asks = f"`{guard.condition}`" + (f": {guard.sentence}" if guard.sentence else "")
-        name = f'<a id="guard-{slug(guard.name)}"></a>{guard.name.rpartition(" ")[2]}'
+        name = places.mark(places.of_guard(machine.name, guard.name)) + guard.name.rpartition(" ")[2]
         yield row((name, asks, *(_purpose(machine, guard, best.get(guard.name), place) if best else ())))
     yield ""
 
@@ -109,7 +91,7 @@ def _purpose(machine: Machine, guard: Guard, known: Found | None, place: str) ->
     shown = without_it(known)
     if not steps:
         return data["purpose"], shown
-    there = relative(in_explorer(machine, base["constants"], steps, (guard.name,)), place)
+    there = places.relative(places.in_explorer(machine, base["constants"], steps, (guard.name,)), place)
     return f"**{data['purpose']}**", f"{shown} ([explore]({there}))"
 
 
@@ -117,13 +99,10 @@ def _properties(found: Protocol, data: dict[str, Any], place: str) -> Iterator[s
     yield from ("## Properties", "")
     rows = (
         [
-            f'<a id="{of_property(found.name, item["name"]).partition("#")[2]}"></a>{item["name"]}',
+            places.mark(places.of_property(found.name, item["name"])) + item["name"],
             item["kind"],
             " ".join(item["sentence"].split()),
-            ", ".join(
-                f"[{name}]({relative(of_entry(name), place)})"
-                for name in entries_by_property().get((found.name, item["name"]), ())
-            ),
+            places.links_to_entries(places.entries_by_property().get((found.name, item["name"]), ()), place),
         ]
         for item in data["properties"]
     )
@@ -134,7 +113,7 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
     yield from ("## Constants", "")
     rows = (
         [
-            f'<a id="{of_constant(data["name"], item["name"]).partition("#")[2]}"></a>`{item["name"]}`',
+            f"{places.mark(places.of_constant(data['name'], item['name']))}`{item['name']}`",
             escape(item["meaning"], quote=False),
             f"`{str(item['default']).lower()}`",
             ", ".join(str(value).lower() for value in item["values"])
@@ -144,18 +123,17 @@ def _constants(data: dict[str, Any], place: str) -> Iterator[str]:
         for item in data["constants"]
     )
     yield from (*table(("constant", "meaning", "default", "values"), rows), "")
-    if data["versions"]:
-        yield from ("## Versions", "")
-        opened = relative(f"{EXPLORER}#{data['name']}", place)
-        versions = (
-            [
-                f'<a id="version-{item["name"]}"></a>[{item["name"]}]({opened}?version={item["name"]})',
-                item["sentence"],
-                " ".join(f"`{name}={str(value).lower()}`" for name, value in item["constants"].items()),
-            ]
-            for item in data["versions"]
-        )
-        yield from (*table(("version", "what it follows", "it sets"), versions), "")
+    opened = places.relative(f"{places.EXPLORER}#{data['name']}", place)
+    versions = [
+        [
+            f'<a id="version-{item["name"]}"></a>[{item["name"]}]({opened}?version={item["name"]})',
+            item["sentence"],
+            " ".join(f"`{name}={str(value).lower()}`" for name, value in item["constants"].items()),
+        ]
+        for item in data["versions"]
+    ]
+    if versions:
+        yield from ("## Versions", "", *table(("version", "what it follows", "it sets"), versions), "")
 
 
 # -- runs
@@ -175,7 +153,8 @@ def run_pages() -> dict[str, Iterator[str]]:
 def runs_page(name: str) -> Iterator[str]:
     """Yield the lines of the page of a protocol's runs."""
     place = f"runs/{name}.md"
-    yield from (f"# Runs of {name}", "", f"[The protocol]({relative(of_protocol(name), place)}). {INTRODUCTION}", "")
+    protocol = places.linked("The protocol", places.of_protocol(name), place)
+    yield from (f"# Runs of {name}", "", f"{protocol}. {INTRODUCTION}", "")
     head = ("run", "set", "states", "depth", "violated", "evidence for")
     yield from (*table(head, (_row(run, place) for run in runs_of(name))), "")
 
@@ -187,20 +166,20 @@ def _row(run: Run, place: str) -> list[str]:
     values = machine.version(run.version).values if run.version else {}
     shown = " ".join(f"`{name}={value}`" for name, value in given.items())
     everything = {name: declared[name].show(value) for name, value in {**values, **run.constants}.items()}
-    there = relative(in_explorer(machine, everything, ()), place)
+    there = places.linked(run.short_name.replace("|", "/"), places.in_explorer(machine, everything, ()), place)
     return [
-        f'<a id="{anchor_of_run(run)}"></a>[{run.short_name.replace("|", "/")}]({there})',
+        places.mark(places.of_run(run)) + there,
         shown,
         number(run.distinct),
         number(run.depth),
         ", ".join(_violation(run, prop, length, place) for prop, length in run.violated.items()) or "nothing",
-        ", ".join(f"[{name}]({relative(of_entry(name), place)})" for name in entries_by_run().get(run.name, ()))
-        or run.serves,
+        places.links_to_entries(places.entries_by_run().get(run.name, ()), place) or run.serves,
     ]
 
 
 def _violation(run: Run, prop: str, length: int, place: str) -> str:
     """Return a property that fails in a run, with the length of its shortest trace, and the trace if archived."""
     file = run.traces[prop]
-    shown = f"[{prop}]({relative(of_property(run.protocol, prop), place)}) {length}"
-    return f"{shown} ([trace]({relative(of_trace(file), place)}))" if (ARCHIVE / file).is_file() else shown
+    shown = f"{places.linked(prop, places.of_property(run.protocol, prop), place)} {length}"
+    trace = places.linked("trace", places.of_trace(file), place)
+    return f"{shown} ({trace})" if (ARCHIVE / file).is_file() else shown

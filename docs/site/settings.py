@@ -9,17 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
-from fencepost.api.topics.advice_words import (
-    ELR_SHOWN,
-    UNCHANGED,
-    broken_by,
-    change_of,
-    groups,
-    headline,
-    lines_of,
-    release_of,
-    released_of,
-)
+from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import ACKS, advise, may_have_elr, notes, versions
 from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.site.places import EXPLORER, of_entry, of_trace, rendered
@@ -107,7 +97,7 @@ def _form() -> Iterator[str]:
         yield f'<div><label for="choose-{name}">{label}</label> {choice}</div>'
     yield '<p id="impossible" role="status"></p><p id="told" role="status"></p></form>'
     since = "Eligible leader replicas are on in new clusters since Kafka 4.1; an upgraded cluster may differ"
-    yield f"<p>{since}. {_text(ELR_SHOWN)}.</p>"
+    yield f"<p>{since}. {_text(advice_words.ELR_SHOWN)}.</p>"
 
 
 def _table() -> str:
@@ -131,7 +121,7 @@ def _table() -> str:
 def _pieces(made: AdviceResult) -> Iterator[str]:
     """Yield an answer in pieces, which other answers share."""
     data = made.to_dict()
-    first, *rest = headline(data)
+    first, *rest = advice_words.headline(data)
     unknown = "" if made.decided else " unknown"
     more = "".join(f"<br>{escape(line)}" for line in rest)
     yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong>{more}</p>'
@@ -141,33 +131,34 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
         yield "<h2>By crashes alone</h2>"
         for item, told, there in zip(crashes["front"], crashes["told"], crashes["explore"], strict=True):
             yield _history(item, told, rendered(EXPLORER + there, PLACE))
-    yield f"<p>{escape(released_of(data))}</p>"
+    yield f"<p>{escape(advice_words.released_of(data))}</p>"
     yield from (f"<p>{escape(note)}</p>" for note in notes(made.settings, {**data, "assumed": []}))
-    yield f"<h2>Findings in {release_of(data)}</h2>"
-    for title, items in groups(data):
+    yield f"<h2>Findings in {advice_words.release_of(data)}</h2>"
+    for title, items in advice_words.groups(data):
         yield f"<h3>{escape(title)}</h3>"
         yield from (_finding(item, data) for item in items)
 
 
 def _changes(data: AdviceData) -> str:
     rows = "".join(
-        f"<li><code>{escape(what)}</code>: {escape(then)}</li>" for what, then in map(change_of, data["changes"])
+        f"<li><code>{escape(what)}</code>: {escape(then)}</li>"
+        for what, then in map(advice_words.change_of, data["changes"])
     )
-    return f"<ul>{rows or f'<li>{UNCHANGED}</li>'}</ul>"
+    return f"<ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
 
 
 def _history(item: BreakingData, told: list[str], there: str) -> str:
     """Return the shortest history of a cell, with its place in the explorer."""
     steps = "".join(f"<li>{escape(step)}</li>" for step in told)
     return (
-        f'<p>{escape(broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'
+        f'<p>{escape(advice_words.broken_by(item))}. <a href="{escape(there)}">Open it in the explorer</a></p>'
         f"<details><summary>Its {counted(len(told), 'step')}</summary><ol>{steps}</ol></details>"
     )
 
 
 def _finding(found: AppliesData, data: AdviceData) -> str:
     place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
-    lines = "".join(f"<p>{_text(line)}</p>" for line in lines_of(found, data))
+    lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(found, data))
     trace = loses["trace"] if loses else None
     link = (
         f'<p><a href="{escape(rendered(of_trace(trace), PLACE))}">The history that loses a record</a></p>'

@@ -8,6 +8,7 @@ The place of a table is between `<!-- cases NAME ... -->` and `<!-- end -->`: id
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.topics.evidence import cases_of, trace_of_case
@@ -114,20 +115,12 @@ def _settings(name: str = "replication") -> Table:
     )
 
 
-def _stands_for() -> Table:
-    return ["version", "stands for"], (
-        [version.name, version.sentence] for version in protocol("replication").machine.versions
-    )
-
-
 def _settings_by_version() -> Table:
     """Return the settings of replication with a column for each version: there are too many settings for columns."""
-    _, rows = _settings()
-    columns = [[row[0].removeprefix("kafka-"), *row[2:]] for row in rows]
-    names = _settings()[0][2:]
-    return ["constant", *(column[0] for column in columns)], (
-        [name, *(column[place] for column in columns)] for place, name in enumerate(names, 1)
-    )
+    head, rows = _settings()
+    _, _, *columns = zip(head, *rows, strict=True)
+    names = [version.name.removeprefix("kafka-") for version in protocol("replication").machine.versions]
+    return ["constant", *names], map(list, columns)
 
 
 def _switches(name: str = "replication") -> Table:
@@ -179,7 +172,7 @@ def _link(case: Case) -> str:
 
 _WORDS: dict[str, Callable[[], Table]] = {
     "settings": _settings_by_version,
-    "stands-for": _stands_for,
+    "stands-for": lambda: (["version", "stands for"], (row[:2] for row in _settings()[1])),
     "switches": _switches,
     "quorum-settings": lambda: _settings("quorum"),
     "quorum-switches": lambda: _switches("quorum"),
@@ -220,12 +213,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "releases": played.verdicts_on_findings,
     "releases-why": lambda: played.reasons(of_findings=True),
     "releases-known": lambda: played.reasons(of_findings=False),
-    "conform-covers": played.covers,
-    "conform-walks": played.walks,
-    "conform-moves": played.moves,
-    "conform-quorum": played.quorum,
-    "conform-seen": played.noticed,
-    "conform-changes": played.changes,
+    **{f"conform-{part}": partial(played.conformance, part) for part in played.CONFORMANCE},
 }
 _LISTS: dict[str, Callable[[], Iterable[str]]] = {"statements": figures.statements}
 _OF_PROOF: dict[str, Callable[[str], Table]] = {"lemmas": figures.lemmas, "cuts": figures.cuts}

@@ -11,22 +11,16 @@ from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.site import places
 from fencepost.site.markdown import table
-from fencepost.site.places import (
-    EXPLORER,
-    entries_by_trace,
-    of_entry,
-    of_property,
-    of_protocol,
-    of_trace,
-    relative,
-    rendered,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+INTRODUCTION = (
+    "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
+)
 EVERY = 40
 """Traces after which it is said how far it is."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
@@ -47,31 +41,23 @@ def listed() -> Iterator[str]:
     """Yield the lines of the list of all traces."""
     from fencepost.counterexamples.browser.links import link_of_trace
 
-    yield from ("# Traces", "")
-    yield (
-        "Every archived history, a shortest one for its question. "
-        "The length counts its states, the initial one included."
-    )
-    yield ""
+    yield from ("# Traces", "", INTRODUCTION, "")
     rows = []
     for name in names():
         trace = read(ARCHIVE / f"{name}.trace").trace
         asked = trace.prop.name if trace.prop else ""
         rows.append(
             [
-                f"[{name}]({relative(of_trace(name), 'traces.md')})",
+                places.linked(name, places.of_trace(name), "traces.md"),
                 trace.title,
-                f"[{trace.protocol.name}]({of_protocol(trace.protocol.name)})",
-                f"[{asked}]({of_property(trace.protocol.name, asked)})" if asked else "",
+                f"[{trace.protocol.name}]({places.of_protocol(trace.protocol.name)})",
+                f"[{asked}]({places.of_property(trace.protocol.name, asked)})" if asked else "",
                 str(len(trace.steps) + 1),
-                ", ".join(f"[{entry}]({of_entry(entry)})" for entry in entries_by_trace().get(f"{name}.trace", ())),
-                f"[explore]({EXPLORER}{link_of_trace(name)})",
+                places.links_to_entries(places.entries_by_trace().get(f"{name}.trace", ()), "traces.md"),
+                f"[explore]({places.EXPLORER}{link_of_trace(name)})",
             ]
         )
-    yield from (
-        *table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows),
-        "",
-    )
+    yield from (*table(("trace", "about", "protocol", "property", "length", "evidence for", ""), rows), "")
 
 
 def page(name: str) -> str:
@@ -79,14 +65,14 @@ def page(name: str) -> str:
     from fencepost.counterexamples.browser.links import link_of_trace
 
     made = replay(ARCHIVE / f"{name}.trace")
-    place = of_trace(name)
+    place = places.of_trace(name)
     others = [
         ("All traces", "traces.md"),
-        (f"Protocol {made.trace.protocol.name}", of_protocol(made.trace.protocol.name)),
+        (f"Protocol {made.trace.protocol.name}", places.of_protocol(made.trace.protocol.name)),
     ]
-    others += [(entry, of_entry(entry)) for entry in entries_by_trace().get(f"{name}.trace", ())]
-    links = "".join(f'<a href="{escape(rendered(target, place))}">{escape(text)}</a>' for text, target in others)
-    ways = WAYS.format(explore=escape(rendered(EXPLORER + link_of_trace(name), place)), others=links)
+    others += [(entry, places.of_entry(entry)) for entry in places.entries_by_trace().get(f"{name}.trace", ())]
+    links = "".join(f'<a href="{escape(places.rendered(target, place))}">{escape(text)}</a>' for text, target in others)
+    ways = WAYS.format(explore=escape(places.rendered(places.EXPLORER + link_of_trace(name), place)), others=links)
     head, end, rest = render("html", made).partition(END_OF_HEAD)
     return f"{head}{ways}{end}{rest}".replace(END_OF_META, ICON + END_OF_META, 1)
 
@@ -98,4 +84,4 @@ def write(folder: Path, workers: int, tell: Callable[[str], None] = lambda _: No
         for number, (name, text) in enumerate(zip(names(), pool.map(page, names(), chunksize=8), strict=True)):
             if number % EVERY == 0:
                 tell(f"{number} of {len(names())}")
-            (folder / of_trace(name)).write_text(text, encoding="utf-8")
+            (folder / places.of_trace(name)).write_text(text, encoding="utf-8")
