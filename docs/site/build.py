@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 STATIC = ("site.css", "settings.js")
 STAGES = 5
+BUTTONS = "[Explore](explore/index.html){ .md-button .md-button--primary } [Settings](settings.md){ .md-button }"
+ABOUT_ENTRIES = ("guarantees/", "kafka/findings")
+"""How the places of pages about entries of the catalogue begin: stories may be about these."""
 OURS = ("settings.html", "protocols/kip320.html", "explore/index.html")
 """Files by which a site that was built before is known."""
 
@@ -56,10 +59,7 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     """Build the site into a folder; raise UsageError if something is missing. `tell` is called with every stage."""
     require_generator()
     if not (docs / "glossary.md").is_file():
-        raise UsageError(
-            f"{docs} has no pages of Fencepost: run this in a clone of the repository, or name the folder of one with "
-            "`docs=`."
-        )
+        raise UsageError(f"{docs} has no pages of Fencepost: run this in a clone, or name its docs by `docs=`.")
     _require_ours(output)
     from fencepost.counterexamples.browser.page import write
 
@@ -75,7 +75,7 @@ def build(output: Path, docs: Path, *, workers: int = 2, tell: Callable[[str], N
     for line in stale():
         tell(line)
     tell(f"4 of {STAGES}: links between all pages")
-    (output / "404.html").unlink()  # it works at the root of a server alone, and nobody knows where this will be
+    (output / "404.html").unlink()  # it works at the root of a server alone, and this may be anywhere
     join(output)
     traces.write(output, workers, lambda done: tell(f"5 of {STAGES}: {done} pages of traces"))
 
@@ -94,7 +94,7 @@ def gather(folder: Path, docs: Path) -> None:
     for place, text in gathered(docs).items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
         (folder / place).write_text(text, encoding="utf-8")
-    for file in links.assets(docs):
+    for file in (file for file in docs.rglob("*") if file.suffix in (".png", ".svg")):
         to = folder / file.relative_to(docs)
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, to)
@@ -104,13 +104,11 @@ def gather(folder: Path, docs: Path) -> None:
 
 def gathered(docs: Path) -> dict[str, str]:
     """Return every page as Markdown, by its place."""
-    found = {
-        place: with_stories(text, place) if _is_about_entries(place) else text
-        for place, text in links.pages(docs, built()).items()
-    }
+    found = links.pages(docs, built())
+    found |= {place: with_stories(found[place], place) for place in found if place.startswith(ABOUT_ENTRIES)}
     if "index.md" in found:
         title, about, rest = found["index.md"].split("\n\n", 2)
-        found["index.md"] = f"{title}\n\n{about}\n\n{links.OPEN}\n\n{card()}\n\n{rest}"
+        found["index.md"] = f"{title}\n\n{about}\n\n{BUTTONS}\n\n{card()}\n\n{rest}"
     made = {**protocols.pages(), **protocols.run_pages(), settings.PLACE: settings.page(), "traces.md": traces.listed()}
     return found | {place: text_of(lines) for place, lines in made.items()}
 
@@ -118,11 +116,6 @@ def gathered(docs: Path) -> dict[str, str]:
 def built() -> dict[str, str]:
     """Return the pages of entries of the catalogue and of checks, by their place, with links as pages in docs/ have."""
     return {place: text_of(lines) for place, lines in {**entries.pages(), **checks.pages()}.items()}
-
-
-def _is_about_entries(place: str) -> bool:
-    """Say whether a page is about entries of the catalogue, which stories may tell."""
-    return place.startswith(("guarantees/", "kafka/findings"))
 
 
 def join(output: Path) -> None:
@@ -138,8 +131,6 @@ def join(output: Path) -> None:
 
 # -- MkDocs with Material: pages of Markdown in, a static site out, with nothing that asks for another address
 
-COLOURS = (("light", "default", "sunny", "dark"), ("dark", "slate", "night", "light"))
-"""The two looks: what a reader prefers, Material's name of the scheme, its weather, and what the button switches to."""
 FEATURES = [
     *(f"navigation.{name}" for name in ("tabs", "indexes", "prune", "top")),
     *("search.suggest", "search.highlight", "content.code.copy", "toc.follow"),
@@ -185,6 +176,7 @@ def generate(pages: Path, output: Path, nav: list[Any]) -> None:
 
 
 def _theme() -> dict[str, Any]:
+    """Return the look: light or dark as a reader prefers, with a button that switches to the other."""
     palette = [
         {
             "media": f"(prefers-color-scheme: {prefers})",
@@ -193,7 +185,10 @@ def _theme() -> dict[str, Any]:
             "accent": "indigo",
             "toggle": {"icon": f"material/weather-{weather}", "name": f"Switch to {other} mode"},
         }
-        for prefers, scheme, weather, other in COLOURS
+        for prefers, scheme, weather, other in (
+            ("light", "default", "sunny", "dark"),
+            ("dark", "slate", "night", "light"),
+        )
     ]
     return {"name": "material", "font": False, "language": "en", "palette": palette, "features": FEATURES}
 
@@ -217,12 +212,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 def navigation(pages: Path) -> list[Any]:
     """Return the menu for the pages of a folder."""
-    left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")} - {
-        "index.md",
-        "start.md",
-        "glossary.md",
-    }
-    left -= {name for name in left if name.startswith("source/")}
+    left = {file.relative_to(pages).as_posix() for file in pages.rglob("*.md")}
+    left = {name for name in left if not name.startswith(("source/", "index.md", "start.md", "glossary.md"))}
     named = {name for group in GROUPS.values() for name in group}
     menu: list[Any] = ["index.md", {"Start": "start.md"}, {"Explore": EXPLORER}]
     for title, wanted in GROUPS.items():

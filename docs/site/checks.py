@@ -29,13 +29,11 @@ if TYPE_CHECKING:
 COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 """The purposes whose guards are counted for each base."""
 INTRODUCTION = (
-    "Every guard of a protocol was removed in turn, and every switch turned, and the protocol searched again. A guard "
-    "is *needed* if a property that holds with it is violated without it. What a page says of the other guards "
-    "reaches as far as the constants at which they were removed, and is the most that was found at any of them."
-)
-COMMANDS = (
-    "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full: what was found at each set of constants, and the "
-    "shortest history without the guard, as a trace. `fencepost ablate PROTOCOL` makes such a matrix at any constants."
+    "Every guard of a protocol was removed in turn, every switch was turned, and the protocol was searched again. A "
+    "guard is *needed* if a property that holds with it is violated without it. The purpose of the other guards is "
+    "that at the constants at which they were removed.\n\n"
+    "`fencepost vacuity PROTOCOL --row 'GUARD'` shows a row in full, with the shortest history as a trace. `fencepost "
+    "ablate PROTOCOL` makes such a matrix at any constants."
 )
 
 
@@ -52,7 +50,7 @@ def pages() -> dict[str, Iterator[str]]:
 
 def index() -> Iterator[str]:
     """Yield the lines of the index: how many guards are needed, by protocol."""
-    yield from ("# Why every check is there", "", INTRODUCTION, "", COMMANDS, "")
+    yield from ("# Why every check is there", "", INTRODUCTION, "")
     counts = {
         name: Counter(found["purpose"] for found, _ in best_of(data).values()) for name, data in measured().items()
     }
@@ -176,27 +174,17 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "leader-handles-fetch 1": "",
             "leader-reports-divergence 1": "",
             "leader-tells-epoch-end 1": "",
-            "leader-handles-late-fetch 2": (
-                "`normalize` has forgotten fetches of older epochs already, so it meets only those of a newer one "
-                "than the leader knows"
-            ),
+            "leader-handles-late-fetch 2": "`normalize` has forgotten fetches of older epochs already",
         },
     },
     "KIP-841": {
         "replication": {
             "alter_partition_version=1": "",
             "controller-applies-alter-partition 7": "",
-            "leader_eligibility_check=off": (
-                "the controller refuses what the leader then asks for; the leader's own look only saves the request"
-            ),
-            "controller-begins-shutdown 4": (
-                "who is fenced or is leaving already is in no ISR and leads nothing, so there is nothing to take "
-                "from it"
-            ),
+            "leader_eligibility_check=off": "the controller refuses the request anyway; the check saves sending it",
+            "controller-begins-shutdown 4": "a broker that is fenced or leaving is in no ISR and leads nothing",
             "controller-unfences-broker 4": "who is leaving stays ineligible by that mark, unfenced or not",
-            "broker-stops 5": (
-                "it spares clients errors while they learn of the new leader, and no record depends on it"
-            ),
+            "broker-stops 5": "it spares clients errors, and no record depends on it",
         },
     },
     "KIP-903": {
@@ -205,10 +193,7 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
             "controller-applies-alter-partition 7": "",
             "fetch_carries_broker_epoch=off": "",
             "leader_broker_epoch_check=off": "",
-            "controller-finds-replica-ineligible 3": (
-                "without it requests may be refused that could be granted: a delay, and the leader is told that "
-                "nothing was applied"
-            ),
+            "controller-finds-replica-ineligible 3": "without it requests may be refused that could be granted",
         },
     },
     "KIP-966": {
@@ -227,11 +212,8 @@ ADDED: Mapping[str, Mapping[str, Mapping[str, str]]] = {
 def kips_page(best: Best) -> Iterator[str]:
     """Yield the lines of the page: the checks of each KIP with what was found of them."""
     yield from ("# The checks that KIP-320, KIP-841, KIP-903 and KIP-966 added", "")
-    yield (
-        "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue "
-        "that differs from a run that holds in this switch alone. For every other check the table has what the "
-        "matrices found, and the reason why nothing broke, read off the model."
-    )
+    yield "A check is *needed* if a property is violated without it, in a measured matrix or in a run of the catalogue"
+    yield "that differs in this switch alone. For every other check the table has the reason, read off the model."
     yield ""
     for kip, items in ADDED.items():
         yield from (f"## {kip}", "")
@@ -318,13 +300,12 @@ def crashes_page() -> Iterator[str]:
     """Yield the lines of the page: what settings tolerate, and what that says of KIP-966's claim."""
     known = crashes_measured()
     yield from ("# How many crashes an acknowledged record survives", "")
-    yield (
-        "KIP-966 says that with eligible leader replicas an acknowledged record survives min ISR - 1 unclean "
-        f"shutdowns. So `{LOSS}` was checked with more and more crashes, each of which may lose the whole log. Other "
-        "faults may happen as often as the constants allow. *Tolerates* counts crashes that break nothing. "
-        "[Settings](../settings.md) has the shortest history of each row."
+    yield "KIP-966 says that with ELR an acknowledged record survives min ISR - 1 unclean shutdowns. So"
+    yield f"`{LOSS}` was checked with more and more crashes, each of which may lose the whole log. *Tolerates*"
+    yield from (
+        "counts crashes that break nothing. [Settings](../settings.md) has the shortest history of each row.",
+        "",
     )
-    yield ""
     for replicas in SIZES:
         unknown = f"Not measured yet: `python -m benchmarks.figures.matrices --faults {replicas}` measures it."
         yield from (f"## {replicas} replicas", "")
@@ -337,27 +318,17 @@ def _tolerances(data: dict[str, Any]) -> Iterator[str]:
         f"{name}={str(value).lower()}" for name, value in first["constants"].items() if name not in first["setting"]
     )
     head = (*first["setting"], "tolerates", "breaks with", "states searched", "how far")
-    rows = (
-        [
-            *(str(value).lower() for value in point["setting"].values()),
-            tolerated(point),
-            breaks_with(point),
-            f"{point['states']:,}",
-            reach(point),
-        ]
-        for point in data["grid"]
-    )
+    rows = []
+    for point in data["grid"]:
+        left = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
+        settings = (str(value).lower() for value in point["setting"].values())
+        reach = f"not decided: {left}" if left else "every search ended"
+        rows.append([*settings, tolerated(point), breaks_with(point), f"{point['states']:,}", reach])
     yield from table(head, rows)
     omission = sum(point["omission"] for point in data["grid"])
     states = sum(point["states"] for point in data["grid"])
     tried = f"Up to {words_of(first['most'])} were tried, by searches of {states:,} states"
     yield from ("", claim(data), "", f"{tried}{left_out(omission)}. The other constants: `{fixed}`.", "")
-
-
-def reach(point: dict[str, Any]) -> str:
-    """Return how far the searches of a point went: whether every search completed."""
-    undecided = "; ".join(f"{words_of(item['faults'], point['kinds'])}: {item['why']}" for item in point["unknown"])
-    return f"not decided: {undecided}" if undecided else "every search ended"
 
 
 def claim(data: dict[str, Any]) -> str:

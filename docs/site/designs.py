@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fencepost.api.topics.evidence import constants_of
 from fencepost.invariants import follower_reads_cases
-from fencepost.invariants.catalogue import runs, runs_of, values_of
+from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol
 from fencepost.site.markdown import number
 
@@ -23,37 +23,21 @@ if TYPE_CHECKING:
 def recovery() -> Table:
     """Return what each rule of unclean recovery loses, by whom it waits for and by faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
+    losses = ("lost: one that answered had it", "lost: some broker had it", "lost")
     rows = []
     for run in runs_of("unclean-recovery"):
         values = protocol(run.protocol).machine.set_constants(values_of(run)).shown
         faults = [str(values[name]) for name in ("crashes", "fences")]
         found = [f"yes, {run.violated[name]}" if name in run.violated else "no" for name in kinds]
-        rows.append([str(values["rule"]).replace("_", "-"), str(values["wait"]).replace("_", "-"), *faults, *found])
-    head = [
-        "rule",
-        "waits for",
-        "crashes",
-        "fences",
-        "lost: one that answered had it",
-        "lost: some broker had it",
-        "lost",
-    ]
-    return head, rows
+        rows.append([*(str(values[name]).replace("_", "-") for name in ("rule", "wait")), *faults, *found])
+    return ["rule", "waits for", "crashes", "fences", *losses], rows
 
 
 def critical_path() -> Table:
     """Return the cost of the most expensive path from an error to success, before KIP-951 and with it."""
     names = ("round-trips-to-success", "backoffs-to-success", "refreshes-to-success")
-    own = [
-        run for run in runs() if run.protocol == "leader-discovery" and "lagging_brokers" in run.constants and run.worst
-    ]
-    return [
-        "lagging brokers",
-        "client",
-        "new leader is",
-        "version",
-        *(name.removesuffix("-to-success").replace("-", " ") for name in names),
-    ], (
+    own = [run for run in runs_of("leader-discovery") if "lagging_brokers" in run.constants and run.worst]
+    return ["lagging brokers", "client", "new leader is", "version", "round trips", "backoffs", "refreshes"], (
         [
             str(run.constants["lagging_brokers"]),
             "consumer" if run.constants.get("consumer") else "producer",
@@ -73,15 +57,11 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
 
 def propagation() -> Table:
     """Return what it costs until a follower knows of a commit, and how many fetches all records take."""
-    names = {
-        "messages-until-known": "messages",
-        "waits-until-known": "waits",
-        "fetches-in-all": "fetches for two records",
-    }
-    own = [run for run in runs() if run.protocol == "watermark-propagation" and "messages-until-known" in run.worst]
-    return ["run", *names.values(), "distinct"], (
+    names = ("messages-until-known", "waits-until-known", "fetches-in-all")
+    return ["run", "messages", "waits", "fetches for two records", "distinct"], (
         [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), number(run.distinct)]
-        for run in own
+        for run in runs_of("watermark-propagation")
+        if names[0] in run.worst
     )
 
 
@@ -170,28 +150,25 @@ def delays() -> Table:
 
 
 def _row(fast: Run, slow: Run) -> Row:
-    worst = fast.worst[DELAY]
+    worst, file = fast.worst[DELAY], fast.trace.get(DELAY, "")
     waits, messages = shares(fast, slow)
-    costs = (
-        [str(worst)] * 3
-        if isinstance(worst, str)
-        else [str(waits), f"{messages / 2:g}", f"{waits * MAX_WAIT_MS + messages * ROUND_TRIP_MS / 2:g}"]
-    )
-    return [fast.name, _differing(fast), *costs, f"{fast.distinct:,}", _trace_of(fast)]
+    costs = [str(waits), f"{messages / 2:g}", f"{waits * MAX_WAIT_MS + messages * ROUND_TRIP_MS / 2:g}"]
+    if isinstance(worst, str):
+        costs = [worst] * 3
+    name = file.removeprefix("quorum-").removesuffix(".trace")
+    trace = f"[{name}](../counterexamples/archive/{file})" if file else ""
+    return [fast.name, _differing(fast), *costs, f"{fast.distinct:,}", trace]
 
 
 def _differing(run: Run) -> str:
     """Return the constants of a run that are neither defaults nor the same in every row."""
     declared = protocol(run.protocol).machine.constants.declared()
-    found = {
-        name: value for name, value in run.constants.items() if name not in _SAME and value != declared[name].default
-    }
-    return ", ".join(f"`{name}={str(declared[name].show(value)).lower()}`" for name, value in found.items())
-
-
-def _trace_of(run: Run) -> str:
-    file = run.trace.get(DELAY, "")
-    return f"[{file.removeprefix('quorum-').removesuffix('.trace')}](../counterexamples/archive/{file})" if file else ""
+    found = {name: value for name, value in run.constants.items() if name not in _SAME}
+    return ", ".join(
+        f"`{name}={str(declared[name].show(value)).lower()}`"
+        for name, value in found.items()
+        if value != declared[name].default
+    )
 
 
 def shares(fast: Run, slow: Run) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from fencepost.site.places import PAGES, link_to, page_of
 from fencepost.site.tables import seconds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from fencepost.invariants.catalogue import Case, Entry, Run
 
@@ -46,28 +46,31 @@ NOT_KEPT = {
     "broken": "Guarantees that do not hold as they are worded",
 }
 BROUGHT_BACK = (
-    "Bugs that Kafka had, and hazards that its KIPs rule out, each brought back by a switch of a model. A run's title "
-    "begins with its protocol if that is not `replication`. The number behind a property counts the states of the "
-    "shortest trace; *distinct* counts the states searched with the bug, *without* those of the twin in which the "
-    "property holds, at the same constants but for those in the second column. *Seconds* are of the runs of "
-    "replication, with two workers (`python -m benchmarks.figures.catalogue --workers 2`), without compilation. Bugs "
-    "that are not modelled stand here too, with the reason."
+    "Bugs that Kafka had, and hazards that its KIPs rule out, each brought back by a switch of a model. The number "
+    "behind a property counts the states of the shortest trace; *distinct* counts the states with the bug, *without* "
+    "those of the twin in which the property holds, which differs in the constants of the second column. *Seconds* "
+    "are with two workers, without compilation. Bugs that are not modelled have the reason.\n\n"
+    "A bug is judged by the property nearest to its cause, then by its cost: in replication the loss of a committed "
+    "record (`leader-has-committed`). All rows there but B14's repair HYP-1, HYP-2, HYP-3 and HYP-9, so that the bug "
+    "is seen alone. In the row of B09 with two fences the last replica standing (B19) shows as well."
 )
-JUDGED = (
-    "A bug is judged first by the property nearest to its cause, then by what it costs. In replication that is the "
-    "loss of a committed record (`leader-has-committed`), and all rows there but B14's repair HYP-1, HYP-2, HYP-3 and "
-    "HYP-9, so that the bug is seen alone. For B09 loss is possible only outside the ISR, with one crash and one "
-    "fence; its row with two fences has the election that loses the record, and there the last replica standing (B19) "
-    "shows as well."
+AGAINST_TLC = (
+    "The published models (hachikuji/kafka-specification). Distinct states, depths and lengths of shortest traces are "
+    "TLC's, breadth first, without symmetry or view; every run of Fencepost has to give the same ones."
 )
 _SWITCHES = 2
 """Constants in which a bug and its twin may differ."""
+COVERAGE = (
+    "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. Open "
+    "entries have no verdict yet, and what is not built is in no release. Each id leads to its sentence, its source "
+    "and its evidence: runs, or Kafka's classes "
+    "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
+)
 INTRODUCTION = (
     "Each entry is decided by runs of the catalogue: `fencepost check --profile ci` explores all of them, and fails "
-    "if a verdict, a count of states, a depth or the length of a shortest trace differs from what is pinned. A "
-    "verdict reaches as far as the constants of its runs. Some are bounds, such as a number of crashes; where one cut "
-    "off steps that were possible otherwise, the verdict is marked: it holds below this bound, and nothing is said of "
-    "what lies beyond. `fencepost guarantees ID` shows an entry with every run and all its constants."
+    "if a verdict, a count of states, a depth or the length of a shortest trace differs from the pinned one. A "
+    "verdict reaches as far as the constants of its runs; where a bound cut off steps, the verdict is marked and "
+    "holds below it only. `fencepost guarantees ID` shows an entry with every run and all its constants."
 )
 
 
@@ -114,11 +117,7 @@ def page(name: str) -> Iterator[str]:
         for item, (_, title) in STATUS.items()
         if count[item]
     )
-    yield (
-        f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md). A length counts the states of the "
-        "shortest trace; `fencepost guarantees ID` shows every run with all its constants."
-    )
-    yield ""
+    yield from (f"{len(own(name))} entries: {counts}. [All guarantees](../guarantees.md).", "")
     for title, ids in sections().items():
         if page_of()[ids[0]] != name:
             continue
@@ -142,15 +141,13 @@ def _entry(entry: Entry) -> Iterator[str]:
     parts += [f"Comes back with `{entry.switch}`."] if entry.switch else []
     parts += [f"Reference: {entry.reference}."] if entry.reference else []
     parts += [f"Source: {entry.source}."] if entry.source else []
-    parts += [_proved(item.name, item.unbounded) for item in THEOREMS if entry.id in item.entries]
+    for item in THEOREMS:
+        if entry.id in item.entries:
+            unbounded = ", ".join(f"`{name}`" for name in item.unbounded)
+            parts.append(f"[Proved](../use/proofs.md) for any {unbounded} (`{item.name}`).")
     yield "- " + " ".join(part for part in parts if part)
-    for line in _evidence(cases_of(entry)):
-        yield "- " + line
+    yield from (f"- {line}" for line in _evidence(cases_of(entry)))
     yield from ("", details(entry, f"guarantees/{page_of()[entry.id]}.md"), "")
-
-
-def _proved(name: str, unbounded: Iterable[str]) -> str:
-    return f"[Proved](../use/proofs.md) for any {', '.join(f'`{item}`' for item in unbounded)} (`{name}`)."
 
 
 def _claim(entry: Entry) -> Iterator[str]:
@@ -159,15 +156,11 @@ def _claim(entry: Entry) -> Iterator[str]:
         shown = f"Same as {', '.join(link_to(name) for name in entry.same_as)}."
     else:
         shown = " ".join(f"{line}." for line in _evidence(cases_of(entry)))
-    shown = " ".join(part for part in (shown, _classes(entry)) if part)
-    parts = (f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)][0].lower()}*:', entry.sentence)
+    classes = (f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}." for row in classes_of(entry))
+    head = f'<a id="{entry.id.lower()}"></a>**{entry.id}**, *{STATUS[status(entry)][0].lower()}*:'
     below = details(entry, f"guarantees/{page_of()[entry.id]}.md")
-    yield "- " + " ".join(part for part in (*parts, answer_of(entry), shown, f"({entry.source})", below) if part)
-
-
-def _classes(entry: Entry) -> str:
-    """Return what Kafka's classes say, by release."""
-    return " ".join(f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}." for row in classes_of(entry))
+    parts = (head, entry.sentence, answer_of(entry), shown, *classes, f"({entry.source})", below)
+    yield "- " + " ".join(part for part in parts if part)
 
 
 def _evidence(cases: Sequence[Case]) -> Iterator[str]:
@@ -221,37 +214,26 @@ def _trace(first: Case, cases: Sequence[Case]) -> str:
 
 
 def _against_tlc() -> Iterator[str]:
-    yield from ("## Compared with TLC", "")
-    yield (
-        "The published models (hachikuji/kafka-specification). Distinct states, depths and the lengths of shortest "
-        "traces are those "
-        "that TLC gives, breadth first, without symmetry or view; every run of Fencepost has to give the same ones."
-    )
-    yield ""
-    head = ("protocol", "constants", "distinct", "depth", "weak-isr", "strong-isr")
+    properties = ("weak-isr", "strong-isr")
     rows = (
         [
             run.protocol,
             " ".join(f"{name}={str(constants_of(run)[name]).lower()}" for name in run.constants),
             number(run.distinct),
             number(run.depth),
-            *(
-                f"violated, {run.violated[name]}" if name in run.violated else "holds"
-                for name in ("weak-isr", "strong-isr")
-            ),
+            *(f"violated, {run.violated[name]}" if name in run.violated else "holds" for name in properties),
         ]
         for run in runs()
         if family_of(run.protocol) == "lineage"
     )
-    yield from table(head, rows)
-    yield ""
+    yield from ("## Compared with TLC", "", AGAINST_TLC, "")
+    yield from (*table(("protocol", "constants", "distinct", "depth", *properties), rows), "")
 
 
 def _brought_back() -> Iterator[str]:
     head = ["bug", "what brings it back", "run", "what fails, after how many states", "distinct", "without", "seconds"]
-    yield from ("## Each brought back", "", BROUGHT_BACK, "", JUDGED, "")
-    yield from table(head, (cells for entry in of_kind("bug") for cells in _bug(entry)))
-    yield ""
+    yield from ("## Each brought back", "", BROUGHT_BACK, "")
+    yield from (*table(head, (cells for entry in of_kind("bug") for cells in _bug(entry))), "")
 
 
 def _bug(entry: Entry) -> Iterator[list[str]]:
@@ -261,10 +243,8 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
         return
     failing = {case.run.name for case in own if case.expect == "violated"}
     named = {case.run.name for case in own if case.run.title.endswith(entry.id)}
-    named_runs = failing | named or {
-        case.run.name for case in own
-    }  # of a report that was no bug: where nothing is found
-    for name in dict.fromkeys(case.run.name for case in own if case.run.name in named_runs):
+    chosen = failing | named or {case.run.name for case in own}  # the latter of a report that was not a bug
+    for name in dict.fromkeys(case.run.name for case in own if case.run.name in chosen):
         shown = [case for case in own if case.run.name == name]
         run, twin = shown[0].run, _twin(shown[0], own) if failing | named else None
         linked = next(filter(trace_of_case, shown), None)
@@ -301,33 +281,21 @@ def difference(run: Run, twin: Run) -> list[str]:
 
 def coverage() -> Iterator[str]:
     """Yield the lines of the page that has the verdict of every entry: decided, a known gap, or open."""
-    yield from ("# Coverage", "")
-    yield (
-        "Every guarantee, bug, hypothesis and question, and every claim that the KIPs make themselves, by verdict. "
-        "What is open has no verdict yet, and what is not built is in no release. Each id leads to its sentence, its "
-        "source and what decides it: runs, or the classes in Kafka's jars "
-        "([conformance](kafka/conformance.md#claims-that-no-state-machine-can-decide))."
+    yield from ("# Coverage", "", COVERAGE, "")
+    yield from (*table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts()), "")
+    found = [item.classes for item in evidence().values() if item.classes]
+    by_release = (
+        f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
+        for release in dict.fromkeys(release for by in found for release in by)
     )
-    yield ""
-    yield from table(("kind", "entries", "decided", "not built", "known gap", "open"), _counts())
-    yield ""
-    yield f"Claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(_by_release())}."
-    yield ""
+    yield from (f"Claims that Kafka's classes decide ({', '.join(CLASSES)}): {'; '.join(by_release)}.", "")
     for title, ids in sections().items():
         yield from (f"## {title}", "")
         for word, (label, _) in STATUS.items():
-            mine = [name for name in ids if status(entries()[name]) == word]
+            mine = [link_to(name, "guarantees/") for name in ids if status(entries()[name]) == word]
             if mine:
-                links = ", ".join(link_to(name, "guarantees/") for name in mine)
-                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {links}"
+                yield f"- **{label.partition(':')[0]}** ({len(mine)}): {', '.join(mine)}"
         yield ""
-
-
-def _by_release() -> Iterator[str]:
-    """Yield for each release how many claims hold, differ and are not built."""
-    found = [item.classes for item in evidence().values() if item.classes]
-    for release in dict.fromkeys(release for by in found for release in by):
-        yield f"{release}: {', '.join(str(sum(by.get(release) == word for by in found)) for word in CLASSES)}"
 
 
 def _counts() -> Iterator[list[str]]:

@@ -103,32 +103,23 @@ def by_entry() -> dict[str, tuple[Story, ...]]:
 
 def card() -> str:
     """Return what the first page offers."""
-    items = "".join(
-        f'<li><a href="{escape(_place(story))}">{escape(story.title)}</a></li>'
-        for story in sorted(all_stories(), key=lambda item: item.name != FIRST)
-    )
-    begin = (
-        "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and what the repair changes."
-    )
+    chosen = sorted(all_stories(), key=lambda item: item.name != FIRST)
+    items = "".join(f'<li><a href="{escape(_place(item))}">{escape(item.title)}</a></li>' for item in chosen)
+    begin = "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and its repair."
     return f'<div class="start"><p>{begin}</p><ul>{items}</ul></div>'
 
 
 def with_stories(text: str, page: str) -> str:
     """Return a page with the stories of its subject below its title, and those of an entry below its heading."""
-    stem = PurePosixPath(page).stem
+    subject = [story for story in all_stories() if story.name == PurePosixPath(page).stem]
     lines: list[str] = []
-    is_first = True
     for line in text.split("\n"):
         lines.append(line)
         heading = re.match(r"#{1,3} ([\w-]+)", line)
-        if not heading:
-            continue
-        offered = {story.name: story for story in by_entry().get(heading[1], ())}
-        if is_first:
-            offered |= {story.name: story for story in all_stories() if story.name == stem}
-        is_first = False
-        for story in offered.values():
-            lines += ["", places.linked(f"Story, step by step: {story.title}", _place(story), page), ""]
+        if heading:
+            for story in {item.name: item for item in (*by_entry().get(heading[1], ()), *subject)}.values():
+                lines += ["", places.linked(f"Story, step by step: {story.title}", _place(story), page), ""]
+            subject = []
     return "\n".join(lines)
 
 

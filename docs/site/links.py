@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 """The pages of the repository outside of docs/ that are on the site, and their places."""
-OPEN = (
-    "[Explore a protocol](explore/index.html){ .md-button .md-button--primary } "
-    "[Choose settings](settings.md){ .md-button }"
-)
-"""The buttons at the top of the first page."""
 READ = (".py", ".java", ".toml", ".diff", ".ipynb", ".json", ".jinja", ".cff")
 """Files that a page links to and that are shown as text."""
 _LINK = re.compile(r"(\]\(|^\[[^\]]+\]: )([^)\s#]*)(#[^)\s]*)?", re.MULTILINE)
@@ -44,11 +39,6 @@ def pages(docs: Path, built: Mapping[str, str]) -> dict[str, str]:
     for folder in [file for file in shown.values() if file.is_dir()]:
         shown |= {_source_place(file, root): file for file in sorted(folder.glob("*.py"))}
     return found | {place: source(file, root) for place, file in shown.items()}
-
-
-def assets(docs: Path) -> Iterator[Path]:
-    """Yield the pictures in docs/."""
-    yield from (file for file in sorted(docs.rglob("*")) if file.suffix in (".png", ".svg"))
 
 
 def source(file: Path, root: Path) -> str:
@@ -103,6 +93,7 @@ def _source_place(file: Path, root: Path) -> str:
 _TAG = re.compile(r"(<[^>]*>)")
 _ISSUE = re.compile(r"\bKAFKA-\d+")
 """Issues of Kafka itself, whose addresses follow from their names; those of KIPs do not."""
+_TRACKER = r'<a class="known" href="https://issues.apache.org/jira/browse/\g<0>">\g<0></a>'
 _ARTICLE = re.compile(r"(<article[^>]*>)(.*?)(</article>)", re.DOTALL)
 CLOSED = ("a", "pre", "script", "style", "summary", "svg", "h1", "h2", "h3", "h4", "select", "label", "button")
 """Elements in which words stay as they are."""
@@ -132,12 +123,8 @@ def _pieces(html: str, page: str, protocol: str) -> Iterator[str]:
             yield _anchor(place, page, piece) if place else piece
         else:
             yield _entries().sub(
-                lambda found: _anchor(places.of_entry(found[0]), page, found[0]), _ISSUE.sub(_issue, piece)
+                lambda found: _anchor(places.of_entry(found[0]), page, found[0]), _ISSUE.sub(_TRACKER, piece)
             )
-
-
-def _issue(found: re.Match[str]) -> str:
-    return f'<a class="known" href="https://issues.apache.org/jira/browse/{found[0]}">{found[0]}</a>'
 
 
 def _anchor(place: str, page: str, text: str) -> str:

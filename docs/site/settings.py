@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PLACE = "settings.md"
 MOST_REPLICAS = 5
 """Replicas that may be chosen: more than were searched, so that one sees that they were not."""
+RELEASES = tuple(item.removeprefix("kafka-") for item in versions())
 NUMBERS = tuple(str(number) for number in range(1, MOST_REPLICAS + 1))
 CHOICES = (
     ("replicas", "replication.factor", NUMBERS, "3"),
@@ -30,12 +31,7 @@ CHOICES = (
     ("acks", "acks", ACKS, "all"),
     ("elr", "eligible leader replicas", ("on", "off"), "on"),
     ("unclean", "unclean.leader.election.enable", ("off", "on"), "off"),
-    (
-        "kafka",
-        "Kafka",
-        tuple(item.removeprefix("kafka-") for item in versions()),
-        versions()[-1].removeprefix("kafka-"),
-    ),
+    ("kafka", "Kafka", RELEASES, RELEASES[-1]),
 )
 """The choices: by name, in Kafka's words, its values, and the default."""
 INTRODUCTION = (
@@ -48,20 +44,7 @@ INTRODUCTION = (
 def page() -> Iterator[str]:
     """Yield the lines of the page. Without a script it has the measured table."""
     index, pieces = answers()
-    yield from (
-        "---",
-        "hide: [toc]",
-        "search:",
-        "  exclude: true",
-        "---",
-        "",
-        "# Settings",
-        "",
-        INTRODUCTION,
-        "",
-        *_form(),
-        "",
-    )
+    yield from ("---\nhide: [toc]\nsearch:\n  exclude: true\n---\n\n# Settings", "", INTRODUCTION, "", *_form(), "")
     yield from (f"<noscript>{_table()}</noscript>", "", '<div id="answers">')
     for number, piece in enumerate(pieces):
         yield f'<section class="answer" id="piece-{number}" hidden>{piece}</section>'
@@ -108,13 +91,9 @@ def _table() -> str:
         for replicas in range(1, MOST_REPLICAS + 1)
         for point in cells(replicas)
     )
-    heads = "".join(
-        f"<th>{name}</th>" for name in ("replicas", "min ISR", "ELR", "unclean elections", "by crashes alone")
-    )
-    text = (
-        "Choosing needs JavaScript; <code>fencepost advise</code> has every answer. "
-        "What was measured, without any finding:"
-    )
+    titles = ("replicas", "min ISR", "ELR", "unclean elections", "by crashes alone")
+    heads = "".join(f"<th>{name}</th>" for name in titles)
+    text = "Choosing needs JavaScript; <code>fencepost advise</code> has every answer. Measured, without any finding:"
     return f"<p>{text}</p><table><tr>{heads}</tr>{rows}</table>"
 
 
@@ -125,7 +104,9 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     unknown = "" if made.decided else " unknown"
     more = "".join(f"<br>{escape(line)}" for line in rest)
     yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong>{more}</p>'
-    yield f"<h2>What to change</h2>{_changes(data)}"
+    changes = map(advice_words.change_of, data["changes"])
+    rows = "".join(f"<li><code>{escape(what)}</code>: {escape(then)}</li>" for what, then in changes)
+    yield f"<h2>What to change</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
     crashes = data["crashes"]
     if crashes is not None:
         yield "<h2>By crashes alone</h2>"
@@ -137,14 +118,6 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
     for title, items in advice_words.groups(data):
         yield f"<h3>{escape(title)}</h3>"
         yield from (_finding(item, data) for item in items)
-
-
-def _changes(data: AdviceData) -> str:
-    rows = "".join(
-        f"<li><code>{escape(what)}</code>: {escape(then)}</li>"
-        for what, then in map(advice_words.change_of, data["changes"])
-    )
-    return f"<ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
 
 
 def _history(item: BreakingData, told: list[str], there: str) -> str:
@@ -159,12 +132,10 @@ def _history(item: BreakingData, told: list[str], there: str) -> str:
 def _finding(found: AppliesData, data: AdviceData) -> str:
     place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
     lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(found, data))
-    trace = loses["trace"] if loses else None
-    link = (
-        f'<p><a href="{escape(rendered(of_trace(trace), PLACE))}">The history that loses a record</a></p>'
-        if trace
-        else ""
-    )
+    link = ""
+    if loses and loses["trace"]:
+        there = escape(rendered(of_trace(loses["trace"]), PLACE))
+        link = f'<p><a href="{there}">The history that loses a record</a></p>'
     return f'<h4><a href="{escape(place)}">{found["id"]}</a></h4>{lines}{link}'
 
 

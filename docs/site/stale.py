@@ -5,6 +5,7 @@ Programs in `benchmarks/figures/` take the questions from here, and store the ma
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.api.asking.constants import read_values
@@ -221,49 +222,41 @@ def stale_proofs() -> Iterator[str]:
     try:
         from fencepost.explorers.symbolic.cache import digest
     except ModuleNotFoundError:
-        yield (
-            "not compared: invariants/figures/proofs.json: z3 is not installed; "
-            '`pip install "fencepost[prove]"` installs it.'
-        )
+        yield "not compared: invariants/figures/proofs.json: z3 is missing: `pip install 'fencepost[prove]'`."
         return
     from fencepost.api.calls.theorems import settings_of
 
-    known = measured_proofs()
     old = []
     for item in THEOREMS:
-        machine = item.found.machine
-        settings = settings_of(item, timeout=60.0, workers=1)
+        machine, settings = item.found.machine, settings_of(item, timeout=60.0, workers=1)
         now = digest(machine, machine.set_constants(item.constants), item.properties, settings, engine="")
-        if known.get(item.name, {}).get("digest") != now:
+        if measured_proofs().get(item.name, {}).get("digest") != now:
             old.append(item.name)
     if old:
         yield (
             f"stale: invariants/figures/proofs.json: {', '.join(old)} were proved of another model or question; "
             "`fencepost prove --no-cache --workers 1 --json > FILE` and "
-            "`python -m benchmarks.figures.matrices --proofs FILE` prove them again."
+            "`python -m benchmarks.figures.matrices --proofs FILE` measure them again."
         )
 
 
 def refuted() -> Iterator[str]:
     """Yield a line for each verdict of stale figures whose history is impossible, or violates nothing."""
     known = matrices.measured()
-    for name in matrices.stale():
-        for row, base in matrices.histories(known.get(name, {"bases": []})):
-            try:
-                matrices.history(name, (row, base))
-            except FencepostError as error:
-                yield (
-                    f"refuted: invariants/figures/matrices/{name}.json: {row['row']} is said to be needed, "
-                    f"and its history fails: {error}"
-                )
-    for replicas in stale_crashes():
-        data = crashes_measured()[replicas]
-        for point in data["grid"]:
-            for item in point["front"]:
-                try:
-                    matrices.history_of_faults(data, point, item)
-                except FencepostError as error:
-                    yield (
-                        f"refuted: invariants/figures/faults.json: {replicas} replicas, {point['setting']}: "
-                        f"its history fails: {error}"
-                    )
+    claimed = [
+        (f"matrices/{name}.json: {row['row']} is said to be needed", partial(matrices.history, name, (row, base)))
+        for name in matrices.stale()
+        for row, base in matrices.histories(known.get(name, {"bases": []}))
+    ]
+    claimed += [
+        (f"faults.json: {name} replicas, {point['setting']}", partial(matrices.history_of_faults, data, point, item))
+        for name in stale_crashes()
+        for data in [crashes_measured()[name]]
+        for point in data["grid"]
+        for item in point["front"]
+    ]
+    for text, replay in claimed:
+        try:
+            replay()
+        except FencepostError as error:
+            yield f"refuted: invariants/figures/{text}, and its history fails: {error}"

@@ -19,13 +19,13 @@ from fencepost.invariants.run_rows import only
 from fencepost.invariants.theorems import THEOREMS
 from fencepost.model.language.errors import UsageError
 from fencepost.site import designs, figures, played
-from fencepost.site.markdown import number, table
+from fencepost.site.markdown import number, table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fencepost.invariants.catalogue import Case, Entry, Run
-    from fencepost.site.markdown import Row, Table
+    from fencepost.site.markdown import Column, Row, Table
 
 MARK = "<!-- cases "
 """The mark before each table."""
@@ -133,18 +133,16 @@ def _switches(name: str = "replication") -> Table:
 
 def _largest() -> Table:
     found = sorted((run for run in runs() if run.name in measured()), key=lambda run: run.distinct or 0)[-_LARGEST:]
-    return ["run", "distinct", "depth", "processor s", "bytes a state", "store", "peak"], (
-        [
-            run.name,
-            number(run.distinct),
-            number(run.depth),
-            _figure(run, "processor_seconds", lambda value: f"{value:.0f}"),
-            _figure(run, "store_bytes", _per_state(run)),
-            _figure(run, "store_bytes", figures.gigabytes),
-            _figure(run, "peak_memory_bytes", figures.gigabytes),
-        ]
-        for run in found
-    )
+    columns: dict[str, Column] = {
+        "run": "{name}",
+        "distinct": "{distinct:,}",
+        "depth": "{depth}",
+        "processor s": "{processor_seconds:.0f}",
+        "bytes a state": lambda row: f"{row['store_bytes'] / row['distinct']:.1f}",
+        "store": lambda row: figures.gigabytes(row["store_bytes"]),
+        "peak": lambda row: figures.gigabytes(row["peak_memory_bytes"]) if "peak_memory_bytes" in row else "",
+    }
+    return table_of(({"name": run.name, **measured()[run.name]} for run in found), columns)
 
 
 def measured() -> dict[str, dict[str, Any]]:
@@ -154,15 +152,8 @@ def measured() -> dict[str, dict[str, Any]]:
 
 def seconds_of(run: Run) -> str:
     """Return the seconds that a run took, if they were measured."""
-    return _figure(run, "seconds", lambda value: f"{value:.1f}")
-
-
-def _per_state(run: Run) -> Callable[[float], str]:
-    return lambda value: f"{value / (run.distinct or 1):.1f}"
-
-
-def _figure(run: Run, name: str, show: Callable[[float], str]) -> str:
-    return show(measured()[run.name][name]) if name in measured().get(run.name, {}) else ""
+    seconds = measured().get(run.name, {}).get("seconds")
+    return "" if seconds is None else f"{seconds:.1f}"
 
 
 def _link(case: Case) -> str:
