@@ -128,7 +128,7 @@ def main() -> int:
     else:
         rows = rows_in(given.files)
         if any("made" in row for row in rows):
-            found = {"sources": sources(), **claims.summary(rows)}
+            found = claims.summary(rows)
             save("trust", {**figures("trust"), "claims": {**found, "false": len(found["false"])}})
             return show(found, found["false"])
     for row in rows:
