@@ -71,7 +71,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if base is None:
         return None
     if found.digest is None:
-        return Compared(Base.NOT_COMPARED)
+        why = f"not compared with its base {base.name}: only the native engine adds up what it stored."
+        return Compared(Base.NOT_COMPARED, (why,) if found.complete and found.engine != "native" else ())
     pinned = _pinned(question, base, found) if options.normalize else ""
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
