@@ -81,6 +81,6 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def in_values(values: Mapping[str, int]) -> str:
+def in_values(values: Mapping[str, object]) -> str:
     """Return constants with their values: `crashes=2 fences=1`."""
     return " ".join(f"{name}={value}" for name, value in values.items())

@@ -75,7 +75,7 @@ def in_kafka(faults: Mapping[str, int]) -> str:
 
 
 def headline(data: AdviceData) -> list[str]:
-    """Return the answer in two or three lines: crashes alone, and findings that lose a record with fewer of them."""
+    """Return the answer in two or three lines: findings that lose a record with fewer crashes, and crashes alone."""
     crashes, release = data["crashes"], release_of(data)
     if crashes is None:
         lines = [f"Not searched: {data['why']}. Nothing here says that these settings are safe."]
@@ -88,8 +88,8 @@ def headline(data: AdviceData) -> list[str]:
     ]
     if losing:
         named = listed([f"{item['id']} ({_takes(item)})" for item in losing])
-        fewer = " with fewer crashes" if least is not None else ""
-        lines.append(f"{release} itself has {counted(len(losing), 'finding')} known to lose one{fewer}: {named}.")
+        found = f"{release} has {counted(len(losing), 'finding')} known to lose one"
+        lines.insert(0, f"An acknowledged record can be lost: {found}, {named}.")
     elif least:
         lines.append(f"No finding in {release} is known to lose one with fewer crashes at this min ISR.")
     unknown = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
-from fencepost.api.asking.quantities import counted
+from fencepost.api.asking.quantities import counted, in_values
 from fencepost.api.calls.patience import eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands.options import (
@@ -23,12 +23,14 @@ from fencepost.cli.commands.options import (
     normalize_option,
     output_options,
     properties_option,
+    verbose_option,
     workers_option,
 )
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, render_page, results, styled
+from fencepost.cli.views.console import print_json, print_lines, print_rows, render_page, results, styled
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
 
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
     from rich.console import Console
+    from rich.text import Text
 
 
 @command()
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
 @click.option(
     "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
 )
+@verbose_option
 @output_options
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
@@ -97,7 +101,9 @@ def ablate(**given: Any) -> Exit:
     if given["json"]:
         print_json(data)
     else:
-        print_matrix(results(), data, legend=not given["quiet"])
+        verbose = bool(given["verbose"])
+        reach = "" if verbose else checked(question, normalize=given["normalize"])
+        print_matrix(results(narrow=not verbose), data, reach, legend=not given["quiet"], verbose=verbose)
     if given["html"]:
         write_text(given["html"], page(data))
     for file, text in traces.items():
@@ -167,52 +173,84 @@ _STYLES = {
 }
 
 
-def print_matrix(console: Console, data: MatrixData, *, legend: bool = True) -> None:
-    """Print a matrix: what was searched, then the rows of each purpose; with a legend of the numbers."""
+def headline(data: MatrixData) -> str:
+    """Return how many guards and settings are needed, and how many nothing depends on."""
+    rows, whole = data["rows"], _whole(data)
+    if any("violated" in text for text in whole):
+        return f"{whole[0]}."
+    needed = sum(row["purpose"] in ("needed", "liveness") for row in rows)
+    idle = sum(row["purpose"] == "nothing-broke" for row in rows)
+    words = f"{needed} of {counted(len(rows), 'guard or setting', 'guards and settings')} "
+    words += f"{'is' if needed == 1 else 'are'} needed: a property is violated without "
+    words += "it" if needed == 1 else "each of them"
+    return f"{words}; nothing broke without {idle}." if idle else f"{words}."
+
+
+def _whole(data: MatrixData) -> list[str]:
+    """Return the properties that the whole protocol violates or leaves undetermined: no row says anything of them."""
+    eventual = eventual_of(data)
+    found = [
+        f"`{item['name']}` is violated by the whole protocol: {counted(item['length'], 'state')}"
+        for item in data["properties"]
+        if item["length"] is not None and item["verdict"] == "violated"
+    ]
+    found += [f"`{name}` is violated by the whole protocol" for name in eventual["violated"]]
+    left = [name for name in eventual["asked"] if name not in {*eventual["holding"], *eventual["violated"]}]
+    return [*found, *(f"`{name}` is undetermined in the whole protocol" for name in left)]
+
+
+def print_matrix(
+    console: Console, data: MatrixData, reach: str = "", *, legend: bool = True, verbose: bool = True
+) -> None:
+    """Print a matrix: the verdict, the rows of each purpose, in full if `verbose`; with a legend of the numbers."""
     from rich.text import Text
 
-    console.print(Text.assemble(heading(data["protocol"]), f"  {counted(len(data['rows']), 'row')}"), soft_wrap=True)
-    print_lines(console, data["sentence"], style="dim")
-    for item in data["properties"]:
-        if item["length"] is not None and item["verdict"] == "violated":
-            print_lines(
-                console,
-                f"{item['name']} is violated by the whole protocol "
-                f"(shortest trace {counted(item['length'], 'state')}), so no row says anything of it.",
-                style="bold red",
-            )
-    eventual = eventual_of(data)
-    for name in eventual["violated"]:
+    print_lines(console, headline(data), style="bold")
+    for text in _whole(data):
         print_lines(
-            console, f"{name} is violated by the whole protocol, so no row says anything of it.", style="bold red"
+            console, f"{text}, so no row says anything of it.", style="bold red" if "violated" in text else "yellow"
         )
-    for name in eventual["asked"]:
-        if name not in {*eventual["holding"], *eventual["violated"]}:
-            print_lines(
-                console, f"{name} is undetermined in the whole protocol, so no row says anything of it.", style="yellow"
-            )
-    for purpose, meaning in meaning_for(data).items():
-        rows = [row for row in data["rows"] if row["purpose"] == purpose]
+    if verbose:
+        print_lines(console, data["sentence"], style="dim")
+    meanings = meaning_for(data)
+    found = {purpose: [row for row in data["rows"] if row["purpose"] == purpose] for purpose in meanings}
+    for purpose, rows in found.items() if verbose else ():
         if rows:
             console.print()
-            print_lines(console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meaning}"))
+            print_lines(
+                console, Text.assemble((purpose, _STYLES.get(purpose, "bold")), f"  {len(rows)}: {meanings[purpose]}")
+            )
             width = max(len(row["row"]) for row in rows)
             for row in rows:
                 _print_row(console, row, width)
     if data["why_stopped"]:
         console.print()
         print_lines(console, f"Partial: {data['why_stopped']}. {not_run(data)}".rstrip(), style="yellow")
-    _print_suspicions(console, data["suspicions"])
-    console.print()
-    constants = " ".join(f"{name}={str(value).lower()}" for name, value in data["constants"].items())
-    print_rows(
-        console,
-        [
-            (styled("constants", "dim"), constants),
-            (styled("whole", "dim"), f"{data['distinct']:,} distinct states, depth {data['depth']}"),
-            *([(styled("numbers", "dim"), NUMBERS)] if legend else []),
-        ],
-    )
+    if verbose:
+        _print_suspicions(console, data["suspicions"])
+    facts: list[tuple[str, Text | str]] = []
+    if not verbose:
+        facts += [(name, some(_rows(rows))) for name, rows in found.items() if rows]
+        facts += [
+            (name.replace("_", " "), styled(some(data["suspicions"][name]), "yellow"))
+            for name in SUSPICIONS
+            if data["suspicions"].get(name) and name != "idle"
+        ]
+    facts.append(("checked", reach) if reach else ("constants", in_values(data["constants"])))
+    facts.append(("whole", f"{data['distinct']:,} distinct states, depth {data['depth']}"))
+    if legend and verbose:
+        facts.append(("numbers", NUMBERS))
+    hint = "what each purpose means, conditions, and lengths of traces" if legend and not verbose else ""
+    print_answer(console, facts, hint=hint)
+
+
+def _rows(rows: Sequence[RowData]) -> list[str]:
+    """Return the names of rows: the guards of one action together."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        action, _, number = row["row"].rpartition(" ")
+        found.setdefault(action or number, []).extend([number] if action else [])
+    return [" ".join([action, "+".join(numbers)]).rstrip() for action, numbers in found.items()]
 
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:

@@ -14,13 +14,12 @@ from fencepost.api.topics.advice_words import (
     groups,
     headline,
     lines_of,
-    release_of,
     released_of,
 )
 from fencepost.api.topics.advising import notes
-from fencepost.cli.commands.options import Count, Writable
+from fencepost.cli.commands.options import Count, Writable, verbose_option
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,11 +46,12 @@ ON_OFF = click.Choice(["on", "off"])
 @click.option("--topic", metavar="NAME", help="The topic whose settings are read.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
 @click.option("--trace", type=Writable(), help="Write the shortest history that loses a record there.")
+@verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:
+def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
     """Say what settings mean for records: the fewest crashes that lose one, findings that apply, and what to change.
 
-    The answer is looked up in measured tables; nothing is searched. What nobody has searched is said to be so.
+    The answer is looked up in measured tables; nothing is searched. It says which settings were not searched.
 
     \b
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
@@ -73,7 +73,7 @@ def advise(as_json: bool, trace: Path | None, **given: Any) -> Exit:
     if as_json:
         print_json({**data, "read_from": read})
     else:
-        print_advice(results(), made, read)
+        print_advice(results(narrow=not verbose), made, read, verbose=bool(verbose))
     return Exit.AS_EXPECTED if made.decided else Exit.UNDETERMINED
 
 
@@ -91,7 +91,8 @@ def _read(given: dict[str, Any]) -> dict[str, str] | None:
     if own:
         options = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{options} was given with --bootstrap-server, which reads it from the cluster: leave one of them out."
+            f"{options} {'was' if len(own) == 1 else 'were'} given with --bootstrap-server, which reads that from the "
+            "cluster: leave one of them out."
         )
     from fencepost.api.topics.topic_settings import client_settings, settings_of_topic
 
@@ -114,32 +115,40 @@ def _write(file: Path, data: Any) -> None:
     write_text(file, made.text)
 
 
-def print_advice(console: Console, made: AdviceResult, read: dict[str, str] | None) -> None:
-    """Print what crashes do, which findings apply, and what to change."""
+def print_advice(
+    console: Console, made: AdviceResult, read: dict[str, str] | None = None, *, verbose: bool = True
+) -> None:
+    """Print what crashes do, which findings apply, and what to change; with `verbose` in full."""
     data = made.to_dict()
-    print_lines(console, heading(made.settings.text))
+    crashes, of_kind = data["crashes"], groups(data)
+    print_lines(console, *headline(data), style="bold" if made.decided else "bold yellow")
     if read:
         where = f"Topic {read['topic']} of {read['bootstrap_server']}; release, acks and ELR are not read from there."
         print_lines(console, where, style="dim")
-    console.print()
-    crashes = data["crashes"]
-    print_lines(console, *(styled(line, "bold" if made.decided else "bold yellow") for line in headline(data)))
-    if crashes is not None:
+    if verbose and crashes is not None:
         for item, steps in zip(crashes["front"], crashes["told"], strict=True):
             print_lines(console, f"{broken_by(item)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
         print_lines(console, "`--trace FILE` writes it, and `fencepost explore FILE` opens it.", style="dim")
-    print_lines(console, released_of(data))
-    for note in notes(made.settings, data):
-        print_lines(console, note, style="dim")
+    if verbose:
+        print_lines(console, released_of(data))
+    kept = [note for note in notes(made.settings, data) if verbose or "was not read" in note or "was edited" in note]
+    print_lines(console, *kept, style="dim")
     console.print()
-    print_lines(console, heading(f"Findings in {release_of(data)}"))
-    for title, items in groups(data):
+    print_lines(console, heading(f"Findings with {made.settings.text}"))
+    for title, items in of_kind if verbose else ():
         print_lines(console, f"{title}:", style="bold", indent=2)
         for found in items:
             print_lines(console, heading(found["id"]), indent=2)
             print_lines(console, *lines_of(found, data), indent=4)
+    if not verbose:
+        names = [", ".join(item["id"] for item in items) for _, items in of_kind]
+        titles = [title.removeprefix("Findings that ") for title, _ in of_kind]
+        print_rows(console, list(zip(names, titles, strict=True)), indent=2)
     console.print()
     print_lines(console, heading("What to change"))
     rows = [change_of(item) for item in data["changes"]]
     print_rows(console, rows or [("-", UNCHANGED)], indent=2)
+    if not verbose:
+        hint = "`-v` shows each finding, the shortest loss by crashes, and what was searched."
+        print_lines(console, "", hint, style="dim")

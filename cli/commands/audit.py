@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import Count, Time, Writable, cluster_of, command, output_options, spark_options
+from fencepost.cli.commands.options import (
+    Count,
+    Time,
+    Writable,
+    cluster_of,
+    command,
+    output_options,
+    spark_options,
+    verbose_option,
+)
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, results
@@ -43,6 +52,7 @@ from fencepost.kafka.audit.findings import SEVERITIES
 @spark_options
 @click.option("--html", type=Writable(), help="Write the report there, as a page with a timeline.")
 @click.option("--sarif", type=Writable(), help="Write the findings there, for dashboards.")
+@verbose_option
 @output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
@@ -70,9 +80,9 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     if given["json"]:
         print_json(data)
     else:
-        from fencepost.cli.views.audit import print_audit
+        from fencepost.cli.views.audit import print_audit, print_screen
 
-        print_audit(results(), data)
+        print_audit(results(), data) if given["verbose"] else print_screen(results(narrow=True), data)
     if given["sarif"]:
         from fencepost.cli.builds.sarif import audit_sarif
 

@@ -6,16 +6,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.cli.commands.constants import parse_constants
-from fencepost.cli.commands.options import Count, Time, command, constants_options, output_options, workers_option
+from fencepost.cli.commands.options import (
+    Count,
+    Time,
+    command,
+    constants_options,
+    output_options,
+    verbose_option,
+    workers_option,
+)
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, results, styled
+from fencepost.cli.views.console import print_hanging, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.screen import some
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.calls.conform import ConformResult
+    from rich.console import Console
 
 ENDS = {"conforms": Exit.AS_EXPECTED, "differs": Exit.FAILED, "undetermined": Exit.UNDETERMINED}
+WORDS = {
+    "conforms": "conforms, no difference was found.",
+    "differs": "differs from the model.",
+    "undetermined": "undetermined, it ended early.",
+}
+LINES = 18
+"""Lines on a comparison that a first screen shows."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 OWN = ("traces", "walks", "settings", "with_", "without")
@@ -56,6 +73,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
 @workers_option("Processes that run Kafka's classes")
 @click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
+@verbose_option
 @output_options
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
@@ -76,11 +94,33 @@ def conform(protocol: str, **given: Any) -> Exit:
     if given["json"]:
         print_json(found.to_dict())
     else:
-        for run in found.runs:
-            results().print(styled(f"{run.title}: {run.verdict}", COLOURS[run.verdict]))
-            for line in run.summary():
-                results().print(f"  {line}", soft_wrap=True)
+        print_conform(results(narrow=not given["verbose"]), found, verbose=bool(given["verbose"]))
     return ENDS[found.verdict]
+
+
+def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> None:
+    """Print each comparison: its verdict, what was executed, what was not tried, and the first lines of differences."""
+    for run in found.runs:
+        print_lines(console, f"{run.title}: {WORDS[run.verdict]}", style=COLOURS[run.verdict])
+        lines = list(run.summary())
+        for line in lines if verbose else lines[:LINES]:
+            print_hanging(console, styled(" " * (len(line) - len(line.lstrip()) + 2), ""), styled(line.lstrip(), ""))
+        untried = _untried(run)
+        if untried:
+            print_lines(console, f"Not tried, as these constants are 0: {some(untried)}.", style="yellow", indent=2)
+        if len(lines) > LINES and not verbose:
+            print_lines(console, f"{len(lines) - LINES} more lines: `-v`", style="dim", indent=2)
+            print_lines(console, f"{run.title}: {WORDS[run.verdict]}", style=COLOURS[run.verdict])
+
+
+def _untried(run: Any) -> list[str]:
+    """Return the budgets of faults that a comparison of histories has at 0: nothing is known of these steps."""
+    if not hasattr(run, "constants") or not hasattr(run, "outcome"):
+        return []
+    from fencepost.explorers.evidence.faults import fault_kinds
+
+    values = run.constants.values
+    return sorted({bound for bound in fault_kinds(run.bound.machine).values() if not values[bound]})
 
 
 def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformResult:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted
-from fencepost.api.calls.diff import MOST_PAIRS
+from fencepost.api.calls.diff import MOST_PAIRS, WORDS
 from fencepost.cli.commands.options import (
     Count,
     Size,
@@ -15,11 +15,13 @@ from fencepost.cli.commands.options import (
     constants_options,
     normalize_option,
     output_options,
+    verbose_option,
     workers_option,
 )
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.screen import print_answer, print_steps, some
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--max-states", type=Count(1), help="Give up after so many states of a side.")
 @click.option("--memory", type=Size(), help="Give up before the states of a side take more than this, such as 4G.")
 @normalize_option
+@verbose_option
 @output_options
 def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two variants of PROTOCOL: reachable states, and behaviours as they look from outside.
@@ -78,26 +81,58 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     if given["json"]:
         print_json(made.to_dict())
     else:
-        print_diff(results(), made)
+        print_diff(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), quiet=given["quiet"])
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
 
 
-def print_diff(console: Console, data: DiffResult) -> None:
+def headline(data: DiffResult) -> str:
+    """Return whether the sides differ, and what shows it."""
+    if data.same is None:
+        return "Undetermined: no difference was found, and not everything could be compared."
+    if data.same:
+        return f"No difference between A and B in {' and in '.join(item.title for item in data.compared)}."
+    item, only = _gravest(data)
+    what = "a behaviour" if only is item.behaviour else "a state"
+    same = [item.title for item in data.compared if item.same]
+    also = f" No difference in {' and '.join(same)}." if same else ""
+    return f"Different: only {only.side.upper()} has {what} of {counted(only.length, 'state')} in {item.title}.{also}"
+
+
+def _gravest(data: DiffResult) -> tuple[Comparison, OnlyOneSide]:
+    """Return the difference to show: the last way to compare is what clients see, or the fields that were named."""
+    found = [(item, only) for item in data.compared for only in (item.state, item.behaviour) if only is not None]
+    return found[-1]
+
+
+def print_diff(console: Console, data: DiffResult, *, verbose: bool = True, quiet: bool = False) -> None:
     """Print how two sides compare."""
     a, b = data.a, data.b
-    rows = [
-        (heading(name), _named(side), f"{side.distinct:,} states, depth {side.depth}")
-        for name, side in (("A", a), ("B", b))
-    ]
-    print_rows(console, rows)
+    style = {True: "bold green", False: "bold red", None: "bold yellow"}[data.same]
+    print_lines(console, headline(data), style=style)
     growth = b.distinct / a.distinct if a.distinct else 0
-    print_lines(console, f"B has {growth:.2f} times the states of A.", style="dim")
-    for constant in data.constants:
-        print_lines(console, f"{constant.name}: {str(constant.a).lower()} in A, {str(constant.b).lower()} in B")
-    _print_actions(console, data.actions)
-    for item in data.compared:
+    facts = [
+        ("A", f"{_named(a)}: {a.distinct:,} states, depth {a.depth}"),
+        ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times the states of A"),
+    ]
+    facts += [(item.name, f"{str(item.a).lower()} in A, {str(item.b).lower()} in B") for item in data.constants]
+    if not verbose:
+        changed = [item.action for item in data.actions.changed]
+        facts += [("guards of", some(changed))] if changed else []
+        found = [f"{item.title}: {WORDS[item.same]}{item.why and f' ({item.why})'}" for item in data.compared]
+        facts.append(("compared", "; ".join(found)))
+    hint = "" if verbose or quiet else "fields, guards, and every difference"
+    print_answer(console, facts, hint=hint)
+    if verbose:
+        _print_actions(console, data.actions)
+        for item in data.compared:
+            console.print()
+            _print_compared(console, item)
+    elif data.same is False:
+        item, only = _gravest(data)
+        where = f"only in {only.side.upper()}, in {item.title}"
+        print_steps(console, only.steps, f"{where}: {counted(only.length, 'state')}")
         console.print()
-        _print_compared(console, item)
+        print_lines(console, headline(data), style=style)
 
 
 def _named(side: Side) -> str:

@@ -18,16 +18,22 @@ from fencepost.cli.commands.options import (
     constants_options,
     normalize_option,
     output_options,
+    verbose_option,
     workers_option,
 )
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled, verdict_style
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.screen import print_answer, violation
+from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from fencepost.api.answers.contract_evidence import FaultsData
+    from fencepost.model.language.actions import Property
     from rich.console import Console
 
 
@@ -58,6 +64,7 @@ if TYPE_CHECKING:
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
 @click.option("--resume", is_flag=True, help="Take the settings that are finished from the checkpoint.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults there.")
+@verbose_option
 @output_options
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
     """Find the fewest faults, in total and by kind, that break a property of PROTOCOL.
@@ -89,7 +96,13 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     if given["json"]:
         print_json(made.to_dict())
     else:
-        print_faults(results(), made.to_dict())
+        print_faults(
+            results(narrow=not given["verbose"]),
+            made.to_dict(),
+            question.protocol.properties,
+            verbose=bool(given["verbose"]),
+            quiet=given["quiet"],
+        )
     require_kept(made.problems)
     return Exit.UNDETERMINED if made.undetermined else Exit.AS_EXPECTED
 
@@ -105,17 +118,43 @@ def _costs(costs: tuple[str, ...]) -> dict[str, int]:
     return found
 
 
-def print_faults(console: Console, data: FaultsData) -> None:
-    """Print what every setting tolerates, and how it breaks."""
-    from rich.text import Text
+SETTINGS = 12
+"""Settings that a first screen shows."""
 
-    console.print(Text.assemble(heading(data["protocol"]), "  ", (data["property"]["name"], "bold")), soft_wrap=True)
-    print_lines(console, data["property"]["sentence"], style="dim")
+
+def headline(data: FaultsData, properties: Iterable[Property]) -> str:
+    """Return which faults break the property, or that none of those that were tried does."""
+    points, name = data["grid"], data["property"]["name"]
+    broken = [point for point in points if point["front"]]
+    if broken:
+        least = min(broken, key=lambda point: min(item["cost"] for item in point["front"]))
+        where = f"in {len(broken)} of {len(points)} settings; {name_of(least['setting'])} "
+        return violation(properties, name, f"{where if len(points) > 1 else ''}with {breaks_with(least)}")
+    if any(point["undetermined"] for point in points) or not points:
+        return f"Undetermined: no fault that was tried breaks `{name}`, and not all could be."
+    settings = f", in all {len(points)} settings" if len(points) > 1 else ""
+    return f"`{name}` tolerates {tolerated(points[0])}{settings}."
+
+
+def print_faults(
+    console: Console, data: FaultsData, properties: Iterable[Property], *, verbose: bool = True, quiet: bool = False
+) -> None:
+    """Print what every setting tolerates, and how it breaks."""
+    print_lines(console, headline(data, tuple(properties)), style=_style(data))
+    if verbose:
+        print_lines(console, data["property"]["sentence"], style="dim")
     console.print()
-    head = tuple(styled(text, "bold") for text in ("setting", "tolerates", "breaks with"))
-    rows = [(name_of(point["setting"]), tolerated(point), breaks_with(point)) for point in data["grid"]]
-    print_rows(console, [head, *rows])
-    for point in data["grid"]:
+    points = data["grid"] if verbose else data["grid"][:SETTINGS]
+    if verbose:
+        head = tuple(styled(text, "bold") for text in ("setting", "tolerates", "breaks with"))
+        print_rows(console, [head, *((name_of(it["setting"]), tolerated(it), breaks_with(it)) for it in points)])
+    else:
+        broken = [f"; breaks with {breaks_with(item)}" if item["front"] else "" for item in points]
+        found = [f"tolerates {tolerated(item)}{end}" for item, end in zip(points, broken, strict=True)]
+        print_rows(console, list(zip([name_of(item["setting"]) for item in points], found, strict=True)))
+    if len(points) < len(data["grid"]):
+        print_lines(console, f"{len(data['grid']) - len(points)} more settings: `-v`", style="dim")
+    for point in points:
         where = f"{name_of(point['setting'])}, " if point["setting"] else ""
         for item in point["unknown"]:
             words = f"Undetermined: {where}{words_of(item['faults'], point['kinds'])}: {item['why']}."
@@ -124,20 +163,25 @@ def print_faults(console: Console, data: FaultsData) -> None:
         print_lines(console, f"{name_of(left['constants'])}: left out, {left['why']}", style="dim")
     if data["not_run"]:
         print_lines(console, f"Partial. Not run: {', '.join(data['not_run'])}.", style="yellow")
+    print_answer(
+        console, _facts(data, verbose=verbose), hint="" if verbose or quiet else "why fewer faults were tried too"
+    )
+
+
+def _style(data: FaultsData) -> str:
+    if any(point["front"] for point in data["grid"]):
+        return verdict_style(Verdict.VIOLATED)
+    unknown = data["not_run"] or any(point["undetermined"] for point in data["grid"])
+    return verdict_style(Verdict.UNDETERMINED if unknown else Verdict.HOLDS)
+
+
+def _facts(data: FaultsData, *, verbose: bool) -> Iterator[tuple[str, str]]:
     most = {name: count for point in data["grid"] for name, count in point["most"].items()}
+    yield "tried", f"up to {words_of(most)}; other budgets as the constants set them, at no cost"
+    fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
+    if fewer and verbose:
+        apart = "; ".join(f"{name}: {why}" for name, why in fewer.items())
+        yield "each", f"fewer were searched too, as more may not cover them ({apart})"
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
-    console.print()
-    fewer = {name: why for point in data["grid"] for name, why in point.get("fewer", {}).items()}
-    apart = "; ".join(f"{name}: {why}" for name, why in fewer.items())
-    print_rows(
-        console,
-        [
-            (styled("tried", "dim"), f"up to {words_of(most)}; other budgets as the constants set them, at no cost"),
-            *(
-                [(styled("each", "dim"), f"fewer were searched too, as more may not cover them ({apart})")]
-                * bool(fewer)
-            ),
-            (styled("searches", "dim"), f"{searches:,}, of {states:,} states together{left_out(omission)}"),
-        ],
-    )
+    yield "reach", f"{searches:,} searches of {states:,} states together{left_out(omission)}"

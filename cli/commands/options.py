@@ -207,6 +207,7 @@ spark_options = _together(
         "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
     ),
 )
+verbose_option = click.option("-v", "--verbose", count=True, help="Show everything.")
 output_options = _together(
     click.option("--json", is_flag=True, help="Print JSON."),
     click.option("--quiet", is_flag=True, help="Print results only, without notes, legends and progress."),

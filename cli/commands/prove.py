@@ -6,8 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
-from fencepost.api.asking.quantities import counted, parse_duration, show_seconds
+from fencepost.api.asking.quantities import counted, listed, parse_duration, show_seconds
 from fencepost.api.files import write_text
 from fencepost.cli.commands.options import (
     Count,
@@ -19,29 +20,33 @@ from fencepost.cli.commands.options import (
     expect_option,
     output_options,
     refuse_beyond,
+    verbose_option,
     workers_option,
 )
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
     heading,
     print_bare,
-    print_facts,
     print_json,
     print_lines,
     print_rows,
+    print_trace,
     results,
     styled,
+    verdict_style,
     verdict_text,
 )
 from fencepost.cli.views.display import Display
+from fencepost.cli.views.screen import print_answer, print_steps, some, violation
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from fencepost.api.answers.proof_report import ProveResult
     from fencepost.api.calls.theorems import TheoremsResult
     from rich.console import Console
+    from rich.text import Text
 
 
 @command()
@@ -78,6 +83,7 @@ if TYPE_CHECKING:
 @expect_option()
 @click.option("--trace", type=Writable(), help="Write what breaks the induction there, or the run that violates.")
 @click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
+@verbose_option
 @output_options
 def prove(**given: Any) -> Exit:
     """Prove properties of PROTOCOL by induction: they hold initially, and every step keeps them.
@@ -114,7 +120,13 @@ def prove(**given: Any) -> Exit:
     if given["json"]:
         print_json(report.to_dict())
     else:
-        print_report(results(), report, partial(_command_for, target, given), strengthened=given["strengthen"])
+        print_report(
+            results(narrow=not given["verbose"]),
+            report,
+            partial(_command_for, target, given),
+            strengthened=given["strengthen"],
+            verbose=bool(given["verbose"]),
+        )
     if file and report.text:
         write_text(file, report.text)
         display.note(f"{file}: {report.summary}")
@@ -204,26 +216,46 @@ SHOWN = 6
 """Moves that are listed where many break an induction."""
 
 
+def verdict_sentence(report: ProveResult) -> str:
+    """Return the verdict as a sentence on the worst finding, or on all that are proved."""
+    proof = report.proof
+    if proof.history is not None:
+        trace = trace_of(report)
+        return violation(report.properties, proof.history.violates, counted(len(trace.steps) + 1, "state"))
+    worst = next((item for item in proof.findings if item.verdict is proof.verdict), None)
+    if worst is None or proof.verdict is Verdict.PROVED:
+        names = listed([f"`{item.name}`" for item in proof.findings])
+        them = "it holds initially, and every step keeps it" if len(proof.findings) == 1 else "they hold together"
+        return f"Proved: {names}. {them[0].upper()}{them[1:]}; the method is {proof.method}."
+    if proof.broken:
+        steps = counted(len(proof.broken), "step")
+        return f"Undetermined: no induction proves `{worst.name}`, as {steps} may break it."
+    return f"{'Undetermined: ' if proof.verdict is Verdict.UNDETERMINED else ''}`{worst.name}`: {worst.why}."
+
+
 def print_report(
-    console: Console, report: ProveResult, command: Callable[[str], str] | None = None, *, strengthened: bool = False
+    console: Console,
+    report: ProveResult,
+    command: Callable[[str], str] | None = None,
+    *,
+    strengthened: bool = False,
+    verbose: bool = True,
 ) -> None:
     """Print the verdict on each property, how far it reaches, what breaks the induction, and what to do about it.
 
     `command(option)` asks the same with one option more; `strengthened` says whether lemmas were looked for already.
     """
-    from rich.text import Text
-
-    proof = report.proof
-    console.print(Text.assemble(heading(report.found.name), "  ", verdict_text(proof.verdict)), soft_wrap=True)
-    print_lines(console, report.found.machine.sentence, style="dim")
-    console.print()
-    print_rows(console, [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings], indent=2)
+    proof, style = report.proof, verdict_style(report.proof.verdict)
+    print_lines(console, verdict_sentence(report), style=style)
     if proof.why_stopped:
         print_lines(
             console, f"Partial: {proof.why_stopped}. What was not decided by then is undetermined.", style="yellow"
         )
-    console.print()
-    print_facts(console, reach(report))
+    if verbose:
+        print_lines(console, report.found.machine.sentence, style="dim")
+        console.print()
+        print_rows(console, [(item.name, verdict_text(item.verdict), item.why) for item in proof.findings], indent=2)
+    print_answer(console, _facts(report, verbose=verbose), hint="" if verbose else "every property and step in full")
     if report.lemmas:
         console.print()
         proves = any(item.verdict is Verdict.PROVED for item in proof.findings)
@@ -231,14 +263,37 @@ def print_report(
         console.print(heading(f"Lemmas that are inductive {what}"))
         print_lines(console, *report.lemmas, indent=2)
     if proof.broken:
-        _print_broken(console, report)
+        if verbose:
+            _print_broken(console, report)
         if command is not None and proof.verdict is Verdict.UNDETERMINED:
             _print_next(console, command, strengthened=strengthened)
     if proof.history is not None:
-        console.print()
-        from fencepost.cli.views.console import print_trace
+        trace, path = trace_of(report), path_of_history(report)
+        if verbose:
+            console.print()
+            print_trace(console, trace, path)
+        else:
+            made = Counterexample(trace, path)
+            print_steps(console, made.texts, f"{trace.finding}: a run of {counted(path.length, 'state')}")
+        print_lines(console, "", verdict_sentence(report), style=style)
 
-        print_trace(console, trace_of(report), path_of_history(report))
+
+def _facts(report: ProveResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
+    """Yield the properties by verdict, and how far the verdicts reach."""
+    found = report.proof.findings
+    for verdict in dict.fromkeys(item.verdict for item in found) if not verbose and len(found) > 1 else ():
+        yield str(verdict), some([item.name for item in found if item.verdict is verdict])
+    broken = [item.move for item in report.proof.broken]
+    if broken and not verbose:
+        yield "broken by", some(broken, SHOWN)
+        pair = report.proof.pair
+        if report.reachable or (pair is not None and pair.action):
+            yield "from", f"a state before `{broken[0]}`: {_reachable(report)}"
+    yield from (row for row in reach(report) if verbose or row[0] != "questions")
+
+
+def _reachable(report: ProveResult) -> str:
+    return report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
 
 
 def _print_broken(console: Console, report: ProveResult) -> None:
@@ -257,8 +312,7 @@ def _print_broken(console: Console, report: ProveResult) -> None:
     console.print(heading(f"{report.summary}: from a state in which all of them hold"))
     if values_text(report):
         print_lines(console, f"Constants that may have any value, here: {values_text(report)}.")
-    found = report.reachable or "no search looked for it, and it may be one that no behaviour reaches"
-    print_lines(console, f"This state: {found}.")
+    print_lines(console, f"This state: {_reachable(report)}.")
     trace, path = pair_trace(report)
     from fencepost.counterexamples.history import states_text
 
@@ -275,7 +329,7 @@ def _print_next(console: Console, command: Callable[[str], str], *, strengthened
     print_lines(
         console,
         "",
-        "An induction that breaks is no violation: it lacks a lemma, which excludes the state before the step. "
+        "An induction that breaks is not a violation: it lacks a lemma, which excludes the state before the step. "
         f"{looks}write what excludes it as an @always property, and name both with --property. "
         f"`{command('--depth=10')}` asks about every run of 10 steps from an initial state.",
     )

@@ -6,7 +6,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.api.asking.quantities import counted, show_rate, show_seconds
+from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds
 from fencepost.api.calls.simulate import DEPTH, WALKS
 from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands.options import (
@@ -21,31 +21,26 @@ from fencepost.cli.commands.options import (
     normalize_option,
     output_options,
     properties_option,
+    verbose_option,
     workers_option,
 )
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import (
-    heading,
-    print_facts,
-    print_json,
-    print_lines,
-    print_trace,
-    results,
-    styled,
-    verdict_text,
-)
+from fencepost.cli.views.console import print_json, print_lines, print_trace, results, styled, verdict_style
 from fencepost.cli.views.display import Display
-from fencepost.cli.views.report import INDENT, print_numbers
+from fencepost.cli.views.report import print_numbers
+from fencepost.cli.views.screen import ROWS, checked, print_answer, print_steps, share, some, violation
 from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.invariants.gravity import gravity
+from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fencepost.api.answers.counterexample import Counterexample
     from fencepost.api.calls.shrink import ShrinkResult
     from fencepost.api.calls.simulate import SimulateResult
+    from fencepost.explorers.walk.sample import Sampled
     from rich.console import Console
     from rich.text import Text
 
@@ -85,6 +80,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
 @click.option("--trace", type=Writable(), help="Write the shortest violation's trace there.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
+@verbose_option
 @output_options
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
@@ -112,7 +108,12 @@ def simulate(**given: Any) -> Exit:
     if given["json"]:
         print_json(result.to_dict(file, expected))
     else:
-        print_sample(results(), result, coverage=given["coverage"], command=partial(_command_for, target, given))
+        print_sample(
+            results(narrow=not given["verbose"]),
+            result,
+            command=partial(_command_for, target, given),
+            **{name: given[name] for name in ("verbose", "coverage", "quiet")},
+        )
     if file is not None:
         display.note(_written(result, file, target))
     interrupted = ended_by_signal(result.why_stopped)
@@ -147,75 +148,112 @@ def weight_of(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
-def print_sample(console: Console, sample: SimulateResult, *, coverage: bool, command: Callable[[str], str]) -> None:
+def verdict_sentence(sample: SimulateResult) -> str:
+    """Return the verdict: what the gravest violation means, or how far the walks went without one."""
+    violated = _violated(sample)
+    if violated:
+        worst = violated[0]
+        found = worst.path if worst is not sample.shown or sample.trace is None else sample.trace.path
+        how = f"{counted(found.length, 'state') if found else ''}, found in walk {worst.walk}"
+        return violation(sample.question.properties, worst.result.name, how)
+    what = "a property" if sample.question.file else "a guarantee"
+    return f"No walk violated {what}, in {counted(sample.walks, 'walk')}. Walks never show that something holds."
+
+
+def _violated(sample: SimulateResult) -> list[Sampled]:
+    """Return what is violated, the gravest first."""
+    ranks = {prop.name: gravity(prop) for prop in sample.question.properties}
+    found = [item for item in sample.properties if item.result.verdict is Verdict.VIOLATED]
+    return sorted(found, key=lambda item: ranks[item.result.name])
+
+
+def print_sample(
+    console: Console,
+    sample: SimulateResult,
+    *,
+    command: Callable[[str], str],
+    verbose: int = 0,
+    coverage: bool = False,
+    quiet: bool = False,
+) -> None:
     """Print the answer to one simulation; `command(property)` shows the trace of a violation that is not shown here."""
     from rich.text import Text
 
-    console.print(Text.assemble(heading(sample.protocol), "  ", verdict_text(sample.verdict)), soft_wrap=True)
-    print_lines(console, sample.question.protocol.machine.sentence, style="dim")
-    for note in sample.notes:
-        print_lines(console, f"Note: {note}")
+    style = verdict_style(sample.verdict)
+    guarantees = [item for item in sample.properties if item.result.kind is not Kind.SOMETIMES]
+    many = bool(sample.trace) and len(guarantees) > 1
+    more = f" {share(_violated(sample), guarantees, sample.question)}." if many else ""
+    print_lines(console, verdict_sentence(sample) + more, style=style)
+    machine, constants = sample.question.protocol.machine, sample.question.constants
+    is_long = bool(machine.notes) and not verbose and not sample.question.file
+    background = machine.notes(constants) if machine.notes and is_long else ()
+    print_lines(console, *(f"Note: {note}" for note in sample.notes if note not in background))
     if not sample.complete:
         print_lines(console, f"Partial: {sample.why_stopped}.", style="yellow")
-    console.print()
-    _properties(console, sample)
-    console.print()
-    print_facts(console, _reach(sample))
-    if coverage:
+    if verbose:
+        print_lines(console, machine.sentence, style="dim")
+    hint = "" if verbose or quiet else "sentences, statistics, and every step of a trace in full"
+    print_answer(console, _facts(sample, verbose=bool(verbose)), hint=hint)
+    if coverage or verbose:
         rows = [(styled("fired", "bold"), styled("action", "bold"))]
         rows += [(Text(f"{fired:,}"), styled(name, "" if fired else "yellow")) for name, fired in sample.fired.items()]
         print_numbers(console, rows)
-    if sample.trace is not None:
-        _trace(console, sample, sample.trace)
-        _others(console, sample, command)
+    trace = sample.trace
+    if trace is None:
+        return
+    if verbose:
+        console.print()
+        print_trace(console, trace.trace, trace.path)
+    else:
+        title = f"{trace.prop} is violated: a trace of {counted(trace.length, 'state')}"
+        print_steps(console, trace.texts, title, culprit=trace.culprit)
+    console.print()
+    if sample.shrunk is not None:
+        print_lines(console, sample.shrunk.summary, style="dim")
+    for item in _violated(sample):
+        if item is not sample.shown:
+            print_lines(console, f"`{command(item.result.name)}` shows {item.result.name}.", style="dim")
+    print_lines(console, "", verdict_sentence(sample), style=style)
 
 
-def _properties(console: Console, sample: SimulateResult) -> None:
-    """Print a row for each property: how many walks decided it, and the shortest way there."""
-    from rich.text import Text
-
+def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
+    """Yield what was found of each property, in how many walks, and how far they went."""
+    words = {Verdict.VIOLATED: "violated", Verdict.HOLDS: "reached", Verdict.NOT_FOUND: "not found"}
     sentences = {item.name: item.sentence for item in sample.question.properties}
-    width = max((len(item.result.name) for item in sample.properties), default=0)
-    for item in sample.properties:
-        result = item.result
-        verdict = styled("reached", "bold green") if result.verdict is Verdict.HOLDS else verdict_text(result.verdict)
-        found = f" in {counted(sample.walks, 'walk')}"
-        if item.path is not None:
-            length = counted(item.path.length, "state")
-            found = f" in {item.walks:,} of {sample.walks:,} walks: {length} in walk {item.walk}"
-        print_lines(console, Text.assemble(f"{result.name:{width}}  ", (f"{result.kind!s:9}  ", "dim"), verdict, found))
-        if sentences[result.name]:
-            print_lines(console, sentences[result.name], style="dim", indent=INDENT)
-
-
-def _reach(sample: SimulateResult) -> Iterator[tuple[str, Text | str]]:
+    for verdict, label in words.items():
+        found = [item for item in sample.properties if item.result.verdict is verdict]
+        found = _violated(sample) if verdict is Verdict.VIOLATED else found
+        if not verbose and (verdict is not Verdict.VIOLATED or len(found) > ROWS):
+            if found:
+                yield label, some([item.result.name for item in found])
+            continue
+        for number, item in enumerate(found):
+            length = f", {counted(item.path.length, 'state')} in walk {item.walk}" if item.path else ""
+            where = f"in {item.walks:,} of {counted(sample.walks, 'walk')}{length}"
+            yield "" if number else label, f"{item.result.name}  {where}"
+            if verbose and sentences[item.result.name]:
+                yield "", styled(sentences[item.result.name], "dim")
+    if verbose:
+        yield "constants", in_values({name: str(value).lower() for name, value in sample.constants.items()}) or "none"
+    yield "checked", checked(sample.question)
     plan = sample.plan
-    if sample.question.version:
-        yield "version", sample.question.version
-    yield "constants", " ".join(f"{name}={str(value).lower()}" for name, value in sample.constants.items()) or "none"
-    yield "walks", f"{sample.walks:,} of {plan.walks:,}, of at most {counted(plan.depth, 'step')}, seed {plan.seed}"
+    weighted = " that has a weight" if 0 in plan.weights.values() else ""
+    yield (
+        "walks",
+        f"{sample.walks:,} of {plan.walks:,}, of at most {counted(plan.depth, 'step')}, seed {plan.seed}; "
+        f"{sample.steps:,} steps, the longest walk {sample.longest:,}"
+        + (f"; {sample.stuck:,} ended where no action{weighted} is enabled" if sample.stuck else ""),
+    )
     if plan.weights:
         yield "weights", " ".join(f"{name}={weight}" for name, weight in plan.weights.items()) + ", all others 1"
-    weighted = " that has a weight" if 0 in plan.weights.values() else ""
-    ended = f"; {counted(sample.stuck, 'walk')} ended where no action{weighted} can happen" if sample.stuck else ""
-    yield "steps", f"{sample.steps:,}, the longest walk {counted(sample.longest, 'step')}{ended}"
     logs = f", logs of up to {counted(sample.deepest_log, 'record')}" if sample.deepest_log else ""
     faults = f", up to {sample.most_faults} of the budgets spent" if sample.most_faults else ""
-    yield "states", f"about {sample.distinct:,} different ones{faults}{logs}"
     rate = show_rate(sample.steps, sample.seconds, "steps")
-    yield "time", f"{show_seconds(sample.seconds)} with {counted(sample.workers, 'worker')}: {rate}"
+    time = f"{show_seconds(sample.seconds)} with {counted(sample.workers, 'worker')}" + (f": {rate}" if verbose else "")
+    yield "reach", f"about {sample.distinct:,} states{faults}{logs}, {time}"
     dead = [name for name, fired in sample.fired.items() if not fired]
     if dead:
         yield "never fired", styled(", ".join(dead), "yellow")
-
-
-def _trace(console: Console, sample: SimulateResult, trace: Counterexample) -> None:
-    """Print the trace that was found, and how it was shortened."""
-    console.print()
-    if sample.shrunk is None:
-        print_trace(console, trace.trace, trace.replayed.path)
-    else:
-        print_shrunk(console, sample.shrunk)
 
 
 def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
@@ -223,17 +261,3 @@ def print_shrunk(console: Console, shrunk: ShrinkResult) -> None:
     print_trace(console, shrunk.trace, shrunk.path)
     console.print()
     print_lines(console, shrunk.summary, style="dim")
-
-
-def _others(console: Console, sample: SimulateResult, command: Callable[[str], str]) -> None:
-    """Print for each violation but the one that is shown the command that shows it."""
-    waiting = [item for item in sample.properties if item.path and item.result.verdict is Verdict.VIOLATED]
-    waiting = [item for item in waiting if item is not sample.shown]
-    if waiting:
-        console.print()
-    for item in waiting:
-        name, length = item.result.name, item.path.length if item.path else 0
-        console.print(
-            f"{name} is violated: {counted(length, 'state')} in walk {item.walk}: `{command(name)}` shows it",
-            soft_wrap=True,
-        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, render_page, styled
+from fencepost.cli.views.screen import print_answer, print_steps
 from fencepost.kafka.audit.findings import SEVERITIES
 from fencepost.kafka.formatting import clock, moment, when
 from fencepost.model.language.errors import UsageError
@@ -32,6 +33,8 @@ LIMITS = (
     "What the metadata log does not have, and the audit therefore did not see: the contents of the replicas' logs, "
     "requests that were refused, failures of disks, and all that is older than its first offset and oldest snapshot."
 )
+SORTS = 5
+"""Sorts of findings that a first screen names."""
 FILES = 6
 """Files that are named; all are in the JSON."""
 VERDICTS = {
@@ -42,8 +45,36 @@ VERDICTS = {
 }
 
 
+def print_screen(console: Console, data: dict[str, Any]) -> None:
+    """Print the verdict, what was found, what to do, and the last changes of the partition that is concerned most."""
+    sentence = headline(data)
+    print_lines(console, f"{sentence[0].upper()}{sentence[1:]}.", style=_style(data))
+    print_lines(console, *data["warnings"], style="bold yellow")
+    sorts = data["sorts"]
+    facts = [
+        ("" if number else "found", f"{it['sort']}  {it['count']:,} in {counted(it['partitions'], 'partition')}")
+        for number, it in enumerate(sorts[:SORTS])
+    ]
+    if len(sorts) > SORTS:
+        facts.append(("", f"and {counted(len(sorts) - SORTS, 'more sort')} of findings"))
+    if sorts:
+        advice = [text for it in data["histories"][:1] for text in it["advice"]]
+        facts.append(("to do", advice[0] if advice else sorts[0]["look"]))
+    else:
+        facts.append(("looked for", "broken rules of the controller, and states from which its rules can lose records"))
+        facts.append(("not seen", LIMITS.partition(": ")[2]))
+    facts += [("unread", note["text"]) for note in data["notes"][:2]]
+    facts.append(("reach", describe_coverage(data)))
+    print_answer(console, facts, hint="every finding, histories, and notes on the log")
+    for history in data["histories"][:1]:
+        lines = [f"offset {it['offset']:,}  {it['told']}" for it in lines_of(history)]
+        print_steps(console, lines, f"what happened to {named(history)}")
+    if data["histories"]:
+        print_lines(console, "", f"{sentence[0].upper()}{sentence[1:]}.", style=_style(data))
+
+
 def print_audit(console: Console, data: dict[str, Any]) -> None:
-    """Print the report."""
+    """Print the whole report."""
     console.print(styled(f"audit: {headline(data)}", _style(data)))
     print_lines(console, *(styled(text, "bold yellow") for text in data["warnings"]))
     print_lines(

@@ -92,10 +92,13 @@ def print_gravest(console: Console, result: CheckResult) -> None:
     """Print the trace of the gravest violation, a line for each step, and the way to the deadlock if there is one."""
     worst = gravest(result)
     if worst is not None:
-        trace = result.traces[worst.name]
-        print_steps(console, trace, f"{worst.name} is violated: {_size(trace)}")
+        _print_steps(console, result.traces[worst.name], f"{worst.name} is violated")
     if result.end is not None:
-        print_steps(console, result.end, f"no action is enabled: {_size(result.end)}")
+        _print_steps(console, result.end, "no action is enabled")
+
+
+def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
+    print_steps(console, trace.texts, f"{what}: {_size(trace)}", loop=trace.loop, culprit=trace.culprit)
 
 
 def print_traces(console: Console, result: CheckResult) -> None:

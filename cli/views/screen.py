@@ -1,8 +1,8 @@
-"""The first screen of a check: the verdict in one sentence, what it rests on, the trace of the gravest violation."""
+"""First screens: the verdict in one sentence, what it rests on, the trace of the gravest violation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import Base
 from fencepost.api.asking.quantities import counted, show_seconds
@@ -14,11 +14,12 @@ from fencepost.model.language.actions import Kind
 from fencepost.model.language.machine import REPAIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from fencepost.api.answers.counterexample import Counterexample
     from fencepost.api.answers.results import CheckResult
+    from fencepost.api.asking.targets import Question
     from fencepost.explorers.verdict import PropertyResult
+    from fencepost.model.language.actions import Property
     from rich.console import Console
     from rich.text import Text
 
@@ -51,10 +52,7 @@ def verdict_sentence(result: CheckResult) -> str:
     """Return the verdict alone, as one sentence."""
     worst, doubt = gravest(result), ""
     if worst is not None:
-        prop = next(prop for prop in result.question.properties if prop.name == worst.name)
-        length = counted(worst.path.length, "state") if worst.path else ""
-        consequence = CONSEQUENCES.get(prop)
-        return f"{consequence}: `{worst.name}`, {length}." if consequence else f"`{worst.name}` is violated: {length}."
+        return violation(result.question.properties, worst.name, _size(worst))
     if result.verdict is Verdict.UNDETERMINED:
         if not result.distinct:
             return "Undetermined: nothing was searched."
@@ -73,7 +71,13 @@ def verdict_sentence(result: CheckResult) -> str:
         return f"{_all(len(result.properties), 'witness', 'witnesses')} reached{doubt}: {searched}."
     if len(guarantees) == 1:
         return f"`{guarantees[0].name}` holds{doubt}: {searched}."
-    return f"All {len(guarantees)} {_word(result)} hold{doubt}: {searched}."
+    return f"All {len(guarantees)} {_word(result.question)} hold{doubt}: {searched}."
+
+
+def violation(properties: Iterable[Property], name: str, how: str) -> str:
+    """Return that a property is violated, in the words of what can happen then, and how."""
+    consequence = next((text for prop, text in CONSEQUENCES.items() if prop.name == name and prop in properties), "")
+    return f"{consequence}: `{name}`, {how}." if consequence else f"`{name}` is violated: {how}."
 
 
 def _all(number: int, one: str, many: str) -> str:
@@ -84,13 +88,18 @@ def _counts(result: CheckResult) -> Iterator[str]:
     """Yield what else a reader must know at once: how much is violated, and which findings explain it."""
     guarantees, violated = _guarantees(result), result.violated
     if result.violated and len(guarantees) > 1:
-        are = "is" if len(violated) == 1 else "are"
         because = "; ".join(_because(result))
-        yield f"{len(violated)} of {len(guarantees)} {_word(result)} {are} violated{because and f'; {because}'}."
+        yield f"{share(violated, guarantees, result.question)}{because and f'; {because}'}."
     elif result.verdict is Verdict.UNREACHED and guarantees:
-        yield f"{_everything(guarantees, _word(result))}."
+        yield f"{_everything(guarantees, _word(result.question))}."
     elif result.verdict is Verdict.HOLDS and guarantees and len(guarantees) < len(result.properties):
         yield f"{_all(len(result.properties) - len(guarantees), 'witness', 'witnesses')} reached."
+
+
+def share(violated: Sequence[Any], guarantees: Sequence[Any], question: Question) -> str:
+    """Return how many of the guarantees are violated."""
+    are = "is" if len(violated) == 1 else "are"
+    return f"{len(violated)} of {len(guarantees)} {_word(question)} {are} violated"
 
 
 def _everything(guarantees: Sequence[PropertyResult], word: str) -> str:
@@ -118,8 +127,8 @@ def _guarantees(result: CheckResult) -> list[PropertyResult]:
     return [item for item in result.properties if item.kind is not Kind.SOMETIMES]
 
 
-def _word(result: CheckResult) -> str:
-    return "properties" if result.question.file else "guarantees"
+def _word(question: Question) -> str:
+    return "properties" if question.file else "guarantees"
 
 
 def _named(result: CheckResult, verdict: Verdict) -> list[PropertyResult]:
@@ -137,11 +146,16 @@ def plain_notes(result: CheckResult) -> list[str]:
 
 def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
     """Print what is violated and what holds, under which constants, and how far the search reached."""
+    print_answer(console, _facts(result), hint="sentences, notes, statistics, and every trace in full" if hint else "")
+
+
+def print_answer(console: Console, facts: Iterable[tuple[str, Text | str]], *, hint: str) -> None:
+    """Print the labelled facts of a first screen, and what `-v` shows beside them."""
     console.print()
-    print_facts(console, _facts(result))
+    print_facts(console, facts)
     if hint:
         console.print()
-        print_lines(console, "`-v` shows sentences, notes, statistics, and every trace in full.", style="dim")
+        print_lines(console, f"`-v` shows {hint}.", style="dim")
 
 
 def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
@@ -165,13 +179,17 @@ def _facts(result: CheckResult) -> Iterator[tuple[str, Text | str]]:
         if label == "reached" and len(result.properties) > FEW:
             yield label, counted(len(found), "witness", "witnesses")
             continue
-        names = [f"{item.name}{_costs(item)}" for item in found[:NAMES]]
-        yield label, ", ".join(names) + (f" and {len(found) - NAMES} more" if len(found) > NAMES else "")
-    yield "checked", checked(result)
+        yield label, some([f"{item.name}{_costs(item)}" for item in found])
+    yield "checked", checked(result.question, normalize=result.normalize)
     yield "reach", reached(result)
     dead = [name for name, fired in result.fired.items() if not fired]
     if dead and result.question.file:
         yield "never fired", styled(", ".join(dead) + ("" if result.complete else " (so far)"), "yellow")
+
+
+def some(names: Sequence[str], most: int = NAMES) -> str:
+    """Return names as a paragraph, the first of many."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _size(item: PropertyResult) -> str:
@@ -185,19 +203,18 @@ def _costs(item: PropertyResult) -> str:
     return f" (worst {cost.text}{'' if cost.bound is None else f', bound {cost.bound:,}'})"
 
 
-def checked(result: CheckResult) -> str:
+def checked(question: Question, *, normalize: bool = True) -> str:
     """Return the protocol with its version, and the constants that are not as usual."""
-    question = result.question
     declared = question.protocol.machine.constants.declared()
     usual = dict(question.protocol.machine.version(question.version).values) if question.version else {}
-    shown = {name: f"{name}={str(value).lower()}" for name, value in result.constants.items()}
+    shown = {name: f"{name}={str(value).lower()}" for name, value in question.constants.shown.items()}
     other = [
         text
         for name, text in shown.items()
         if int(question.constants.values[name]) != int(usual.get(name, declared[name].default))
     ]
-    name = f"{result.protocol} {question.version}".rstrip()
-    off = "" if result.normalize else ", without normalize"
+    name = f"{question.name} {question.version}".rstrip()
+    off = "" if normalize else ", without normalize"
     if len(shown) <= FEW:
         return f"{name}{' with ' if shown else ''}{' '.join(shown.values())}{off}"
     rest = f"as in {question.version}" if question.version else "as declared"
@@ -219,25 +236,28 @@ def reached(result: CheckResult) -> str:
     return f"{words}; no bound was reached" if result.bounds and result.complete else words
 
 
-def print_steps(console: Console, trace: Counterexample, title: str) -> None:
+def print_steps(
+    console: Console, texts: Sequence[str], title: str, *, loop: int | None = None, culprit: str = ""
+) -> None:
     """Print the last steps of a trace, each on one line."""
-    texts = trace.texts
     first = max(0, len(texts) - STEPS)
     console.print()
     print_lines(console, title, style="bold")
     if first:
-        inside = trace.loop is not None and trace.loop < first
-        again = f"; from step {(trace.loop or 0) + 1} on they are repeated for ever" if inside else ""
+        inside = loop is not None and loop < first
+        again = f"; from step {(loop or 0) + 1} on they are repeated for ever" if inside else ""
         print_lines(console, f"{counted(first, 'earlier step')}: `-v`{again}", style="dim", indent=5)
     for number, text in enumerate(texts[first:], first + 1):
-        if trace.loop == number - 1:
+        if loop == number - 1:
             print_lines(console, "from here on, for ever:", style="dim", indent=5)
-        line = styled(f"{number:>3}  {text}", "")
-        line.truncate(console.width, overflow="ellipsis")
-        console.print(line, soft_wrap=True)
-    if trace.loop == len(texts):
+        _print_cut(console, f"{number:>3}  {text}")
+    if loop == len(texts):
         print_lines(console, "Nothing happens any more.", style="dim", indent=5)
-    if trace.culprit:
-        line = styled(f"     violated for {trace.culprit}", "dim")
-        line.truncate(console.width, overflow="ellipsis")
-        console.print(line, soft_wrap=True)
+    if culprit:
+        _print_cut(console, f"     violated for {culprit}", "dim")
+
+
+def _print_cut(console: Console, text: str, style: str = "") -> None:
+    line = styled(text, style)
+    line.truncate(console.width, overflow="ellipsis")
+    console.print(line, soft_wrap=True)

@@ -144,7 +144,7 @@ def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[
 def test_the_command_prints_what_the_page_says(answers: dict[str, str], key: str) -> None:
     replicas, min_isr, acks, elr, unclean, kafka = key.split()
     asked = ("--replicas", replicas, "--min-isr", min_isr, "--acks", acks, "--elr", elr, "--unclean-election", unclean)
-    printed = " ".join(fencepost("advise", *asked, "--kafka", kafka).stdout.split())
+    printed = " ".join(fencepost("advise", "-v", *asked, "--kafka", kafka).stdout.split())
     for paragraph in re.findall(r"<p[^>]*>(?!<a)(.*?)</p>", answers[key]):
         for line in paragraph.partition(". <a ")[0].split("<br>"):
             plain = html.unescape(re.sub(r"<[^>]*>", "", re.sub(r"</?code>", "`", line)))

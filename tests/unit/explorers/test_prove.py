@@ -110,7 +110,7 @@ def test_lemmas_of_kip320_hold_for_every_epoch_and_any_number_of_records() -> No
 
 def test_what_breaks_an_induction_is_shown_as_two_states_that_the_plain_semantics_confirms(tmp_path: Path) -> None:
     file = tmp_path / "pair.trace"
-    done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file))
+    done = fencepost(*KIP320, "--property", "leader-in-isr-or-none", "--trace", str(file), "-v")
     assert done.exit_code == 3
     assert "breaks the induction: from a state in which all of them hold" in done.stdout
     text = file.read_text()
@@ -394,7 +394,7 @@ def test_an_error_in_another_process_is_raised_here() -> None:
 
 def test_values_of_constants_that_may_have_any_are_told_beside_a_counterexample() -> None:
     asked = ("prove", REGISTER, "--workers", "1", "--quiet", "--property", "first-is-empty", "--unbounded", "puts")
-    told = " ".join(fencepost(*asked).stdout.split())
+    told = " ".join(fencepost(*asked, "-v").stdout.split())
     assert "Constants that may have any value, here: puts=0." in told
     assert "it is not among the 4 reachable states with puts=0, so this step violates nothing there" in told
 

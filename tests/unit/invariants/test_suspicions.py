@@ -48,7 +48,7 @@ def test_planted_redundant_guards_are_reported_and_needed_ones_are_not(planted: 
 
 @pytest.mark.xdist_group("planted")
 def test_a_witness_that_is_not_reached_is_reported() -> None:
-    found = fencepost("ablate", PLANTED, "--quiet", "--workers", "1", "--set", "tickets=1")
+    found = fencepost("ablate", "-v", PLANTED, "--quiet", "--workers", "1", "--set", "tickets=1")
     assert "witnesses that no state or step satisfies" in " ".join(found.stdout.split())
     assert "hall-is-full" in found.stdout
 
