@@ -294,11 +294,13 @@ class _Request:
         where = name_of(shown) if shown else ""
         here = Question(found, constants, (self.prop,))
 
-        def look(limited: Constants, options: Options) -> Result:
+        def otherwise(limited: Constants, options: Options) -> Result:
             return explore(replace(here, constants=limited), self.engine, options, watch)
 
         if self.engine == "native":
             look = natively(found.machine, self.prop, kernels_of(here, source_of(here, self.options), watch))
+        else:
+            look = otherwise
 
         def tell(tried: tuple[int, ...]) -> None:
             words = " ".join(f"{name}={count}" for name, count in zip(kinds, tried, strict=True))
