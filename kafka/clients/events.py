@@ -19,11 +19,14 @@ Kind = Literal[
     "acked",
     "failed",
     "reported",
+    "truncated",
     "settled",
     "moved",
+    "died",
 ]
 """`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer.
-`reported`: the client reported an error. `moved`: the cluster changed."""
+`reported`: the client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster
+changed. `died`: the process of the client died."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class Event:
     value: str = ""
     named: bool = False
     """Of a hint: it came with the leader's endpoint."""
+    happened: bool = False
+    """Of a truncation that is reported: what the client had read is not in the leader's log."""
 
     def data(self) -> dict[str, Any]:
         """Return the event as JSON, without what is not said."""
@@ -77,3 +82,8 @@ class Play:
     """Why the client could not be driven to the end."""
     begun_again: str = ""
     """Why it could not the first time, if it was played a second time."""
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the process of the client died."""
+        return any(event.kind == "died" for event in self.events)

@@ -302,6 +302,8 @@ def _line(event: Event) -> str:
         "acked": f"{event.value} is acknowledged",
         "failed": f"{event.value} fails",
         "reported": "reports an error",
+        "truncated": "reports a truncation",
+        "died": event.error,
     }
     if event.kind in told:
         return f"Note over client: {told[event.kind]}"

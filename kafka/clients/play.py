@@ -164,10 +164,13 @@ class Player:
 
     def _hear(self, told: dict[str, Any]) -> None:
         if told["event"] in ("died", "broken"):
-            self.play.broken = told["error"] if told["event"] == "died" else f"the client was not made: {told['error']}"
+            is_dead = told["event"] == "died"
+            self.play.broken = told["error"] if is_dead else f"the client was not made: {told['error']}"
+            if is_dead:
+                self.note(Event("died", self.now(), error=told["error"]))
             self.done.set()
             return
-        kind = {"truncated": "reported", "error": "reported"}.get(told["event"], told["event"])
+        kind = "reported" if told["event"] == "error" else told["event"]
         partition = told.get("partition", NOBODY)
         self.note(
             Event(
@@ -178,15 +181,25 @@ class Player:
                 epoch=told.get("epoch") or 0,
                 value=told.get("value", ""),
                 error=told.get("error", "")[:200],
+                happened=kind == "truncated" and self._has_lost(partition),
             )
         )
         if kind in ("acked", "failed", "delivered"):
             self.outstanding.pop(told.get("value", ""), None)
-        if told["event"] == "truncated":
-            self.reported.add(partition)
-            self.outstanding = {value: place for value, place in self.outstanding.items() if place != partition}
+        if kind == "truncated":
+            self.reported |= set(range(self.partitions)) if partition == NOBODY else {partition}
+            self.outstanding = {value: at for value, at in self.outstanding.items() if at not in self.reported}
         if not self.outstanding:
             self.done.set()
+
+    def _has_lost(self, partition: int) -> bool:
+        """Say whether the client has read a record of the partition, or of any, that is not in the leader's log."""
+        return any(
+            self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
+            for item in self.play.events
+            if item.kind == "answer" and item.api == "fetch" and item.epoch != NOBODY
+            if partition in (item.partition, NOBODY)
+        )
 
     def arrived(self, request: Request) -> None:
         """Take a request: the history waits for it, or it is answered now."""

@@ -99,7 +99,7 @@ class ClientOutcome:
         self.followed += play.followed
         if play.begun_again:
             self.begun_again[play.begun_again] += 1
-        if play.broken:
+        if play.broken and not play.is_dead:
             self.undone[play.broken] += 1
             return
         judge = Judge(play)
@@ -242,7 +242,7 @@ async def _shorter(pool: Pool, found: Failure, most: int) -> Failure:
         better = None
         for history, play in zip(histories, played, strict=True):
             verdict = next((item for item in Judge(play).broken if item.rule == found.verdict.rule), None)
-            if verdict is not None and not play.broken:
+            if verdict is not None and (play.is_dead or not play.broken):
                 better = Failure(history, play, verdict)
                 break
         if better is None:

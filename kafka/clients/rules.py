@@ -185,6 +185,12 @@ RULES = (
     ),
     Rule("no-record-is-skipped", "KIP-320", "The consumer misses no record of the log without a report."),
     Rule("no-record-is-delivered-twice", "KIP-320", "The consumer sees no record twice without a reset."),
+    Rule(
+        "reports-are-true",
+        "KIP-320",
+        "A truncation, a loss or a reset is reported only if a record that was read is not in the leader's log.",
+    ),
+    Rule("stays-alive", "not in a KIP", "The process of a client does not die, whatever the cluster does."),
     Rule("recovers", "K951-L1", "A client that is wrong about a partition's leader finds it in the end."),
     Rule(
         "finds-a-new-topic",
@@ -212,7 +218,11 @@ class Judge:
         self.beliefs = beliefs_of(play)
         self.exercised: Counter[str] = Counter()
         self.broken: list[BrokenRule] = []
-        for partition in range(play.partitions):
+        died = next((item for item in play.events if item.kind == "died"), None)
+        self.count("stays-alive")
+        if died is not None:
+            self.breaks("stays-alive", died, died.error)
+        for partition in range(0 if died else play.partitions):
             self.events = [item for item in play.events if item.partition in (partition, NOBODY)]
             self.sent = [item for item in self.events if item.kind == "request"]
             for look in LOOKS:
@@ -393,7 +403,19 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
 
 
 def _reported(judge: Judge, before: float) -> bool:
-    return any(item.kind == "reported" and item.at <= before for item in judge.events)
+    """Say whether the client has reported a truncation that happened."""
+    return any(item.kind == "truncated" and item.happened and item.at <= before for item in judge.events)
+
+
+def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
+    """Look whether truncations that are reported have happened. Without epochs a client may go back to any log."""
+    if judge.play.role != "consumer" or judge.play.has_old_brokers:
+        return
+    judge.count("reports-are-true")
+    for item in judge.events:
+        if item.kind == "truncated" and not item.happened:
+            why = f"a truncation is reported, and the leader's log has all that was read ({item.error})"
+            judge.breaks("reports-are-true", item, why)
 
 
 def _records(judge: Judge, partition: int) -> None:
@@ -429,7 +451,7 @@ def _recovery(judge: Judge, partition: int) -> None:
     settled = next((item for item in judge.events if item.kind == "settled"), None)
     log = [value for (place, _), values in judge.play.logs.items() if place == partition for value in values]
     done = {item.value for item in judge.events if item.kind in ("acked", "delivered")}
-    is_over = any(item.kind == "reported" for item in judge.events) and judge.play.role == "consumer"
+    is_over = any(item.kind == "truncated" for item in judge.events) and judge.play.role == "consumer"
     wanted = [
         item for item in judge.events if item.kind == "written" and (judge.play.role == "producer" or item.value in log)
     ]
@@ -455,4 +477,12 @@ def _recovery(judge: Judge, partition: int) -> None:
         )
 
 
-LOOKS: tuple[Callable[[Judge, int], None], ...] = (_brokers, _epochs, _errors, _validation, _records, _recovery)
+LOOKS: tuple[Callable[[Judge, int], None], ...] = (
+    _brokers,
+    _epochs,
+    _errors,
+    _validation,
+    _records,
+    _reports,
+    _recovery,
+)

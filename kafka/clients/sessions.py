@@ -40,6 +40,11 @@ MUTANTS = {
     "asks-on": "no-leader-no-request",
     "forgets-topic-ids": "finds-a-new-topic",
     "gives-up": "recovers",
+    "cries-wolf-at-once": "reports-are-true",
+    "cries-wolf-after-two-records": "reports-are-true",
+    "cries-wolf-on-epoch--1": "reports-are-true",
+    "cries-wolf-on-a-retried-validation": "reports-are-true",
+    "dies-without-a-leader": "stays-alive",
 }
 """What each mutant forgets, and the rule that has to catch it."""
 
@@ -144,6 +149,8 @@ class OwnClient:
                 continue
             takes_any = self.mutant in ("takes-any-metadata", "ignores-epochs")
             is_unknown = item.leader_id == NOBODY and item.leader_epoch == NOBODY and not is_other
+            if item.leader_epoch == NOBODY:
+                self._cry("on-epoch--1", item.partition_index)
             if is_unknown and self.mutant == "takes-epoch--1":
                 known.epoch = NOBODY
             if is_unknown or (self.mutant == "keeps-the-old-leader" and not is_first and not is_other):
@@ -156,6 +163,8 @@ class OwnClient:
             known.is_validated = self.mutant == "skips-validation"
         if self.mutant == "gives-up" and leader == NOBODY:
             known.is_over = True
+        if self.mutant == "dies-without-a-leader" and leader == NOBODY:
+            self.hear({"event": "died", "error": "the client died"})
         known.topic, known.leader, known.epoch = topic, leader, epoch
 
     def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
@@ -220,6 +229,7 @@ class OwnClient:
 
     async def _consume(self, partition: int) -> None:
         known = self.known[partition]
+        self._cry("at-once", partition)
         at = await self._found(partition)
         if at is None:
             return
@@ -252,6 +262,8 @@ class OwnClient:
             for _ in range(2 if self.mutant == "delivers-twice" and item.offset == 2 else 1):
                 told = {"partition": partition, "offset": item.offset, "value": item.value, "epoch": item.epoch}
                 self.hear({"event": "delivered", **told})
+            if known.position == 2:
+                self._cry("after-two-records", partition)
 
     async def _validate(self, partition: int, at: tuple[str, int]) -> None:
         """Ask the leader where the log ends for the epoch that was read last (KIP-320)."""
@@ -262,6 +274,7 @@ class OwnClient:
         told = await self._call(at, wire.OFFSET_FOR_LEADER_EPOCH, EPOCHS, body)
         found = told.topics[0].partitions[0]
         if found.error_code != wire.NONE:
+            self._cry("on-a-retried-validation", partition)
             await self._failed(is_news=False)
         elif self.mutant != "overlooks-truncation" and (
             found.end_offset < known.position or found.leader_epoch < known.fetched
@@ -269,6 +282,10 @@ class OwnClient:
             self._lost(partition, found.end_offset, "truncated")
         elif epoch == known.epoch:
             known.is_validated = True
+
+    def _cry(self, when: str, partition: int) -> None:
+        if self.mutant == f"cries-wolf-{when}" and self.command["role"] == "consumer":
+            self._lost(partition, 0, "wolf")
 
     def _lost(self, partition: int, offset: int, why: str) -> None:
         self.known[partition].is_over = True

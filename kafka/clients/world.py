@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.invariants.protocols import protocol as named_protocol
@@ -16,6 +17,7 @@ from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
 from fencepost.model.clients.discovery.constants import HintFrom
 from fencepost.model.clients.discovery.state import newest
+from fencepost.model.cluster.log import departs
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -205,6 +207,13 @@ class World:
         """Return the log of a broker that believes that it leads."""
         own = self.view(partition, self.s.broker[broker].replica)
         return self.logs[partition, own.topic, own.epoch]
+
+    def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
+        """Say whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
+        now = newest(self.s).partition[partition]
+        log: Any = SimpleNamespace(log=self.logs[partition, now.topic, now.epoch])
+        log.end = len(log.log)
+        return topic != now.topic or departs(log, self.view(partition, self.s.newest).wire_epoch, offset + 1, epoch)
 
     def produce(self, broker: int, partition: int, values: list[str]) -> PartitionAnswer:
         """Answer a batch: it is appended by a broker that believes that it leads."""

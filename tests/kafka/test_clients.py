@@ -16,7 +16,7 @@ from fencepost.kafka.clients.install import Installed, install_client
 from fencepost.kafka.clients.play import SLOW, Player, Times
 from fencepost.kafka.clients.report import ClientPlan, Failure, conform_clients, run, shorten
 from fencepost.kafka.clients.sessions import MUTANTS, OwnClient
-from fencepost.kafka.clients.stories import STORIES
+from fencepost.kafka.clients.stories import ASKS, STORIES, TRIES
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OWN = "fencepost"
 LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
 QUICK = Times(recover=1.0)
+STALE = ("controller-elects-leader 0 1", "broker-learns 0 1", *TRIES * 3)
+"""The next leader has not learned yet that it leads: it refuses the validation."""
 
 
 def broken(client: str, *histories: Any) -> set[str]:
@@ -58,6 +60,11 @@ def test_our_own_client_keeps_the_rules() -> None:
     ("mutant", "played"),
     [
         ("overlooks-truncation", LOST),
+        ("cries-wolf-at-once", history(consumer=1)),
+        ("cries-wolf-after-two-records", history(consumer=1)),
+        ("cries-wolf-on-epoch--1", history("leader-is-unknown 0", *(*TRIES, *ASKS) * 3, consumer=1)),
+        ("cries-wolf-on-a-retried-validation", history(*STALE, consumer=1)),
+        ("dies-without-a-leader", history("leader-is-missing 0", *TRIES, *ASKS)),
         ("skips-validation", LOST),
         ("skips-a-record", history("client-has-more 0", consumer=1)),
         ("delivers-twice", history("client-has-more 0", consumer=1)),
@@ -170,12 +177,12 @@ def test_a_driver_that_does_not_start_is_one_message(monkeypatch: pytest.MonkeyP
         run(client, [LOST])
 
 
-def test_a_process_that_dies_is_started_again_and_what_cannot_be_played_is_counted() -> None:
+def test_a_process_that_dies_is_started_again_and_its_death_is_a_verdict() -> None:
     command = (sys.executable, "-c", 'print(\'{"event": "ready"}\', flush=True); input()')
     outcome = run(Installed("mortal", "1", command), [LOST, LOST], QUICK)
     died = {"the process of the client died (exit 0)": 2}
-    assert (outcome.histories, outcome.counted, dict(outcome.begun_again), dict(outcome.undone)) == (2, 0, died, died)
-    assert outcome.verdict == "undetermined"
+    assert (outcome.histories, dict(outcome.begun_again), dict(outcome.undone)) == (2, died, {})
+    assert (dict(outcome.broken), outcome.verdict) == ({"stays-alive": 2}, "differs")
 
 
 def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class Librdkafka:
                 tell(
                     id=self.number,
                     event=kind,
-                    partition=0 if got.partition() is None else got.partition(),
+                    partition=-1 if got.partition() is None else got.partition(),
                     error=error.str(),
                 )
         self.client.close()
@@ -189,8 +189,7 @@ class KafkaPython:
                     if name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
                     else "error"
                 )
-                for partition in range(self.command["partitions"]):
-                    tell(id=self.number, event=kind, partition=partition, error=f"{name}: {error}")
+                tell(id=self.number, event=kind, error=f"{name}: {error}")  # it need not say which partition
                 if kind == "truncated":
                     break
                 time.sleep(POLL)
@@ -271,8 +270,7 @@ class Aiokafka:
             except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
                 name = type(error).__name__
                 kind = "truncated" if name in ("OffsetOutOfRangeError", "NoOffsetForPartitionError") else "error"
-                for partition in range(self.command["partitions"]):
-                    tell(id=self.number, event=kind, partition=partition, error=f"{name}: {error}")
+                tell(id=self.number, event=kind, error=f"{name}: {error}")  # it need not say which partition
                 if kind == "truncated":
                     return
                 await asyncio.sleep(POLL)

@@ -181,8 +181,25 @@ def test_records_are_read_once_and_all() -> None:
     assert records(log, read(1, 0, "a"), read(2, 1, "b"), read(3, 1, "b")) == {"no-record-is-delivered-twice"}
     gone = [read(1, 0, "a"), read(2, 1, "x"), read(4, 2, "c")]
     assert records(log, *gone) == {"truncation-is-noticed"}
-    report = Event("reported", 3, partition=0, error="truncated")
+    report = Event("truncated", 3, partition=0, happened=True)
     assert records(log, gone[0], gone[1], report, gone[2]) == set()
+    for other in (Event("truncated", 3, partition=0), Event("reported", 3, partition=0)):
+        assert "truncation-is-noticed" in records(log, gone[0], gone[1], other, gone[2]), "it excuses nothing"
+
+
+def test_a_report_of_a_truncation_is_true_or_breaks_a_rule() -> None:
+    assert records(["a"], read(1, 0, "a"), Event("truncated", 2, partition=0)) == {"reports-are-true"}
+    world = World(history())
+    values = [world.write(0), world.write(0)]
+    assert not any(world.is_lost(0, 0, offset, 0) for offset, _ in enumerate(values))
+    world.apply(Move("records_are_lost", (0,)))
+    world.apply(Move("controller_elects_leader", (0, 1)))
+    assert [world.is_lost(0, 0, offset, 0) for offset, _ in enumerate(values)] == [False, True]
+
+
+def test_a_death_is_a_verdict_of_its_own_and_the_only_one() -> None:
+    died = Event("died", 2, error="the process of the client died (SIGSEGV)")
+    assert records(["a", "b"], read(1, 1, "b"), died) == {"stays-alive"}
 
 
 def test_a_read_from_a_new_epoch_needs_a_question_first() -> None:
