@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 HISTORIES = 1_000
-LEAST = 200
+LEAST = 100
 """Histories below which the measured table of planted mistakes has nothing to say."""
 UNKNOWN = ""
 
@@ -136,6 +136,8 @@ class _Found:
 
     def result(self, seconds: float) -> FuzzResult:
         """Return the result, and write the shortest histories."""
+        from fencepost.kafka.fuzz.sight import sight
+
         counts = Counter(name for _, name in self.alarms)
         shortest: dict[tuple[str, str], Alarm] = {}
         for alarm, name in self.alarms:
@@ -146,6 +148,7 @@ class _Found:
         findings = {name: count for name, count in counts.most_common() if name != UNKNOWN}
         done = self.progress.histories if self.progress else int(self.is_replay)
         enough = done >= LEAST or self.is_replay
+        seen = sight(done) if not self.is_replay else None
         verdict = "unknown" if unknown else "known" if findings else "nothing" if enough else "undetermined"
         scripts = self._write(shortest) if self.folder is not None else []
         data = {
@@ -166,6 +169,7 @@ class _Found:
                 {**alarm.data(), "times": sum(a.kind == alarm.kind and n == UNKNOWN for a, n in self.alarms)}
                 for alarm in unknown
             ],
+            "sight": {"found": seen.found, "planted": seen.planted, "kafka": seen.kafka} if seen else None,
             "written": scripts,
         }
         names = ", ".join(f"{name} {times:,} times" if times > 1 else name for name, times in findings.items())
@@ -178,9 +182,13 @@ class _Found:
             "undetermined": f"No violation in {each}, which are too few to say anything (at least {LEAST:,})",
         }[verdict]
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
-        return FuzzResult(
-            data, verdict, self.release.version, done, findings, unknown, sentence, f"profile {self.profile}{rate}"
+        sees = (
+            f"; as many histories find {seen.found} of {seen.planted} mistakes planted into Kafka {seen.kafka}"
+            if seen
+            else ""
         )
+        how = f"profile {self.profile}{rate}{sees}"
+        return FuzzResult(data, verdict, self.release.version, done, findings, unknown, sentence, how)
 
     def _write(self, shortest: dict[tuple[str, str], Alarm]) -> list[str]:
         assert self.folder is not None

@@ -31,7 +31,13 @@ PROFILES = {
     "all": "disks, crashes and operators together",
 }
 REPAIRS = ("hyp-16", "hyp-17", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-1")
-"""Findings that have a repair, the most frequent first."""
+"""Findings whose repair is an edit of Kafka's classes, the most frequent first."""
+SWITCHES = {
+    "late-epoch-flush": "-Dfencepost.flush-at-once=true",
+    "hyp-11": "-Dfencepost.settings-first=true",
+}
+"""Findings whose repair is one of the driver, which stands for that class. A flush of the epoch cache of a log that was
+deleted may come so late that it empties that of the log which has its name now."""
 TOGETHER = 2
 """Repairs of findings that are tried together, where none ends a history alone."""
 FLAGS = ("-XX:+UnlockExperimentalVMOptions", "-XX:hashCode=2")
@@ -238,14 +244,15 @@ class Repaired:
     def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
         """Return a process with these repairs, None if one of them does not fit the release."""
         if repairs not in self._running:
+            folder = self._folder / "-".join(repairs)
+            folder.mkdir()
             try:
-                folder = self._folder / "-".join(repairs)
-                made = self.kit.repaired(repairs, folder)
+                self.kit.repaired([name for name in repairs if name in REPAIRS], folder)
             except UsageError:
                 self._running[repairs] = None
                 return None
-            path = f"{made.first}{os.pathsep}{self.release.classes}"
-            options = (*FLAGS, *(("-Dfencepost.settings-first=true",) if "hyp-11" in repairs else ()))
+            path = f"{folder}{os.pathsep}{self.release.classes}"
+            options = (*FLAGS, *(switch for name, switch in SWITCHES.items() if name in repairs))
             started = Fuzzer(replace(self.release, classes=Path(path), options=options))
             self._running[repairs] = self._stack.enter_context(started)
         return self._running[repairs]
@@ -253,7 +260,7 @@ class Repaired:
     def findings(self, script: Script) -> tuple[str, ...] | None:
         """Return the findings whose repairs, as few as possible, let a history end well; None if it is not known."""
         if script not in self._known:
-            fit = [name for name in REPAIRS if self._process((name,)) is not None]
+            fit = [name for name in (*REPAIRS, "late-epoch-flush") if self._process((name,)) is not None]
             sets = [named for size in range(1, TOGETHER + 1) for named in combinations(fit, size)]
             self._known[script] = next((named for named in sets if self._ends(named, script)), None)
         return self._known[script]

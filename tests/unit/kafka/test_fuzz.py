@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from fencepost.invariants.figures.store import load
 from fencepost.kafka.driver.releases import KAFKA
 from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
+from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, Plant, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
 
 SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
@@ -40,3 +42,24 @@ def test_the_profiles_are_those_of_the_driver() -> None:
     drawn = re.search(r"DRAWN = List.of\((.*)\);", (JAVA / "Fuzz.java").read_text())
     assert drawn is not None
     assert set(PROFILES) == {"mixed", *re.findall(r'"(\w+)"', drawn[1])}
+
+
+def test_the_table_is_of_the_plants_that_its_seed_draws() -> None:
+    figure = load("sight")
+    assert [row["plant"] for row in figure["plants"]] == [plant.name for plant in drawn_plants()]
+    assert len({plant.name for plant in PLANTS}) == len(PLANTS)
+
+
+def test_more_histories_find_no_fewer_plants() -> None:
+    few, many = sight(1), sight(10_000)
+    assert few is not None
+    assert many is not None
+    assert 0 < few.found < many.found < many.planted
+    assert many.planted == sum(row["why"] != UNFIT for row in load("sight")["plants"])
+
+
+def test_a_plant_has_the_name_of_its_place() -> None:
+    assert (
+        Plant("kafka.cluster.Partition", "truncateTo", "lock", "a.b.NONE").name
+        == "Partition.truncateTo without lock = NONE"
+    )

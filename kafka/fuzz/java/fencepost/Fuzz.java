@@ -147,8 +147,9 @@ public final class Fuzz {
     }
 
     private void within(History history, Body body) throws Exception {
-        Cluster c = new Cluster(history.shape, root);
+        Cluster c = null;
         try {
+            c = new Cluster(history.shape, root);
             Judge judge = new Judge(c);
             judge.rest();
             body.run(c, judge);
@@ -156,7 +157,9 @@ public final class Fuzz {
         } catch (Throwable e) {
             history.end = e;
         } finally {
-            c.close();
+            if (c != null) {
+                c.close();
+            }
         }
     }
 

@@ -97,6 +97,29 @@ final class Judge {
             }
         }
         c.touched = 0;
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            controller(p);
+        }
+    }
+
+    /** The controller's own state: who leads is in the ISR and may lead, and ELR and ISR are replicas, and apart. */
+    private void controller(int p) {
+        PartitionRegistration r = c.registration(p);
+        String of = "partition " + p + " ";
+        if (r.leader >= 0 && (!c.unfenced(r.leader) || Arrays.stream(r.isr).noneMatch(b -> b == r.leader))) {
+            throw new Violation(of + "is led by broker " + r.leader + ", which is fenced or not in the ISR");
+        }
+        for (int b : r.elr) {
+            if (Arrays.stream(r.isr).anyMatch(member -> member == b) || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
+                throw new Violation(of + "has broker " + b + " in the ELR, which is in the ISR or no replica");
+            }
+        }
+        for (int b : r.isr) {
+            boolean isLast = r.isr.length == 1 && r.leader < 0;
+            if (!c.unfenced(b) && !isLast || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
+                throw new Violation(of + "has broker " + b + " in the ISR, which is fenced or no replica");
+            }
+        }
     }
 
     private static String where(int b, int p) {

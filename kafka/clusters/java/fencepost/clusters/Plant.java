@@ -1,0 +1,55 @@
+package fencepost.clusters;
+
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import javassist.CannotCompileException;
+import javassist.ClassPool;
+import javassist.CtClass;
+import javassist.CtMethod;
+import javassist.Modifier;
+import javassist.expr.ExprEditor;
+import javassist.expr.MethodCall;
+
+/** Writes a class of Kafka with a mistake: a method that does nothing, or a call that is left out. */
+public final class Plant {
+    private Plant() {
+    }
+
+    /**
+     * Arguments: the folder to write to, the class, the method, the call in it that is left out (`-`: the method does
+     * nothing), and what is returned instead (`-`: nothing). Every method of that name is edited.
+     */
+    public static void main(String[] arguments) throws Exception {
+        CtClass edited = ClassPool.getDefault().get(arguments[1]);
+        String value = arguments[4];
+        AtomicInteger edits = new AtomicInteger();
+        Set<CtMethod> methods = new LinkedHashSet<>();
+        for (CtMethod method : edited.getDeclaredMethods()) {
+            if (method.getName().equals(arguments[2]) && !Modifier.isAbstract(method.getModifiers())) {
+                methods.add(method);
+            }
+        }
+        for (CtMethod method : methods) {
+            if (arguments[3].equals("-")) {
+                method.setBody(value.equals("-") ? "{ }" : "{ return " + value + "; }");
+                edits.incrementAndGet();
+            } else {
+                method.instrument(new ExprEditor() {
+                    @Override
+                    public void edit(MethodCall call) throws CannotCompileException {
+                        if (call.getMethodName().equals(arguments[3])) {
+                            call.replace(value.equals("-") ? "{ }" : "{ $_ = " + value + "; }");
+                            edits.incrementAndGet();
+                        }
+                    }
+                });
+            }
+        }
+        if (edits.get() == 0) {
+            throw new IllegalStateException(arguments[1] + "." + arguments[2] + " has nothing to leave out");
+        }
+        edited.writeFile(arguments[0]);
+    }
+}

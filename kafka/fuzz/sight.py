@@ -1,0 +1,168 @@
+"""Does it see? Mistakes planted into Kafka's classes, by how many random histories find them."""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from fencepost.invariants.figures.store import load
+from fencepost.kafka.clusters.kit import kit
+from fencepost.kafka.driver.maven import run
+from fencepost.kafka.driver.process import DriverError
+from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzzer, fuzz_release
+from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FIGURE = "sight"
+UNFIT = "the release has no such place"
+DRAWN = 40
+SEED = 20261128
+"""Plants are drawn by this seed, which was written down before any was tried."""
+CONTROLLER = "org.apache.kafka.controller"
+LOG = "org.apache.kafka.storage.internals"
+
+
+class Plant(NamedTuple):
+    """A mistake: the `call` in a method that is left out, or the whole method, and what is returned instead."""
+
+    owner: str
+    method: str
+    call: str = "-"
+    value: str = "-"
+
+    @property
+    def name(self) -> str:
+        """The mistake by its place."""
+        left_out = f" without {self.call}" if self.call != "-" else ""
+        returns = f" = {self.value.rpartition('.')[2]}" if self.value != "-" else ""
+        return f"{self.owner.rpartition('.')[2]}.{self.method}{left_out}{returns}"
+
+
+_NONE = "org.apache.kafka.common.protocol.Errors.NONE"
+_REPLICATION, _CHANGE = f"{CONTROLLER}.ReplicationControlManager", f"{CONTROLLER}.PartitionChangeBuilder"
+_CACHE, _UNIFIED = f"{LOG}.epoch.LeaderEpochFileCache", f"{LOG}.log.UnifiedLog"
+_PARTITION, _MANAGER = "kafka.cluster.Partition", "kafka.server.ReplicaManager"
+_FETCHER = "kafka.server.AbstractFetcherThread"
+
+PLANTS = (
+    Plant(_REPLICATION, "alterPartition", "checkBrokerEpoch"),
+    Plant(_REPLICATION, "validateAlterPartitionData", value=_NONE),
+    Plant(_REPLICATION, "ineligibleReplicasForIsr", value="new java.util.ArrayList()"),
+    Plant(_REPLICATION, "ineligibleReplicasForIsr", "fenced", "false"),
+    Plant(_REPLICATION, "ineligibleReplicasForIsr", "inControlledShutdown", "false"),
+    Plant(_REPLICATION, "handleBrokerShutdown"),
+    Plant(_REPLICATION, "handleBrokerFenced"),
+    Plant(_REPLICATION, "handleBrokerUnfenced"),
+    Plant(_REPLICATION, "handleBrokerInControlledShutdown"),
+    Plant(_REPLICATION, "handleBrokerUnregistered"),
+    Plant(_REPLICATION, "handleDirectoriesOffline", "generateLeaderAndIsrUpdates"),
+    Plant(_REPLICATION, "handleAssignReplicasToDirs", "setDirectory", "$0"),
+    Plant(_REPLICATION, "updatePartitionInfo"),
+    Plant(_REPLICATION, "isAcceptableLeader", value="true"),
+    Plant(_CHANGE, "isValidNewLeader", value="true"),
+    Plant(_CHANGE, "isInIsr", value="true"),
+    Plant(_CHANGE, "canElectLastKnownLeader", value="true"),
+    Plant(_CHANGE, "maybePopulateTargetElr"),
+    Plant(_CHANGE, "maybeUpdateRecordElr"),
+    Plant(_CHANGE, "maybeUpdateLastKnownLeader"),
+    Plant(_CHANGE, "triggerLeaderEpochBumpForIsrShrinkIfNeeded"),
+    Plant(_CHANGE, "triggerLeaderEpochBumpIfNeeded"),
+    Plant(_CHANGE, "completeReassignmentIfNeeded"),
+    Plant(f"{CONTROLLER}.BrokersToIsrs", "update"),
+    Plant(f"{CONTROLLER}.ClusterControlManager", "registerBroker", "addRecordsForShutdown"),
+    Plant(f"{CONTROLLER}.ClusterControlManager", "checkBrokerEpoch"),
+    Plant(_PARTITION, "maybeExpandIsr"),
+    Plant(_PARTITION, "maybeIncrementLeaderHW", value="false"),
+    Plant(_PARTITION, "isUnderMinIsr", value="false"),
+    Plant(_PARTITION, "effectiveMinIsr", value="1"),
+    Plant(_PARTITION, "isReplicaIsrEligible", value="true"),
+    Plant(_PARTITION, "isFollowerInSync", value="true"),
+    Plant(_PARTITION, "isBrokerEpochIsrEligible", value="true"),
+    Plant(_PARTITION, "checkOptionalEpoch", value=_NONE),
+    Plant(_PARTITION, "truncateTo"),
+    Plant(_PARTITION, "truncateFullyAndStartAt"),
+    Plant(_PARTITION, "updateAssignmentAndIsr", "partitionState_$eq"),
+    Plant(_CACHE, "truncateFromEndAsyncFlush"),
+    Plant(_CACHE, "truncateFromStartAsyncFlush"),
+    Plant(_CACHE, "assign"),
+    Plant(_CACHE, "maybeTruncateNonMonotonicEntries"),
+    Plant(_UNIFIED, "maybeIncrementHighWatermark", value="java.util.Optional.empty()"),
+    Plant(_UNIFIED, "maybeUpdateHighWatermark", value="java.util.Optional.empty()"),
+    Plant(_UNIFIED, "truncateTo", "truncateFromEndAsyncFlush"),
+    Plant(_UNIFIED, "maybeIncrementLogStartOffset", value="false"),
+    Plant(f"{LOG}.log.LocalLog", "truncateTo", value="new java.util.ArrayList()"),
+    Plant(_FETCHER, "maybeUpdateTopicIds"),
+    Plant(_FETCHER, "processFetchRequest", "truncateOnFetchResponse"),
+    Plant(_FETCHER, "truncateOnFetchResponse"),
+    Plant(_MANAGER, "checkpointHighWatermarks"),
+    Plant(_MANAGER, "handleLogDirFailure", "handleFailure"),
+    Plant(_MANAGER, "maybeNotifyPartitionAssignedToDirectory"),
+)
+"""Checks and effects of Kafka that can be left out, one at a time."""
+
+
+def drawn_plants() -> tuple[Plant, ...]:
+    """Return the plants of the table."""
+    return tuple(random.Random(SEED).sample(PLANTS, DRAWN))  # noqa: S311 (no secret)
+
+
+def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant, int | None, str]]:
+    """Yield for each plant the number of the history that finds it, None if none does, and what is violated there.
+
+    Kafka has all repairs of known findings that fit, so that an alarm is of the plant. A plant that does not fit the
+    release is yielded with the reason.
+    """
+    release, base = fuzz_release(version, None), kit(version)
+    with tempfile.TemporaryDirectory(prefix="fencepost-sight-") as work:
+        fit = []
+        for name in REPAIRS:
+            try:
+                base.repaired((name,), Path(work) / name)
+                fit.append(name)
+            except UsageError:
+                continue
+        repaired = base.repaired(fit, Path(work) / "repaired")
+        for number, plant in enumerate(drawn_plants()):
+            folder = Path(work) / f"plant-{number}"
+            done = run(repaired.java("fencepost.clusters.Plant", str(folder), *plant), 60, "the plant")
+            if done.returncode != 0:
+                yield plant, None, UNFIT
+                continue
+            path = Path(f"{folder}{os.pathsep}{repaired.first}{os.pathsep}{release.classes}")
+            options = (*FLAGS, *SWITCHES.values())
+            with Fuzzer(replace(release, classes=path, options=options), patience=30) as fuzzer:
+                found, last = fuzzer.histories(profile, 1, histories, shortens=False), 0
+                try:
+                    for item in found:
+                        if isinstance(item, Alarm):
+                            yield plant, item.seed, item.message
+                            break
+                        last = item.histories
+                    else:
+                        yield plant, None, ""
+                except DriverError:
+                    yield plant, last + 1, "it hangs, or ends by itself"
+                fuzzer.stop()
+
+
+class Sight(NamedTuple):
+    """How many planted mistakes so many histories find, of how many, and on which release."""
+
+    found: int
+    planted: int
+    kafka: str
+
+
+def sight(histories: int) -> Sight | None:
+    """Return what was measured for so many histories; None if nothing was."""
+    figure = load(FIGURE)
+    if not figure:
+        return None
+    found = [item["found"] for item in figure["plants"] if item["why"] != UNFIT]
+    return Sight(sum(n is not None and n <= histories for n in found), len(found), figure["kafka"])
