@@ -206,15 +206,16 @@ def unit() -> dict[str, float]:
 
 def spark_figures() -> Table:
     """Return the figures of the model."""
+    found = unit()
     titles = {
-        "core": ("time of an executor of one core for a state", lambda value: f"{value * 1e6:.1f} µs"),
-        "shuffle": ("bytes for a state in the shuffle", lambda value: f"{value:.0f}"),
-        "kept": ("bytes for a state in the blocks that are kept", lambda value: f"{value:.0f}"),
-        "table": ("bytes for a state in an executor's tables", lambda value: f"{value:.0f}"),
-        "level": ("fixed time of a level", lambda value: f"{value:.2f} s"),
-        "partition": ("time of a core for each of its partitions in each level", lambda value: f"{value:.2f} s"),
+        "time of an executor of one core for a state": f"{found['core'] * 1e6:.1f} µs",
+        "bytes for a state in the shuffle": f"{found['shuffle']:.0f}",
+        "bytes for a state in the blocks that are kept": f"{found['kept']:.0f}",
+        "bytes for a state in an executor's tables": f"{found['table']:.0f}",
+        "fixed time of a level": f"{found['level']:.2f} s",
+        "time of a core for each of its partitions in each level": f"{found['partition']:.2f} s",
     }
-    return ["figure", "value"], ([title, show(unit()[name])] for name, (title, show) in titles.items())
+    return ["figure", "value"], map(list, titles.items())
 
 
 def fixed(executors: int) -> float:

@@ -72,18 +72,13 @@ def test_the_commands_of_longer_pages_are_accepted(line: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_the_language_pages_blocks_are_python_that_runs() -> None:
-    scope: dict[str, object] = {}
-    for block in blocks("docs/model/language.md", "python"):
-        exec(compile(block, "docs/model/language.md", "exec"), scope)  # noqa: S102 (our own page)
-    assert "follower_fetch" in scope
-
-
-def test_the_block_on_hypothesis_is_a_test_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_pages_are_python_that_runs_and_tests_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(PROFILES, "development", Profile("development", 30, fixed=True))
     scope: dict[str, Any] = {}
-    (block,) = blocks("docs/use/walks.md", "python")
-    exec(compile(block, "docs/use/walks.md", "exec"), scope)  # noqa: S102 (our own page)
+    for page in ("docs/model/language.md", "docs/use/walks.md"):
+        for block in blocks(page, "python"):
+            exec(compile(block, page, "exec"), scope)  # noqa: S102 (our own page)
+    assert "follower_fetch" in scope
     scope["test_kip320"]()
 
 

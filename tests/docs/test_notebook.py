@@ -40,27 +40,14 @@ def outputs(notebook: Any, kind: str) -> list[str]:
     return [text for text in found if text]
 
 
-def test_the_notebook_is_short(committed: Any) -> None:
-    assert len(committed.cells) < CELLS
-
-
 @pytest.mark.xdist_group("notebook")
-def test_it_shows_what_was_committed(committed: Any, executed: Any) -> None:
+def test_the_notebook_is_short_and_shows_what_was_committed(committed: Any, executed: Any) -> None:
+    assert len(committed.cells) < CELLS
     frames = [text for text in outputs(executed, "text/plain") if not text.startswith("<Figure")]
     assert frames == [text for text in outputs(committed, "text/plain") if not text.startswith("<Figure")]
     assert any("violated" in text for text in frames)
     assert any("needed" in text for text in frames)
-
-
-@pytest.mark.xdist_group("notebook")
-def test_it_shows_a_counterexample_as_a_picture_and_plots_a_fault_table(executed: Any) -> None:
     assert any("<svg" in text for text in outputs(executed, "text/html"))
     assert len(outputs(executed, "image/png")) == 1
-
-
-@pytest.mark.xdist_group("notebook")
-def test_no_cell_writes_to_stderr(executed: Any) -> None:
-    streams = [
-        output for cell in executed.cells for output in cell.get("outputs", []) if output["output_type"] == "stream"
-    ]
-    assert [output["text"] for output in streams if output["name"] == "stderr"] == []
+    streams = [item for cell in executed.cells for item in cell.get("outputs", []) if item["output_type"] == "stream"]
+    assert [item["text"] for item in streams if item["name"] == "stderr"] == []

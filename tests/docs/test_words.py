@@ -1,11 +1,13 @@
-"""Words that a native reader stumbles over are in no page."""
+"""Words that a native reader stumbles over are in no page, and in few messages and docstrings."""
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.model.language.trees import module_of
 
 from tests.helpers.places import ROOT
 
@@ -20,6 +22,9 @@ WORN = re.compile(
 """Write instead: does not, raises an error, eventually, reports, any broker that, no broker, requested, current."""
 QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”", re.MULTILINE | re.DOTALL)
 """Code and quotations, in which words are somebody else's."""
+ROOMS = ("api", "cli", "counterexamples", "docs/site", "explorers", "kafka")
+BUDGET = 30
+"""Messages and docstrings that may have such a word."""
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/**/*.md"))
 
 
@@ -32,6 +37,14 @@ def worn(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_has_no_worn_words(page: Path) -> None:
     assert worn(page.read_text()) == []
+
+
+def test_few_messages_and_docstrings_have_worn_words() -> None:
+    found = []
+    for file in (file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))):
+        texts = (node.value for node in ast.walk(module_of(file.read_text())) if isinstance(node, ast.Constant))
+        found += [f"{file.relative_to(ROOT)}: {word}" for text in texts if isinstance(text, str) for word in worn(text)]
+    assert len(found) <= BUDGET, "\n".join(found)
 
 
 def test_a_worn_word_is_found_outside_of_quotations_only() -> None:
