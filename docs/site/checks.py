@@ -72,7 +72,7 @@ def index() -> Iterator[str]:
     )
     if without:
         yield from ("", "Not seen to fail:", "")
-        yield from (f"- {name}: {UNBREAKABLE.get(name, 'nobody knows why')}" for name in without)
+        yield from (f"- {name}: {UNBREAKABLE.get(name, 'the reason is not known')}" for name in without)
 
 
 def page(name: str, data: dict[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Evidence and stories: what belongs to each entry of the catalogue below it, and the stories that are told of it."""
+"""Evidence and stories: what belongs to each entry of the catalogue below it, and the stories about it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ CHOICES = (
 """The choices: by name, in Kafka's words, its values, and the default."""
 INTRODUCTION = (
     "Choose the settings of a topic. The answer is the one of `fencepost advise`, looked up in the measured "
-    "[fault tables](checks/crashes.md); settings that nobody has searched say so. What the words mean is in [Will I "
+    "[fault tables](checks/crashes.md); settings that were not searched say so. What the words mean is in [Will I "
     "lose data?](kafka/losing-data.md)"
 )
 

@@ -22,7 +22,7 @@ WORN = re.compile(
 """Write instead: does not, raises an error, eventually, reports, any broker that, no broker, requested, current."""
 QUOTED = re.compile(r"^```.*?^```|`[^`\n]*`|\"[^\"\n]*\"|“[^”]*”", re.MULTILINE | re.DOTALL)
 """Code and quotations, in which words are somebody else's."""
-ROOMS = ("api", "cli", "counterexamples", "docs/site", "explorers", "kafka")
+ROOMS = ("api", "cli", "docs/site", "explorers")
 BUDGET = 30
 """Messages and docstrings that may have such a word."""
 PAGES = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CHANGELOG.md")] + sorted(ROOT.glob("docs/**/*.md"))
@@ -43,7 +43,12 @@ def test_few_messages_and_docstrings_have_worn_words() -> None:
     found = []
     for file in (file for room in ROOMS for file in sorted((ROOT / room).rglob("*.py"))):
         texts = (node.value for node in ast.walk(module_of(file.read_text())) if isinstance(node, ast.Constant))
-        found += [f"{file.relative_to(ROOT)}: {word}" for text in texts if isinstance(text, str) for word in worn(text)]
+        found += [
+            f"{file.relative_to(ROOT)}: {word}"
+            for text in texts
+            if isinstance(text, str) and " " in text
+            for word in worn(text)
+        ]
     assert len(found) <= BUDGET, "\n".join(found)
 
 
