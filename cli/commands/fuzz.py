@@ -21,7 +21,7 @@ ENDS = {
     "undetermined": Exit.UNDETERMINED,
 }
 COLOURS = {"unknown": "bold red", "known": "bold yellow", "nothing": "bold green", "undetermined": "bold yellow"}
-SHOWN = 15
+SHOWN = 13
 """Steps that fit the first screen."""
 
 

@@ -106,7 +106,10 @@ final class Judge {
     private void controller(int p) {
         PartitionRegistration r = c.registration(p);
         String of = "partition " + p + " ";
-        if (r.leader >= 0 && (!c.unfenced(r.leader) || Arrays.stream(r.isr).noneMatch(b -> b == r.leader))) {
+        // until 4.0 who registers again in its session is fenced, and still leads
+        boolean fences = false;  // until 4.0
+        boolean fences = true;  // since 4.1
+        if (r.leader >= 0 && (fences && !c.unfenced(r.leader) || Arrays.stream(r.isr).noneMatch(b -> b == r.leader))) {
             throw new Violation(of + "is led by broker " + r.leader + ", which is fenced or not in the ISR");
         }
         for (int b : r.elr) {
@@ -116,7 +119,7 @@ final class Judge {
         }
         for (int b : r.isr) {
             boolean isLast = r.isr.length == 1 && r.leader < 0;
-            if (!c.unfenced(b) && !isLast || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
+            if (fences && !c.unfenced(b) && !isLast || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
                 throw new Violation(of + "has broker " + b + " in the ISR, which is fenced or no replica");
             }
         }
