@@ -63,6 +63,8 @@ class Request:
             self.build()
             self.is_sent = True
             plot = self.connection.plot
+            if plot.world.take("connection_dies", self.broker):
+                self.connection.close()
             if not self.is_lost:
                 at = plot.now()
                 for event in self.told:
@@ -128,6 +130,11 @@ class Connection(asyncio.Protocol):
             self.since = self.plot.now()
         self.is_busy = False
         asyncio.get_running_loop().call_soon(self._next)
+
+    def close(self) -> None:
+        """End the connection without an answer."""
+        if self.transport is not None:
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 (as asyncio calls it)
         """End."""
@@ -216,7 +223,8 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
         return base | _coordinator(message), []
     if message.api == wire.INIT_PRODUCER_ID:
         return base | {"producer_id": 1, "producer_epoch": 0}, []
-    return base | {"topics": _offsets(world, broker, message)}, []
+    topics, events = _offsets(world, broker, message)
+    return base | {"topics": topics}, events
 
 
 def _metadata(
@@ -224,16 +232,16 @@ def _metadata(
 ) -> tuple[dict[str, Any], list[Event]]:
     where, told = world.metadata(broker)
     partitions, events = [], []
-    topic = told[0][1].topic
+    topic = world.view(0, world.s.broker[broker].cache).topic
+    failed = world.take("topic_has_error")
+    error = failed.args[0] if failed else wire.NONE
     for partition, view, epoch in told:
-        is_missing = (
-            view.leader == NOBODY and view.wire_epoch != NOBODY
-        )  # without an epoch there is no error: so Redpanda answers
+        leader = (view.leader + 1) % world.c.brokers if failed and view.leader != NOBODY else view.leader
         partitions.append(
             {
-                "error_code": wire.LEADER_NOT_AVAILABLE if is_missing else wire.NONE,
+                "error_code": view.error,
                 "partition_index": partition,
-                "leader_id": view.leader,
+                "leader_id": leader,
                 "leader_epoch": epoch,
                 "replica_nodes": list(range(world.c.brokers)),
                 "isr_nodes": list(range(world.c.brokers)),
@@ -241,9 +249,10 @@ def _metadata(
             }
         )
         epoch_told = epoch if message.version >= 7 else NOBODY
-        events.append(Event("metadata", 0, "metadata", broker, partition, view.topic, view.leader, epoch_told))
+        shown = str(error) if failed else ""
+        events.append(Event("metadata", 0, "metadata", broker, partition, view.topic, leader, epoch_told, error=shown))
     named = {
-        "error_code": wire.NONE,
+        "error_code": error,
         "name": TOPIC,
         "topic_id": topic_id(topic),
         "is_internal": False,
@@ -327,13 +336,18 @@ def _coordinator(message: wire.Message) -> dict[str, Any]:
     return {**nobody, "coordinators": [{**nobody, "key": key} for key in keys]}
 
 
-def _offsets(world: World, broker: int, message: wire.Message) -> list[dict[str, Any]]:
-    topics = []
+def _offsets(world: World, broker: int, message: wire.Message) -> tuple[list[dict[str, Any]], list[Event]]:
+    topics, events = [], []
     for topic in message.body.topics:
         rows = []
         for item in topic.partitions:
             partition = item.partition_index if message.api == wire.LIST_OFFSETS else item.partition
             error = world.outcome(broker, partition, getattr(item, "current_leader_epoch", NOBODY))
+            if message.api == wire.OFFSET_FOR_LEADER_EPOCH:
+                if failed := world.take("validation_fails", partition):
+                    error = failed.args[1]
+                shown = str(error) if error else ""
+                events.append(Event("answer", 0, "validate", broker, partition, error=shown))
             row: dict[str, Any] = {"error_code": error, "partition": partition, "partition_index": partition}
             if error == wire.NONE:
                 log = world.log(broker, partition)
@@ -349,7 +363,7 @@ def _offsets(world: World, broker: int, message: wire.Message) -> list[dict[str,
                 row |= {"leader_epoch": NOBODY, "end_offset": NOBODY}
             rows.append(row)
         topics.append({"name": TOPIC, "topic": TOPIC, "partitions": rows})
-    return topics
+    return topics, events
 
 
 def clock() -> float:

@@ -50,7 +50,7 @@ COVERED = (
 """Those and larger ones: what `benchmarks/clients.py` covers."""
 DEPTH = 30
 """Steps of a walk at most, if nothing else is said."""
-NAME = re.compile(r"(walk|cover) (\d+)\.(\d+)\Z")
+NAME = re.compile(r"(walk|errors|cover) (\d+)\.(\d+)\Z")
 
 
 BESIDES = {
@@ -67,9 +67,27 @@ DRAWN = tuple(BESIDES)[:4]
 stories."""
 
 
+ERRORS = {
+    "topic_has_error": "the next metadata answers have this error for the topic, and name another leader",
+    "partition_has_error": "the next metadata answers have this error for the partition, and name no leader",
+    "partition_is_left_out": "the next metadata answers do not have the partition",
+    "metadata_is_older": "the next metadata answers say of the partition what an older controller said",
+    "validation_fails": "the next answers to OffsetForLeaderEpoch have this error, which is one that is retried or not",
+    "connection_dies": "a connection to the broker ends between the next request and its answer",
+}
+"""Errors and omissions of brokers, for the next answer or the next three. They are drawn apart, so that a walk without
+them keeps its name and its moves; with them it is `errors SEED.NUMBER`."""
+CODES = {
+    "topic_has_error": (3, 5),
+    "partition_has_error": (5, 9, 72),
+    "validation_fails": (-1, 3, 5, 6, 9, 29, 56, 74, 75, 78),
+}
+"""The errors that are drawn, by Kafka's numbers; a topic has none that is the user's to repair."""
+
+
 @dataclass(frozen=True)
 class Move:
-    """A step of a history: an action of the model or one of BESIDES, with its parameters."""
+    """A step of a history: an action of the model or one of BESIDES or ERRORS, with its parameters."""
 
     name: str
     args: tuple[int, ...] = ()
@@ -139,6 +157,8 @@ class Source:
     besides: float = 0.5
     lag: float = 0.4
     """How many of the walks have something happen besides, and in how many a broker learns nothing until the end."""
+    errors: float = 0.25
+    """How many have answers with errors or omissions too."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -169,7 +189,22 @@ class Source:
             constants = machines[place % len(machines)][1]
             steps = [item.step for item in next(walking[place % len(machines)])]
             found = of_steps(constants, steps, f"walk {self.seed}.{place}")
-            yield self._with_more(found, random.Random(f"{self.seed} {place} besides"))  # noqa: S311 (no secret)
+            found = self._with_more(found, random.Random(f"{self.seed} {place} besides"))  # noqa: S311 (no secret)
+            yield self._with_errors(found, random.Random(f"{self.seed} {place} errors"))  # noqa: S311 (no secret)
+
+    def _with_errors(self, history: History, chance: random.Random) -> History:
+        """Return a history with one to three of ERRORS, at places that are drawn, or as it is."""
+        if chance.random() >= self.errors:
+            return history
+        moves = list(history.moves)
+        for _ in range(chance.randint(1, 3)):
+            names = [name for name in ERRORS if name != "validation_fails" or history.role == "consumer"]
+            name = chance.choice(names)
+            about = history.constants.brokers if name == "connection_dies" else history.constants.partitions
+            args = () if name == "topic_has_error" else (chance.randrange(int(about)),)
+            codes = (chance.choice(CODES[name]),) if name in CODES else ()
+            moves.insert(chance.randrange(len(moves) + 1), Move(name, (*args, *codes)))
+        return History(history.constants, tuple(moves), history.name.replace("walk", "errors"))
 
     def _with_more(self, history: History, chance: random.Random) -> History:
         """Return a history in which a broker may learn less, with up to two of BESIDES at places that are drawn."""
@@ -208,15 +243,16 @@ def by_name(name: str) -> History | None:
     if found is None:
         return None
     first, number = int(found[2]), int(found[3])
-    if found[1] == "walk":
-        return next(islice(Source(settings(), first).walks(number + 1, DEPTH), number, None))
+    if found[1] != "cover":
+        share = float(found[1] == "errors")
+        return next(islice(Source(settings(), first, errors=share).walks(number + 1, DEPTH), number, None))
     return next((one for one in Source(COVERED).cover() if one.name == name), None)
 
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
 """Traces in the end of which no broker is where the client ever heard that one is."""
-ERRORS = {
+ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
     "74": "FENCED_LEADER_EPOCH",
@@ -264,7 +300,7 @@ def of_archive() -> list[History]:
 def _move(text: str) -> Move:
     name, *args = text.split()
     name = name.replace("-", "_")
-    if name not in BESIDES and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
+    if name not in (*BESIDES, *ERRORS) and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
         raise ValueError(f"no move is called {text!r}")
     return Move(name, tuple(map(int, args)))
 
@@ -290,13 +326,14 @@ def _line(event: Event) -> str:
         what = f" of {part} from {event.offset}" if event.offset != NOBODY else f" {event.value}".rstrip()
         return f"client->>b{event.broker}: {event.api}{what}{known}"
     if event.kind == "answer":
-        said = ERRORS.get(event.error, event.error) or (
+        said = ERROR_NAMES.get(event.error, event.error) or (
             "nothing new" if event.offset == NOBODY else f"offset {event.offset}"
         )
         return f"b{event.broker}-->>client: {said}"
     if event.kind in ("hint", "metadata"):
         leader = "nobody" if event.leader == NOBODY else f"broker {event.leader}"
-        return f"b{event.broker}-->>client: {event.kind}: {leader} leads {part}{known}"
+        error = f" (error {event.error})" if event.error else ""
+        return f"b{event.broker}-->>client: {event.kind}: {leader} leads {part}{known}{error}"
     told = {
         "delivered": f"delivers {event.value} at offset {event.offset}",
         "acked": f"{event.value} is acknowledged",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request, clock
 from fencepost.kafka.clients.events import NOBODY, Event, Play
-from fencepost.kafka.clients.history import BESIDES, SILENT, History, Move
+from fencepost.kafka.clients.history import BESIDES, ERRORS, SILENT, History, Move
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
 from fencepost.model.language.errors import DisabledError, DomainError
 
@@ -124,8 +124,7 @@ class Player:
         self.servers.pop(broker).close()
         for connection in [item for item in self.connections if item.broker == broker]:
             self.connections.discard(connection)
-            if connection.transport is not None:
-                connection.transport.abort()
+            connection.close()
 
     async def _begin(self) -> None:
         """Start the client and let it do what it does without any trouble; its next request waits for the history."""
@@ -170,7 +169,7 @@ class Player:
                 self.note(Event("died", self.now(), error=told["error"]))
             self.done.set()
             return
-        kind = "reported" if told["event"] == "error" else told["event"]
+        kind: Any = "reported" if told["event"] == "error" else told["event"]
         partition = told.get("partition", NOBODY)
         self.note(
             Event(
@@ -241,7 +240,7 @@ class Player:
             self.waiting = None
 
     async def _move(self, move: Move) -> None:
-        if move.name in CLUSTER_ACTIONS or move.name in BESIDES:
+        if move.name in CLUSTER_ACTIONS or move.name in BESIDES or move.name in ERRORS:
             await self._change(move)
         elif move.name == "client_has_more":
             self._more(*move.args)

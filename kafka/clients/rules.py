@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fencepost.kafka.clients.events import Event, Play
 
 
+TO_LEADERS = ("produce", "fetch", "validate")
+"""Requests that go to the leader in which a client believes."""
 SLACK = 0.05
 """Seconds that a client may take to pass news on among its threads."""
 
@@ -53,13 +55,17 @@ class Beliefs:
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
         if is_of_other_topic and event.leader != NOBODY:
             self.optional.append(heard)  # a hint does not say which topic it is about, and a client may find out or not
+        elif event.error:
+            self.ignored.append(event)
+        elif now is not None and event.leader == NOBODY != event.epoch == now.epoch:
+            self.optional.append(heard)  # the partition has an error in an epoch that is known
         elif _is_accepted(now, event):
             (self.trail if event.kind == "metadata" or event.named else self.optional).append(heard)
         elif now is not None and (event.epoch < now.epoch or (event.kind == "hint" and event.leader != now.leader)):
             self.ignored.append(event)
 
     def act(self, request: Event) -> None:
-        """Take a request for data, which shows what the client believes."""
+        """Take a request to a leader, which shows what the client believes."""
         for place in range(len(self.trail) - 1, 0, -1):
             item, before = self.trail[place], self.trail[place - 1]
             is_its = item.leader == request.broker and request.epoch in (NOBODY, item.epoch)
@@ -106,7 +112,7 @@ def beliefs_of(play: Play) -> dict[int, Beliefs]:
     for event in play.events:
         if event.kind in ("hint", "metadata"):
             found[event.partition].hear(event)
-        elif event.kind == "request" and event.api in ("produce", "fetch"):
+        elif event.kind == "request" and event.api in TO_LEADERS:
             found[event.partition].act(event)
     return found
 
@@ -156,6 +162,11 @@ RULES = (
         "no-leader-no-request",
         "not in a KIP",
         "A newer answer that names no leader takes the old one away: nothing is sent until there is one.",
+    ),
+    Rule(
+        "errors-name-no-leader",
+        "confluentinc/librdkafka#4907",
+        "A metadata answer that has an error for the topic changes no leader.",
     ),
     Rule("only-to-named-leaders", "KIP-951", "Produce and fetch requests go to a broker that was named leader."),
     Rule(
@@ -236,6 +247,7 @@ class Judge:
         """Note that a rule was broken; the first time in a play."""
         if rule not in {item.rule for item in self.broken}:
             self.broken.append(BrokenRule(rule, event, why))
+            self.exercised[rule] = max(1, self.exercised[rule])
 
     def data(self) -> Iterator[Event]:
         """Yield the produce and fetch requests for the partition."""
@@ -243,11 +255,11 @@ class Judge:
 
 
 def _brokers(judge: Judge, partition: int) -> None:
-    """Look where requests for data go."""
+    """Look where requests for data go, and questions where an epoch ends."""
     known = judge.beliefs[partition]
     seen: set[int] = set()
-    for request in judge.data():
-        possible = known.possible(request)
+    for request in judge.sent:
+        possible = known.possible(request) if request.api in TO_LEADERS else []
         if not possible:
             continue
         judge.count("only-to-named-leaders")
@@ -263,9 +275,14 @@ def _brokers(judge: Judge, partition: int) -> None:
         for event in _ignored(known, request):
             if id(event) not in seen and event.leader != newest.leader:
                 seen.add(id(event))
-                judge.count(f"older-{event.kind}-is-ignored")
+                judge.count(_ignoring(event))
         if not any(item.leader == request.broker for item in possible):
             _blame(judge, known, request, newest)
+
+
+def _ignoring(event: Event) -> str:
+    """Return the rule by which news is ignored."""
+    return "errors-name-no-leader" if event.error else f"older-{event.kind}-is-ignored"
 
 
 def _ignored(known: Beliefs, request: Event) -> list[Event]:
@@ -285,7 +302,7 @@ def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None
                 f"{request.api} goes to broker {request.broker}, named by {event.kind} of epoch {event.epoch} "
                 f"after {then.leader} led in epoch {then.epoch}"
             )
-            judge.breaks(f"older-{event.kind}-is-ignored", request, why)
+            judge.breaks(_ignoring(event), request, why)
             return
     was_named = any(item.leader == request.broker for item in known.trail if item.at <= request.at)
     if newest.leader == NOBODY:
@@ -326,7 +343,9 @@ def _epochs(judge: Judge, partition: int) -> None:
 def _errors(judge: Judge, partition: int) -> None:
     """Look at what follows an error: a request for metadata, and not too soon the next try."""
     known = judge.beliefs[partition]
-    refused = [item for item in judge.events if item.kind == "answer" and item.error in REFUSED]
+    refused = [
+        item for item in judge.events if item.kind == "answer" and item.api != "validate" and item.error in REFUSED
+    ]
     for answer in refused:
         later = [item for item in judge.data() if item.since >= answer.at and item.at > answer.at]
         if not later:
@@ -391,7 +410,11 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
         request = asked[-1]
         if read is not None and request.epoch > read.epoch != NOBODY and answer.topic == 0:
             judge.count("validates-before-delivering")
-            checked = [item for item in judge.sent if item.api == "validate" and read.at < item.at <= answer.at]
+            checked = [
+                item
+                for item in judge.sent
+                if item.api == "validate" and read.at < item.at <= answer.at and not _failed(judge, item)
+            ]
             if (
                 not any(item.epoch == request.epoch for item in checked)
                 and request.fetched == NOBODY
@@ -400,6 +423,13 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
                 why = f"epoch {request.epoch} is read from without a question where epoch {read.epoch} ends"
                 judge.breaks("validates-before-delivering", request, why)
         read = request
+
+
+def _failed(judge: Judge, question: Event) -> bool:
+    """Say whether a question where an epoch ends was answered with an error."""
+    later = (item for item in judge.events if item.kind == "answer" and item.api == "validate")
+    found = next((item for item in later if item.broker == question.broker and item.at >= question.at), None)
+    return found is not None and bool(found.error)
 
 
 def _reported(judge: Judge, before: float) -> bool:

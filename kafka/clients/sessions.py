@@ -40,6 +40,9 @@ MUTANTS = {
     "asks-on": "no-leader-no-request",
     "forgets-topic-ids": "finds-a-new-topic",
     "gives-up": "recovers",
+    "takes-leaders-of-errors": "errors-name-no-leader",
+    "trusts-a-failed-validation": "validates-before-delivering",
+    "gives-up-on-a-dead-connection": "recovers",
     "cries-wolf-at-once": "reports-are-true",
     "cries-wolf-after-two-records": "reports-are-true",
     "cries-wolf-on-epoch--1": "reports-are-true",
@@ -102,6 +105,7 @@ class OwnClient:
             try:
                 await work(partition)
             except (OSError, asyncio.IncompleteReadError, TimeoutError):
+                self.known[partition].is_over |= self.mutant == "gives-up-on-a-dead-connection"
                 await asyncio.sleep(self.backoff)
                 await self._ask()
 
@@ -140,6 +144,8 @@ class OwnClient:
         is_first = not self.where
         self.where.update({item.node_id: (item.host, item.port) for item in told.brokers})
         topic = told.topics[0]
+        if topic.error_code != wire.NONE and self.mutant != "takes-leaders-of-errors":
+            return
         for item in topic.partitions:
             known = self.known[item.partition_index]
             is_other = int(
@@ -275,6 +281,7 @@ class OwnClient:
         found = told.topics[0].partitions[0]
         if found.error_code != wire.NONE:
             self._cry("on-a-retried-validation", partition)
+            known.is_validated = self.mutant == "trusts-a-failed-validation"
             await self._failed(is_news=False)
         elif self.mutant != "overlooks-truncation" and (
             found.end_offset < known.position or found.leader_epoch < known.fetched

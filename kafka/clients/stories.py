@@ -7,6 +7,8 @@ from fencepost.model.language.errors import UsageError, nearest
 
 ASKS = ("client-refreshes 0", "broker-answers-refresh", "client-applies-metadata")
 """The client asks for metadata, and is answered."""
+MOVES = ("controller-elects-leader 0 1", "broker-learns 0 1", "broker-learns 1 1")
+"""A partition of a cluster of two brokers moves to the second, and both know."""
 TRIES = ("client-sends-request 0", "broker-answers-request", "client-receives-response")
 """The client sends a request for data, and is answered."""
 
@@ -252,6 +254,37 @@ STORIES = (
         ("franz-go==1.22.2",),
         ("java==4.4.0",),
         plays=50,
+    ),
+    Story(
+        "reset-by-a-failed-validation",
+        "confluentinc/librdkafka#4447",
+        "OffsetForLeaderEpoch is answered with an error that is not retried. The client takes it for a truncation.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("validation-fails 0 29", *MOVES, *(*TRIES, *ASKS) * 3),
+        ("reports-are-true",),
+        ("librdkafka==2.2.0",),
+        ("librdkafka==2.3.0",),
+    ),
+    Story(
+        "older-metadata-beside-a-validation",
+        "confluentinc/librdkafka#4687",
+        "While a validation is retried after an error, older metadata moves the partition back to the old leader.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("validation-fails 0 75", *MOVES, *TRIES, *ASKS, "metadata-is-older 0", *(*ASKS, *TRIES) * 3),
+        ("older-metadata-is-ignored", "epochs-never-fall"),
+        ("librdkafka==2.3.0",),
+        ("librdkafka==2.4.0",),
+    ),
+    Story(
+        "leader-in-an-answer-with-an-error",
+        "confluentinc/librdkafka#4907",
+        "Metadata has an error for the topic, and names a leader beside it. The client looks for the partition of a "
+        "topic that it has dropped, and its process dies.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1},
+        (*MOVES, "topic-has-error 3", *(*TRIES, *ASKS) * 3),
+        ("stays-alive", "errors-name-no-leader"),
+        ("librdkafka==2.3.0", "librdkafka==2.8.0"),
+        ("librdkafka==2.10.0",),
     ),
 )
 

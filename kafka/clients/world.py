@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
+from fencepost.kafka.clients.history import ERRORS
 from fencepost.model.clients.discovery.constants import HintFrom
 from fencepost.model.clients.discovery.state import newest
 from fencepost.model.cluster.log import departs
@@ -43,6 +44,8 @@ class View(NamedTuple):
     leader: int
     epoch: int
     wire_epoch: int
+    error: int = wire.NONE
+    """The error that metadata has for the partition."""
 
 
 class Record(NamedTuple):
@@ -86,7 +89,8 @@ class World:
         self.absent: dict[tuple[int, int, int], str] = {}
         """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one
         again (restored)."""
-        self.guesses: dict[int, int] = {}
+        self.due: list[Move] = []
+        """What answers have wrong, once for each answer: guessed leaders, errors, omissions, connections that die."""
         self.nameless: set[int] = set()
         """Partitions of which metadata does not say the epoch."""
         self.cut: set[int] = set()
@@ -109,13 +113,21 @@ class World:
             self.nameless.add(move.args[0])
         elif move.name == "broker_is_slow":
             self.slow.add(move.args[0])
-        elif move.name == "leader_is_guessed":
-            self.guesses[move.args[0]] = 3
+        elif move.name in ERRORS or move.name == "leader_is_guessed":
+            times = 1 if move.name == "connection_dies" else 3
+            self.due = [item for item in self.due if item != move] + [move] * times
         else:
             self.actions[move.name].function(self.s, self.c, *move.args)
             if move.name in ("controller_elects_leader", "topic_is_recreated"):
                 return self._begin_log(move.args[0])
         return []
+
+    def take(self, name: str, *args: int) -> Move | None:
+        """Take what an answer is to have wrong: a move of this name and these first arguments, if one is due."""
+        found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
+        if found is not None:
+            self.due.remove(found)
+        return found
 
     def _begin_log(self, partition: int) -> list[tuple[int, int]]:
         """Let the new leader's log be that of the one before, or shorter."""
@@ -150,7 +162,7 @@ class World:
 
     def settle(self) -> list[tuple[int, int]]:
         """Let every partition have a leader, and every broker that runs know the newest metadata."""
-        self.guesses.clear()
+        self.due.clear()
         self.nameless.clear()
         cuts = []
         for partition in range(self.c.partitions):
@@ -172,7 +184,9 @@ class World:
             return View(told.topic, told.leader, told.epoch, 2 * told.epoch)
         if why == "restored":
             return View(told.topic, told.leader, told.epoch, 2 * told.epoch + 2)
-        return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1 if why == "missing" else NOBODY)
+        if why == "missing":
+            return View(told.topic, NOBODY, told.epoch, 2 * told.epoch + 1, wire.LEADER_NOT_AVAILABLE)
+        return View(told.topic, NOBODY, told.epoch, NOBODY)  # without an epoch there is no error: so Redpanda answers
 
     def outcome(self, broker: int, partition: int, epoch: int) -> int:
         """Return the error of a request with this leader epoch: the model's `outcome_of`, with epochs of the wire."""
@@ -264,10 +278,14 @@ class World:
         found = {other: where for other in range(self.c.brokers) if (where := self.endpoint(other, cache))}
         told = []
         for partition in range(self.c.partitions):
-            view = self.view(partition, cache)
-            if self.guesses.get(partition, 0) > 0 and view.leader != NOBODY:
-                self.guesses[partition] -= 1
-                view = view._replace(leader=(view.leader + 1 + self.guesses[partition] % 2) % self.c.brokers)
-            is_old = broker >= self.c.brokers - self.c.old_brokers or partition in self.nameless
-            told.append((partition, view, NOBODY if is_old else view.wire_epoch))
+            if self.take("partition_is_left_out", partition):
+                continue
+            is_old = self.take("metadata_is_older", partition)
+            view = self.view(partition, max(0, cache - 1) if is_old else cache)
+            if view.leader != NOBODY and (guess := self.take("leader_is_guessed", partition)):
+                view = view._replace(leader=(view.leader + 1 + self.due.count(guess) % 2) % self.c.brokers)
+            if error := self.take("partition_has_error", partition):
+                view = view._replace(leader=NOBODY, error=error.args[1])
+            has_none = broker >= self.c.brokers - self.c.old_brokers or partition in self.nameless
+            told.append((partition, view, NOBODY if has_none else view.wire_epoch))
         return found, told

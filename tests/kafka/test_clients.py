@@ -27,6 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 OWN = "fencepost"
 LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
 QUICK = Times(recover=1.0)
+MOVED = ("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)))
+MISSED = ("controller-elects-leader 0 1", "broker-learns 0 1")
 STALE = ("controller-elects-leader 0 1", "broker-learns 0 1", *TRIES * 3)
 """The next leader has not learned yet that it leads: it refuses the validation."""
 
@@ -64,13 +66,17 @@ def test_our_own_client_keeps_the_rules() -> None:
         ("cries-wolf-after-two-records", history(consumer=1)),
         ("cries-wolf-on-epoch--1", history("leader-is-unknown 0", *(*TRIES, *ASKS) * 3, consumer=1)),
         ("cries-wolf-on-a-retried-validation", history(*STALE, consumer=1)),
+        ("takes-leaders-of-errors", history("topic-has-error 3", *MISSED, *(*TRIES, *ASKS) * 2)),
+        ("trusts-a-failed-validation", history("validation-fails 0 -1", *MOVED, *TRIES * 3, consumer=1)),
+        ("gives-up-on-a-dead-connection", history("connection-dies 0", *TRIES)),
+        ("cries-wolf-on-a-retried-validation", history("validation-fails 0 -1", *MOVED, *TRIES * 3, consumer=1)),
         ("dies-without-a-leader", history("leader-is-missing 0", *TRIES, *ASKS)),
         ("skips-validation", LOST),
         ("skips-a-record", history("client-has-more 0", consumer=1)),
         ("delivers-twice", history("client-has-more 0", consumer=1)),
         (
             "keeps-the-old-leader",
-            history("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)), hints=0),
+            history(*MOVED, hints=0),
         ),
         (
             "gives-up",

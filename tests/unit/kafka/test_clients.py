@@ -13,6 +13,7 @@ from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import (
     BESIDES,
     DEPTH,
+    ERRORS,
     History,
     Move,
     Source,
@@ -37,7 +38,7 @@ from tests.helpers.commands import fencepost
 if TYPE_CHECKING:
     from pathlib import Path
 
-ERRORS = {
+NUMBERS = {
     Outcome.SUCCESS: wire.NONE,
     Outcome.NOT_LEADER: wire.NOT_LEADER,
     Outcome.FENCED_EPOCH: wire.FENCED_EPOCH,
@@ -66,7 +67,7 @@ def test_a_broker_answers_as_the_model_says() -> None:
             for broker in range(world.c.brokers):
                 for epoch in (NOBODY, 0, 1, 2):
                     answer = world.refused(broker, 0, epoch if epoch == NOBODY else 2 * epoch, None)
-                    assert answer.error == ERRORS[outcome_of(world.s, broker, 0, epoch)]
+                    assert answer.error == NUMBERS[outcome_of(world.s, broker, 0, epoch)]
                     assert (answer.leader != NOBODY) == is_hinted(world.s, world.c, broker, 0, epoch)
                     compared += 1
     assert compared > 500
@@ -125,6 +126,8 @@ def test_each_rule_about_leaders_is_broken_by_a_request_to_the_wrong_one() -> No
     assert judged(start, told("metadata", 1, 1, 0), sent(2, 1)) == {"older-metadata-is-ignored"}
     assert judged(start, told("hint", 1, 1, 0), sent(2, 1)) == {"older-hint-is-ignored"}
     assert judged(start, told("metadata", 1, NOBODY, 3), sent(2, 0)) == {"no-leader-no-request"}
+    failed = Event("metadata", 1, "metadata", 0, 0, leader=1, epoch=4, error="3")
+    assert judged(start, failed, sent(2, 1)) == {"errors-name-no-leader"}
     assert judged(start, sent(2, 2)) == {"only-to-named-leaders"}
     assert judged(start, told("metadata", 1, 1, 4), sent(2, 1)) == set()
 
@@ -209,6 +212,8 @@ def test_a_read_from_a_new_epoch_needs_a_question_first() -> None:
     assert judged(*start, *second, role="consumer") == {"validates-before-delivering"}
     asked = sent(2.5, 0, 2, "validate", fetched=0)
     assert judged(*start, asked, *second, role="consumer") == set()
+    failed = Event("answer", 2.6, "validate", 0, 0, error="75")
+    assert judged(*start, asked, failed, *second, role="consumer") == {"validates-before-delivering"}
 
 
 def test_what_was_given_to_the_client_is_done_in_the_end() -> None:
@@ -237,10 +242,13 @@ def test_walks_and_covers_are_the_same_each_time() -> None:
 
 
 def test_a_history_has_the_name_that_finds_it() -> None:
-    names = ("walk 951.5", "cover 0.7")
+    names = ("walk 951.5", "cover 0.7", "errors 951.5")
     found = [by_name(name) for name in names]
     assert [one.name if one else "" for one in found] == list(names)
-    assert found[0] == list(Source(settings(), seed=951).walks(9, DEPTH))[5]
+    assert found[0] == list(Source(settings(), seed=951, errors=0).walks(9, DEPTH))[5]
+    assert found[0] is not None
+    assert found[2] is not None
+    assert set(found[0].moves) < set(found[2].moves), "the same walk, with errors"
     assert by_name("walk 951") is by_name("rolling-upgrade") is None
 
 
@@ -277,7 +285,7 @@ def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None
 
 
 def test_a_story_is_made_of_moves_that_there_are() -> None:
-    known = {item.name for item in protocol("leader-discovery").machine.actions} | set(BESIDES)
+    known = {item.name for item in protocol("leader-discovery").machine.actions} | {*BESIDES, *ERRORS}
     assert {move.name for story in STORIES for move in story.history.moves} <= known
     assert {rule for story in STORIES for rule in story.rules} <= set(NAMES)
 
