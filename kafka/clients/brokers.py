@@ -165,13 +165,11 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
             known = getattr(item, "last_fetched_epoch", NOBODY)
             note("fetch", partition, getattr(item, "current_leader_epoch", NOBODY), item.fetch_offset, known)
     elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:
-        for topic in body.topics:
-            for item in topic.partitions:
-                note("validate", item.partition, item.current_leader_epoch, fetched=item.leader_epoch)
+        for item in (one for topic in body.topics for one in topic.partitions):
+            note("validate", item.partition, item.current_leader_epoch, fetched=item.leader_epoch)
     elif message.api == wire.LIST_OFFSETS:
-        for topic in body.topics:
-            for item in topic.partitions:
-                note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
+        for item in (one for topic in body.topics for one in topic.partitions):
+            note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
 
 
 def produced(body: Any) -> list[tuple[int, list[str]]]:
@@ -205,17 +203,7 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
         )
     if message.api == wire.FETCH:
         asked = fetched_partitions(message.body)
-        found = [
-            world.fetch(
-                broker,
-                partition,
-                getattr(item, "current_leader_epoch", NOBODY),
-                item.fetch_offset,
-                getattr(item, "last_fetched_epoch", NOBODY),
-                identity,
-            )
-            for partition, identity, item in asked
-        ]
+        found = [world.fetch(broker, partition, item, identity) for partition, identity, item in asked]
         return base | _data(world, broker, message, found), _told(
             world, broker, "fetch", found, is_named=message.version >= 16
         )

@@ -150,16 +150,13 @@ class Player:
     def _more(self, partition: int | None = None) -> None:
         for place in range(self.partitions) if partition is None else (partition,):
             self.done.clear()
-            if self.play.role == "producer":
-                self.world.written += 1
-                value = f"w{self.world.written}"
-                self.outstanding[value] = place
-                self.note(Event("written", self.now(), partition=place, value=value))
+            is_producer = self.play.role == "producer"
+            self.world.written += is_producer
+            value = f"w{self.world.written}" if is_producer else self.world.write(place)
+            self.outstanding[value] = place
+            self.note(Event("written", self.now(), partition=place, value=value))
+            if is_producer:
                 self.session.produce(place, value)
-            else:
-                value = self.world.write(place)
-                self.outstanding[value] = place
-                self.note(Event("written", self.now(), partition=place, value=value))
 
     def _hear(self, told: dict[str, Any]) -> None:
         if told["event"] in ("died", "broken"):
@@ -294,12 +291,8 @@ class Player:
         self._note_lost(self.world.settle())
         self.note(Event("settled", self.now()))
         self.settled = 1
-        gone = {
-            value
-            for value, place in self.outstanding.items()
-            if self.play.role == "consumer" and not self._is_there(value, place)
-        }
-        self.outstanding = {value: place for value, place in self.outstanding.items() if value not in gone}
+        if self.play.role == "consumer":
+            self.outstanding = {value: at for value, at in self.outstanding.items() if self._is_there(value, at)}
         self._more()
         self.outstanding = {value: place for value, place in self.outstanding.items() if place not in self.reported}
         if not self.outstanding:

@@ -239,11 +239,10 @@ class World:
             log += [Record(epoch, value) for value in values]
         return found
 
-    def fetch(
-        self, broker: int, partition: int, epoch: int, offset: int, fetched: int, asked: uuid.UUID | None
-    ) -> PartitionAnswer:
-        """Answer a fetch from an offset on; one record at a time, so that many positions are seen."""
-        found = self.refused(broker, partition, epoch, asked)
+    def fetch(self, broker: int, partition: int, item: Any, asked: uuid.UUID | None) -> PartitionAnswer:
+        """Answer a partition of a fetch; one record at a time, so that many positions are seen."""
+        offset, fetched = item.fetch_offset, getattr(item, "last_fetched_epoch", NOBODY)
+        found = self.refused(broker, partition, getattr(item, "current_leader_epoch", NOBODY), asked)
         if found.error != wire.NONE:
             return found
         log = self.log(broker, partition)

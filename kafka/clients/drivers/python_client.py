@@ -28,6 +28,14 @@ def tell(**event: Any) -> None:
         sys.stdout.flush()
 
 
+def is_truncation(number: int, error: Exception) -> bool:
+    """Write an error of a consumer, which need not say which partition it is about; say whether it is a truncation."""
+    name = type(error).__name__
+    is_one = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
+    tell(id=number, event="truncated" if is_one else "error", error=f"{name}: {error}")
+    return is_one
+
+
 class Librdkafka:
     """A client of confluent-kafka, with a thread that polls it."""
 
@@ -94,12 +102,8 @@ class Librdkafka:
                 names = ("_AUTO_OFFSET_RESET", "OFFSET_OUT_OF_RANGE", "_LOG_TRUNCATION")
                 codes = [getattr(self.kafka.KafkaError, name, None) for name in names]
                 kind = "truncated" if error.code() in codes else "error"
-                tell(
-                    id=self.number,
-                    event=kind,
-                    partition=-1 if got.partition() is None else got.partition(),
-                    error=error.str(),
-                )
+                partition = -1 if got.partition() is None else got.partition()
+                tell(id=self.number, event=kind, partition=partition, error=error.str())
         self.client.close()
 
     def produce(self, partition: int, value: str) -> None:
@@ -183,14 +187,7 @@ class KafkaPython:
                         }
                         tell(id=self.number, event="delivered", partition=item.partition, **told)
             except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
-                name = type(error).__name__
-                kind = (
-                    "truncated"
-                    if name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
-                    else "error"
-                )
-                tell(id=self.number, event=kind, error=f"{name}: {error}")  # it need not say which partition
-                if kind == "truncated":
+                if is_truncation(self.number, error):
                     break
                 time.sleep(POLL)
         self.client.close()
@@ -268,10 +265,7 @@ class Aiokafka:
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
-                name = type(error).__name__
-                kind = "truncated" if name in ("OffsetOutOfRangeError", "NoOffsetForPartitionError") else "error"
-                tell(id=self.number, event=kind, error=f"{name}: {error}")  # it need not say which partition
-                if kind == "truncated":
+                if is_truncation(self.number, error):
                     return
                 await asyncio.sleep(POLL)
 
