@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key, Record
 
 FEW = 6
-"""Fields that a line on what was folded tells before it counts the others."""
+"""Fields that a line on what was folded gives before it counts the others."""
 UNDER_TITLE = " " * 6
 """The indentation of a folded title, deeper than that of changes."""
 ROUND = "loop: what follows is repeated for ever"

@@ -75,7 +75,7 @@ class _Kept:
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Say which bounds refuse steps without which the loop would not be fair; nothing if there are none."""
+        """Say which bounds refuse steps without which the loop would not be fair; nothing if there is not any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -90,7 +90,7 @@ class _Kept:
         constants = self.plain.constants.shown
         bounds = " and ".join(f"{name}={constants[name]}" for name in names)
         return (
-            f"it hangs on the bound {bounds}, which is no rule of the protocol: without it {' or '.join(labels)} "
+            f"it hangs on the bound {bounds}, which is not a rule of the protocol: without it {' or '.join(labels)} "
             "could happen there, and it would not be fair"
         )
 

@@ -306,7 +306,7 @@ class _Reader:
         return guard
 
     def initial(self, plain: Interpreter, header: Mapping[str, Line]) -> tuple[Any, ...] | None:
-        """Return the parameters of the initial action; None if they need not be told."""
+        """Return the parameters of the initial action; None if they need not be given."""
         item = plain.machine.initial
         starts = list(starting_points(plain))
         several = len({state for _, state in starts}) > 1

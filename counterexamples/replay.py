@@ -200,7 +200,7 @@ def write(path: str | File, trace: Trace) -> Replay:
 
 
 class _Replaying:
-    """One replay, and how to say where it went wrong."""
+    """One replay, and how to say where it failed."""
 
     def __init__(self, trace: Trace, file: TraceFile | None) -> None:
         self.trace, self.file = trace, file

@@ -251,7 +251,7 @@ class _Shrinking:
         return range(int(trace.protocol.machine.constants.declared()[name].low), int(trace.constants.values[name]))
 
     def search_where_defined(self, trace: Trace, levels: int, seconds: float) -> Result | None:
-        """Search under the constants of a trace; None where the model goes wrong under these."""
+        """Search under the constants of a trace; None where the model raises an error under these."""
         try:
             return self.search(trace, levels, seconds)
         except DomainError as error:
@@ -291,7 +291,7 @@ class _Shrinking:
     def walk(self) -> bool:
         """Walk at random under the lower constants, where a search does not reach; say if a shorter trace was found.
 
-        Walks have all guards, so there are none for a trace that lacks one.
+        Walks have all guards, so a trace that lacks one has no walks.
         """
         prop, length = self.trace.prop, len(self.trace.steps)
         if prop is None or self.trace.removed or self.left <= 0 or self.interrupted:

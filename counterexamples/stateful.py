@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 BYTE = 255
-"""Steps that one byte can tell apart: 0 is none."""
+"""Steps that one byte can distinguish: 0 stands for no step."""
 PILOTS, FEW = 500, 0.02
 """Random walks that tell how long schedules need to be, and the share of them that may be longer."""
 
@@ -72,7 +72,7 @@ PROFILES = {item.name: item for item in (DEVELOPMENT, CI)}
 
 
 def profile(name: str) -> Profile:
-    """Return the profile of this name; raise UsageError if there is none."""
+    """Return the profile of this name; raise UsageError if it is unknown."""
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name!r} for Hypothesis. Profiles are: {', '.join(PROFILES)}.")
     return PROFILES[name]
@@ -119,7 +119,7 @@ class ViolatedError(AssertionError):
 
 
 class Driver:
-    """Runs schedules on a machine and tells Hypothesis how far they came."""
+    """Runs schedules on a machine and reports to Hypothesis how far they came."""
 
     def __init__(self, walker: Walker, chosen: Profile) -> None:
         self.walker, self.chosen = walker, chosen

@@ -49,13 +49,13 @@ ARCHIVE = File(__file__).parent / "archive"
 class Trace:
     """Steps of a protocol from an initial state, and what they show.
 
-    `prop` is violated in the end, or reached if it is a witness; None: no action is enabled in the end. A property of
+    `prop` is violated at the last state, or reached if it is a witness; None: no action is enabled there. A property of
     whole behaviours is violated for the values `args` of its parameters, and the trace goes round for ever from the
     state at place `loop` on; or the trace is the `worst` way that the property allows. `initial` holds the parameters
     of the machine's initial action; None where there is one initial state. `removed` is the guard without which the
-    steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model in the end; then
-    there is no property. Nor is there one where the history is one of a cluster, as `recorded` says: of which
-    partition, at which offsets of the metadata log.
+    steps are taken; None: of the protocol as it is. `kafka` is the release that departs from the model at the last
+    step; then there is no property. Nor is there one where the history is one of a cluster, as `recorded` says: of
+    which partition, at which offsets of the metadata log.
     """
 
     title: str

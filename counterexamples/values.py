@@ -69,7 +69,7 @@ def parameter(schema: Schema, what: str, domain: Domain, text: str) -> int:
 
 
 def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
-    """Return the key of a message written as `{field=value,...}`; raise UsageError where it is none."""
+    """Return the key of a message written as `{field=value,...}`; raise UsageError where it is malformed."""
     reader = _Message(schema, what, text)
     key = reader.record(record)
     if reader.at != len(text):

@@ -313,7 +313,7 @@ def _shown(value: Any, place: str, domain: Domain | None) -> str:
 
 
 def _operands(node: ast.expr, scope: Scope) -> str:
-    """Return a comparison with numbers for its operands, as far as it was asked; empty where they are none."""
+    """Return a comparison with numbers for its operands, as far as it was asked; empty for others."""
     if not isinstance(node, ast.Compare) or any(isinstance(item, ast.In | ast.NotIn) for item in node.ops):
         return ""
     values = [value for _, value in _asked(node, scope)]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 EARLIEST, LATEST = -62_135_596_800_000, 253_402_300_799_000
-"""The first and the last second of which a date can be told, in milliseconds."""
+"""The first and the last second that can be written as a date, in milliseconds."""
 
 
 @lru_cache(maxsize=1 << 14)
@@ -23,7 +23,7 @@ def seconds(milliseconds: int) -> str:
 
 
 def moment(milliseconds: int) -> datetime:
-    """Return a time of the log, in UTC; the first or the last one that there is for one that is none."""
+    """Return a time of the log, in UTC; the first or the last one that there is for one that is beyond it."""
     return datetime.fromtimestamp(min(max(milliseconds, EARLIEST), LATEST) / 1000, UTC)
 
 

@@ -31,7 +31,7 @@ NO_ROOM, WRONG = "a value would be out of its domain", "the model goes wrong"
 class Refusal(NamedTuple):
     """A guard by its number in the action (-1: none), its condition, the part that decides, and the values read in it.
 
-    `bound` is the constant that the guard stands for, where it is no rule of the protocol but the end of what a run
+    `bound` is the constant that the guard stands for, where it is not a rule of the protocol but the end of what a run
     explores.
     """
 
@@ -145,7 +145,7 @@ def _places(condition: str) -> tuple[Place, ...]:
 
 
 def _shown(place: Place, names: dict[str, Any]) -> str | None:
-    """Return the value of a place as text; None where it is no single value, or says so itself."""
+    """Return the value of a place as text; None where it is not a single value, or says so itself."""
     value = eval(place.code, names)  # noqa: S307 (the model's own text)
     if not isinstance(value, int) or isinstance(value, IntEnum):
         return None

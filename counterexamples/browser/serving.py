@@ -61,7 +61,7 @@ class Handler(SimpleHTTPRequestHandler):
             return None
 
     def list_directory(self, path: Any) -> None:  # noqa: ARG002 (as its base has it)
-        """Say that a folder is no file."""
+        """Say that a folder is not a file."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
 
@@ -118,7 +118,7 @@ def address(what: str | None) -> str:
 
 @contextmanager
 def prepared() -> Iterator[Path]:
-    """Hold a folder with the page, made again only if its sources have changed, which nobody else removes meanwhile."""
+    """Hold a folder with the page, made again only if its sources have changed; no other process removes it."""
     kept = cache_folder()
     folder = kept / f"{PREFIX}{_digest()}"
     while (held := lock_folder(folder, shared=True)) is None:

@@ -145,7 +145,7 @@ class Session:
         self.opened: dict[str, Opened] = {}
 
     def answer(self, text: str) -> str:
-        """Answer one question; what goes wrong is an answer too, with the message as `error`."""
+        """Answer one question; an error is an answer too, with the message as `error`."""
         question = json.loads(text)
         asked: dict[str, Callable[..., Any]] = {
             "open": self.open,

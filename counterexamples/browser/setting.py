@@ -1,4 +1,4 @@
-"""A protocol as the explorer runs it: under the constants of a link, without the guards that somebody took out."""
+"""A protocol as the explorer runs it: under the constants of a link, without the guards that were taken out."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Setting:
         return _taken_out(self.protocol.machine, self.removed)
 
     def guard_name(self, item: Action, number: int) -> str:
-        """Return the name by which a guard is removed, given its place among those left; empty if it is none."""
+        """Return the name by which a guard is removed, given its place among those left; empty if it has none."""
         if number < 0:
             return ""
         out = {guard.number for guard in self.taken_out if guard.action == item.label and not guard.part}
@@ -83,7 +83,7 @@ class Setting:
         return list(found.values()) if len(found) > 1 else []
 
     def step(self, text: str) -> Step:
-        """Return a step from its text; raise UsageError if it is none."""
+        """Return a step from its text; raise UsageError if it is not enabled."""
         label, _, rest = text.partition(" ")
         item = self.plain.machine.action(label)
         return Step(item, arguments(self.plain, item, label, rest))
@@ -95,7 +95,7 @@ class Setting:
 
 
 def set_up(link: Link) -> Setting:
-    """Return a protocol as a link says; raise UsageError where its names or values are none, or do not go together."""
+    """Return a protocol as a link says; raise UsageError if its names or values are unknown or do not go together."""
     found = protocol(link.protocol)
     machine, declared = found.machine, found.machine.constants.declared()
     base = machine.version(link.version).values if link.version else {}

@@ -150,7 +150,7 @@ def properties(
 
 
 def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
-    """Return what a property says, with the values for which it is violated, or the error where it goes wrong."""
+    """Return what a property says, with the values for which it is violated, or the error that it raises."""
     try:
         status = _status(setting, prop, key, before, came)
     except DomainError as error:

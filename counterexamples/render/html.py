@@ -140,7 +140,7 @@ class _Drawing:
             yield self.flight(flight)
 
     def flight(self, flight: Flight) -> Arrow:
-        """Return the arrow of one message, which ends in nothing if nobody received it."""
+        """Return the arrow of one message, which ends in nothing if no one received it."""
         last = flight.ended or len(self.history.events) + 1
         x, y, end_y = self.x(flight.sender), self.y(flight.sent), self.y(last)
         to = self.x(flight.receiver) if flight.fate == RECEIVED else x + LANE * 0.35
@@ -191,7 +191,7 @@ def render(made: Replay, _model: str = "", *, more: str = "") -> str:
 
 
 def figure(trace: Trace, path: Path) -> str:
-    """Return the diagram alone, as a piece of a page that is somebody else's."""
+    """Return the diagram alone, as a piece of another page."""
     sentence = trace.prop.sentence if trace.prop else ""
     shown = {"finding": violated_for(trace, path), "states": path.length, "sentence": sentence}
     return _filled(FIGURE, {**shown, "drawing": drawing(story(trace, path))})

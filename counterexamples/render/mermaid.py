@@ -69,7 +69,7 @@ def _lines(made: Replay, history: Story) -> Iterator[str]:
 
 
 def _event(event: Event) -> Iterator[str]:
-    """Yield one step: what the actor receives, then what it does, then what it tells others."""
+    """Yield one step: what the actor receives, then what it does, then what it sends to others."""
     actor = event.actor
     for flight in event.takes:
         yield from _arrival(event, flight)

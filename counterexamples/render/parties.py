@@ -1,7 +1,7 @@
 """Who takes part in a protocol: brokers, the controller, clients. Each has a lane in a diagram.
 
 Generic over the schema. An array of records (or of values) that is indexed by the one who acts is a lane per element;
-a record of the state is a lane too, unless the cast names an owner of everything that is nobody else's.
+a record of the state is a lane too, unless the cast names an owner of everything that has no other owner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key, Record
 
 ELSEWHERE = "environment"
-"""The lane of steps that nobody in the protocol takes: what the network or an operator does."""
+"""The lane of steps that no party of the protocol takes: what the network or an operator does."""
 
 
 class Lane(NamedTuple):

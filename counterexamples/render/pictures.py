@@ -58,7 +58,7 @@ class Value(NamedTuple):
 
 @dataclass
 class Log:
-    """A log of a party; `mark` is its high watermark, an offset, or None where there is none."""
+    """A log of a party; `mark` is its high watermark, an offset, or None without one."""
 
     name: str
     legend: str

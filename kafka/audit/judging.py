@@ -155,7 +155,7 @@ def with_stale(core: Core, rules: Rules, broker: int) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def electable(core: Core, rules: Rules, active: Brokers) -> int:
-    """Return the clean leader of a partition that has none, with these brokers active; NO_LEADER if there is none."""
+    """Return the clean leader of a partition that has none, with these brokers active; NO_LEADER without one."""
     names = _names(core, active)
     state = model_state(core, names)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
@@ -189,7 +189,7 @@ def judge_change(core: Core, change: PartitionChange, rules: Rules, unclean: Bro
 
 
 def _election(core: Core, after: Core, rules: Rules) -> str:
-    """Return by what a new leader was elected; empty if there is none."""
+    """Return by what a new leader was elected; empty without one."""
     leader = after.leader
     if leader in (NO_LEADER, core.leader):
         return ""

@@ -21,7 +21,7 @@ CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
 HEADER = 61
-"""Bytes of a batch's header, which has its checksum: the first of them tells one log from another."""
+"""Bytes of a batch's header, which has its checksum: the first of them identifies the log."""
 Kind = Literal["segment", "snapshot", "dump"]
 
 
@@ -133,7 +133,7 @@ def _file(path: Path) -> tuple[Path, Kind, int]:
 
 
 def identity(path: Path) -> str:
-    """Return the digest of a file's first header, which tells it from others of its name; empty if it has none yet."""
+    """Return the digest of a file's first header, which distinguishes it from namesakes; empty if it has none yet."""
     with path.open("rb") as opened:
         head = opened.read(HEADER)
     return hashlib.sha256(head).hexdigest()[:16] if len(head) == HEADER else ""

@@ -173,7 +173,7 @@ def _has_more(item: File, reading: Reading) -> bool:
 
 
 def _take(reading: Reading, rows: io.RawIOBase) -> None:
-    """Write rows as a Parquet file; what is not listed in the manifest in the end counts for nothing."""
+    """Write rows as a Parquet file; what the final manifest does not list is ignored."""
     from pyarrow.parquet import ParquetWriter
 
     name = f"part-{len(reading.parts):05}.parquet"
@@ -233,7 +233,7 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
 
 
 def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
-    """Have Kafka's classes decode files; return a stream of rows that, when it ends, has told how far each was read."""
+    """Have Kafka's classes decode files; return a stream of rows, which at its end knows how far each was read."""
     version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
     return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])
@@ -290,7 +290,7 @@ class _Decoder(io.RawIOBase):
         return int(got)
 
     def close(self) -> None:
-        """End the process, also if nobody read to its end."""
+        """End the process, also if its output was not read to the end."""
         self._held.close()
         super().close()
 

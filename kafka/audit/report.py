@@ -20,7 +20,7 @@ FORMAT = 1
 SHOWN = 1000
 """Findings that are in the report, the worst first; `omitted` says how many more are in the Parquet files."""
 TOLD = 5
-"""Partitions whose history is told."""
+"""Partitions whose history is shown."""
 GAPS = 3
 """Gaps that are named at the top; all are at the end."""
 SEEMS = 10

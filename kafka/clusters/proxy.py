@@ -1,4 +1,4 @@
-"""A TCP proxy that only delays: it holds chosen requests or answers until it is told to let them go.
+"""A TCP proxy that only delays: it holds chosen requests or answers until it is asked to let them go.
 
 Kafka's messages begin with their length. A request goes on with the number of its API, its version, a number by which
 its answer is known, and the client's name; a server answers the requests of a connection in their order.
@@ -59,7 +59,7 @@ class Proxy:
         self._closed = False
 
     def listen(self, server: int, port: int, target: int) -> None:
-        """Pass on what arrives at `port` to the port of a server; OSError if somebody else listens there."""
+        """Pass on what arrives at `port` to the port of a server; OSError if another process listens there."""
         listener = socket.create_server(("127.0.0.1", port), backlog=64)
         self._sockets.add(listener)
         threading.Thread(target=self._accept, args=(listener, server, target), daemon=True).start()

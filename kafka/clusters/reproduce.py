@@ -115,7 +115,7 @@ class Report:
 
 
 def scenario_named(name: str) -> Scenario:
-    """Return the scenario of this name; raise UsageError if there is none."""
+    """Return the scenario of this name; raise UsageError if it is unknown."""
     return named(name, SCENARIOS)
 
 

@@ -49,7 +49,7 @@ class Seen:
 
 
 class Stage:
-    """A cluster with one topic, and all that may be done to it. Everything that is done is told."""
+    """A cluster with one topic, and all that may be done to it. Everything that is done is reported."""
 
     def __init__(
         self,

@@ -198,7 +198,7 @@ class Run:
         self._failed: BaseException | None = None
 
     def execute(self, histories: Iterable[Iterable[Transition]], seconds: float | None = None) -> HistoriesOutcome:
-        """Execute histories from the initial state until there is none left, or the time is over."""
+        """Execute histories from the initial state until the last one, or until the time is over."""
         waiting = iter(histories)
         drivers: list[Driver] = []
         try:

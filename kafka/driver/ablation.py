@@ -70,7 +70,7 @@ class Ablation:
     """Conditions that are a bound wherever they stand."""
 
     def whose(self, guard: Guard) -> Whose:
-        """Return who refuses where a guard does; raise UsageError if nobody has said."""
+        """Return who refuses where a guard does; raise UsageError if that is not written down."""
         key = guard.action, guard.condition
         if guard.action.replace("-", "_") in self.not_driven or guard.condition in self.room:
             return Whose.BOUND

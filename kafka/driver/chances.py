@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 LOOKED_AT = 60
 """States at which the nearest differences are sought; some differ only in what cannot be seen in Kafka."""
 DRAWN = 30
-"""States that are drawn for one refusal at most: in some nobody is there to do the step."""
+"""States that are drawn for one refusal at most: in some no process is there to do the step."""
 HIDDEN = 400
 """Pairs of states that are followed after a difference that cannot be seen, until it can."""
 
@@ -73,7 +73,7 @@ def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
 
 
 def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
-    """Say whether there is somebody to do a step, and the message that it is about."""
+    """Say whether a process is there to do a step, and the message that it is about."""
     state = plain.schema.restore(at)
     try:
         args = [

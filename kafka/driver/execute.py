@@ -68,7 +68,7 @@ class Tally:
     """Histories that were not followed further, by the limit that is in the way."""
 
     def add(self, other: Tally) -> None:
-        """Take over what somebody else has counted."""
+        """Add what another process has counted."""
         self.histories += other.histories
         self.steps += other.steps
         self.compared += other.compared
@@ -114,7 +114,7 @@ class Execution(ABC):
         """Say whether a step may leave messages behind."""
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
-        """Deliver at once what a model leaves out because whoever receives it ignores it."""
+        """Deliver at once what a model leaves out because its receiver ignores it."""
 
     def begin(self, initial: Key) -> Difference | None:
         """Set up Kafka's classes anew; return how they differ from the model's initial state."""

@@ -80,7 +80,7 @@ class Driver:
         return answer
 
     def _answered(self, line: str) -> dict[str, Any]:
-        """Send a line, and return the answer unless it tells that something is wrong."""
+        """Send a line, and return the answer unless it reports an error."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode("ascii") + b"\n")

@@ -46,7 +46,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "candidate_wins": Act("The candidate gets the answers that wait.", lambda _, candidate: f"win {candidate}"),
     "voter_hears_nothing": Act(
-        "The fetch timeout passes at the voter, and it is prospective; nobody gets its PreVote requests.",
+        "The fetch timeout passes at the voter, and it is prospective; its PreVote requests reach no voter.",
         lambda _, node: f"hear-nothing {node}",
     ),
     "leader_resigns": Act(
@@ -77,7 +77,7 @@ ACTIONS: dict[str, Act] = {
         lambda _, leader, follower: f"fetch {leader} {follower}",
     ),
     "leader_handles_late_fetch": Act(
-        "The leader handles a request that was left behind; nobody takes the answer.",
+        "The leader handles a request that was left behind; its answer is dropped.",
         lambda seen, m: f"late {seen.late_fetches().number(m)}",
     ),
     "parked_fetch_times_out": Act(
@@ -167,7 +167,7 @@ ASIDE = (STOPS,)
 
 LIMITS: tuple[str, ...] = (
     (
-        "A node that is told of a leader in its epoch, knows another, or ought to be that leader itself, "
+        "A node that learns of a leader in its epoch, knows another, or ought to be that leader itself, "
         "stops with an IllegalStateException. "
         "The model's goes on: after the loss of a disk it allows more, and such a history is set aside."
     ),

@@ -211,8 +211,8 @@ class Brokers(Execution):
     def settle(self, steps: tuple[Step, ...], transition: Transition) -> Difference | None:
         """Do in Kafka what `normalize` takes for granted, and compare again.
 
-        Requests that must be refused are refused, answers that nobody waits for arrive, late fetches that nobody serves
-        are refused, and metadata that a follower reads alike is applied. None of it may change anything else.
+        Requests that must be refused are refused, answers that no request waits for arrive, late fetches that no leader
+        serves are refused, and metadata that a follower reads alike is applied. None of it may change anything else.
         """
         raw, after = transition.raw, transition.after
         newest = STATE["newest"]

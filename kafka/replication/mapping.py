@@ -120,7 +120,7 @@ ACTIONS: dict[str, Act] = {
     ),
     "leader_reports_divergence": Act("The same.", lambda _, leader, follower: f"fetch {leader} {follower}"),
     "leader_handles_late_fetch": Act(
-        "ReplicaManager.fetchMessages with the request that was left behind; nobody takes the answer.",
+        "ReplicaManager.fetchMessages with the request that was left behind; its answer is dropped.",
         lambda seen, m: f"late {seen.late_fetches().number(m)}",
     ),
     "follower_lags_too_long": Act(

@@ -87,7 +87,7 @@ def carried_value(kafka: Classes) -> Observation:
 
 @if_built
 def three_states(kafka: Classes) -> Observation:
-    """The values that come through; the type allows others, which nobody sends."""
+    """The values that come through; the type allows others, which are never sent."""
     read = {mark: sent(kafka, FIRST, mark).value("highWatermark") for mark in (-1, 0, 7, 2**63 - 1, -2)}
     what = (
         "-1, 0, 7 and the largest int64 are read as sent; so is -2, which the schema allows and "

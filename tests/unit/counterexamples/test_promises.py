@@ -185,7 +185,7 @@ def test_every_format_that_tells_a_story_says_why_its_loop_is_fair() -> None:
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_violation_that_hangs_on_a_bound_of_the_run_says_so_first(engine: str) -> None:
     found = f.check(rationed.MACHINE, rationed.PROPERTIES, engine=engine)
-    hangs = "hangs on the bound tokens=2, which is no rule of the protocol: without it serve could happen there"
+    hangs = "hangs on the bound tokens=2, which is not a rule of the protocol: without it serve could happen there"
     assert found.notes[0].startswith("is-served: it ")
     assert hangs in found.notes[0]
     made = found.traces["is-served"]
