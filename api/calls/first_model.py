@@ -48,7 +48,7 @@ MaybeClient = Annotated[int, Index(C.clients, none=True)]
 
 
 class Phase(IntEnum):
-    """What a client does."""
+    """The phase of a client."""
 
     IDLE = 0
     WAITING = 1
@@ -56,7 +56,7 @@ class Phase(IntEnum):
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The kind of a message."""
 
     ASK = 0
     GRANT = 1
@@ -64,14 +64,14 @@ class Kind(IntEnum):
 
 
 class Message(Record):
-    """What a client and the server send to each other."""
+    """A message between a client and the server."""
 
     client: Client
     kind: Kind
 
 
 class Session(Record):
-    """What a client knows."""
+    """A client's own state."""
 
     phase: Phase
 
