@@ -23,7 +23,7 @@ class Exit(IntEnum):
     UNDETERMINED = 3
     """A search ended without a decision, or a witness was not reached."""
     WRONG = 4
-    """Fencepost contradicts itself, or failed in a way that nobody foresaw."""
+    """Fencepost contradicts itself, or failed in an unforeseen way."""
 
 
 _STATUS = {

@@ -1,4 +1,4 @@
-"""The streams of the command: all three are open, and work goes on where nobody gets its notes."""
+"""The streams of the command: all three are open, and work goes on without a reader of its notes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class CheckedRun:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test case: a property of a run, or the run as a whole (`prop` is None)."""
+    """One test case: a property of a run, or the run as a whole (without `prop`)."""
 
     report: CheckedRun
     name: str

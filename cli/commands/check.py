@@ -115,7 +115,7 @@ def check(**given: Any) -> Exit:
 
 
 def questions_of(given: Mapping[str, Any]) -> list[Question]:
-    """Return what is asked of each protocol that was named."""
+    """Return the question for each protocol that was named."""
     if len(given["protocols"]) > 1:
         for name in ("trace", "checkpoint"):
             if given[name]:
@@ -173,7 +173,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 
 
 def run_checks(given: Mapping[str, Any]) -> Exit:
-    """Check the named protocols, one after the other; an error ends it, after what was found before is told."""
+    """Check the named protocols, one after the other; an error ends it after the earlier answers are printed."""
     expected, questions = given["expect"], questions_of(given)
     cluster, limits, builds = cluster_for(given), limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []
@@ -255,7 +255,7 @@ def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> Non
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the first violation's trace and print where it is; return the file by property, or why there is none."""
+    """Write the first violation's trace and print where it is; return the file by property, or the error."""
     trace = result.trace
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")

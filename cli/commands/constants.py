@@ -31,7 +31,7 @@ def parse_constants(
 
 
 def _parse_switch(machine: Machine, option: str, text: str) -> str:
-    """Return the name of a switch; raise UsageError if it is none."""
+    """Return the name of a switch; raise UsageError for any other text."""
     declared = machine.constants.declared()
     known = [name for name, constant in declared.items() if constant.kind is bool]
     name, mark, value = text.strip().replace("-", "_").partition("=")

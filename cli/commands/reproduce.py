@@ -50,7 +50,7 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what was lost.
 
     One controller and some brokers start as processes on 127.0.0.1, with their files in a temporary folder. A proxy
-    delays messages where the story needs it; the operator's commands are Kafka's own. In the end what was acknowledged
+    delays messages where the story needs it; the operator's commands are Kafka's own. Finally what was acknowledged
     is compared with what can be read, and brokers that cannot come back are named. Without NAME the findings are
     listed.
 

@@ -35,7 +35,7 @@ _STYLES = {
 
 
 SCREEN = 80
-"""Columns of a first screen at most: those of a terminal that nobody has made wider."""
+"""Columns of a first screen at most: those of a terminal of the usual size."""
 
 
 def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 PERIOD = 0.125
-"""Seconds between two updates: faster than this nobody reads."""
+"""Seconds between two updates: faster than this is not readable."""
 BARS = "▁▂▃▄▅▆▇█"
 MOST_BARS = 40
 
@@ -55,7 +55,7 @@ class Display(Watch):
             self._block = None
 
     def show(self, content: RenderableType) -> None:
-        """Put this into the live block; nothing happens where there is none."""
+        """Put this into the live block; nothing happens without a live block."""
         if not self.live:
             return
         if self._block is None:
@@ -88,7 +88,7 @@ class Display(Watch):
             self.show(Busy(text, self._began))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
-        """Return what a search is to call while it runs, or None if nobody would see it."""
+        """Return what a search is to call while it runs, or None without a live block."""
         if not self.live:
             return None
 
@@ -101,7 +101,7 @@ class Display(Watch):
         return tell
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
-        """Return what random walks are to call while they go on, or None if nobody would see it."""
+        """Return what random walks are to call while they go on, or None without a live block."""
         if not self.live:
             return None
 
