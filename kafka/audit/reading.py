@@ -347,7 +347,7 @@ def _read_to(item: File, note: dict[str, Any], begun: dict[int, int]) -> None:
         item.notes.append(Note("grew", text, unread=False))
     elif left > 0:
         text = (
-            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, are no whole batch: they "
+            f"{item.path}: the last {left:,} bytes, from position {note['position']:,}, do not fill a batch: they "
             "are cut off or damaged"
         )
         item.notes.append(Note("truncated", text))
