@@ -79,14 +79,14 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
     source = generate(found.machine, constants, found.properties, normalize=True, masked=True)
     ready: list[Ablation] = []
     name = f"{found.name} {title}"
-    wholes = Kept(folder, f"{constants!r}{source.text}", is_object, resume=folder is not None)
+    wholes = Kept(folder, f"{constants!r}{source.text}", dict[str, object], resume=folder is not None)
     whole = wholes.recall(f"{name} whole")
     if whole is None:
         whole, ablation = _whole(found, constants, source, workers)
         ready.append(ablation)
         wholes.keep(f"{name} whole", whole)
     limit = max(LEAST_STATES, TIMES * whole["distinct"])
-    kept = Kept(folder, f"{constants!r}{limit}{source.text}", is_object, resume=folder is not None)
+    kept = Kept(folder, f"{constants!r}{limit}{source.text}", dict[str, object], resume=folder is not None)
     rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
     finished = {row.name: item for row in rows if (item := kept.recall(f"{name} {row.name}")) is not None}
     waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)
@@ -101,11 +101,6 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
         explore_rows(ablation, waiting, workers, done)
     sys.stderr.write(f"{name}: {len(rows)} rows, {len(waiting)} of them searched\n")
     return {"run": title, **whole, "rows": [finished[row.name] for row in rows]}
-
-
-def is_object(found: Any) -> bool:
-    """Say whether this may be what was kept: our own folder is looked at for damage alone."""
-    return isinstance(found, dict)
 
 
 def _whole(found: Protocol, constants: Constants, source: Source, workers: int) -> tuple[dict[str, Any], Ablation]:

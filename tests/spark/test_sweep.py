@@ -154,7 +154,7 @@ PROPERTIES = (is_low, is_lower_than_the_top)
 
 def test_every_property_that_a_walk_violates_is_named_with_its_count(sql: SparkSession, tmp_path: Path) -> None:
     """Walks that violate one property go on, and some violate the next: `simulate` reports both."""
-    folder, origin = str(tmp_path / "walks"), Origin("stairs", STAIRS, (), (), normalize=True)
+    folder, origin = str(tmp_path / "walks"), Origin("stairs", (("stairs.py", STAIRS),), (), (), normalize=True)
     one = Sweep((("{}", origin),), 3, DEPTH, ())
     sweeping.prepare(folder, one, resume=False)
     sweeping.run(sql, one, WALKS, folder)
@@ -246,7 +246,7 @@ def test_walks_of_another_model_are_not_added_to(swept: str, tmp_path: Path) -> 
     folder = tmp_path / "walks"
     shutil.copytree(swept, folder)
     kept = json.loads((folder / "sweep.json").read_text())
-    kept["models"] = dict.fromkeys(kept["models"], "another")
+    kept["models"] = {cell: dict.fromkeys(model, "another") for cell, model in kept["models"].items()}
     (folder / "sweep.json").write_text(json.dumps(kept))
     with pytest.raises(UsageError, match=r"no readable sweep\.json"):
         sweeping.prepare(str(folder), plan(), resume=True)
@@ -296,7 +296,7 @@ def test_walks_that_judged_other_properties_or_began_elsewhere_are_not_added_to(
     sql: SparkSession, tmp_path: Path
 ) -> None:
     def of(text: str, *names: str) -> Sweep:
-        origin = Origin("m", text, (("n", 1),), names, normalize=True)
+        origin = Origin("m", (("m.py", text),), (("n", 1),), names, normalize=True)
         return Sweep(((cell_of({"n": 1}), origin),), 0, 5, ())
 
     folder = str(tmp_path / "walks")
@@ -395,7 +395,7 @@ def test_a_grid_names_what_it_leaves_out_and_refuses_what_it_cannot_mean() -> No
     assert len(list(settings_of(machine, machine.set_constants({}), axes_of(machine, GRID)))) == 4
     for text, why in (
         ("replicas", "write NAME=VALUE,VALUE"),
-        ("replicas=2,2", "has a value twice"),
+        ("replicas=2,2", "a value of replicas twice"),
         ("lag=2", "has no constant 'lag'"),
         ("replicas=99", "99"),
     ):
