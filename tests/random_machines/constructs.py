@@ -33,8 +33,31 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 SPEAK = {
-    *("helpers", "meant", "say", "name", "refuse", "refusal", "_called", "_ghost_in", "global_of", "static"),
-    *("refused", "_number", "guards_of", "bounds_of", "texts", "generated", "outside", "_found", "_together"),
+    *(
+        "helpers",
+        "meant",
+        "say",
+        "name",
+        "refuse",
+        "refuse_name",
+        "refusal",
+        "_called",
+        "_ghost_in",
+        "global_of",
+        "static",
+    ),
+    *(
+        "refused",
+        "_number",
+        "guards_of",
+        "guard_calls",
+        "bounds_of",
+        "texts",
+        "generated",
+        "outside",
+        "_found",
+        "_together",
+    ),
 }
 """Functions that make messages, or that count the guards of a machine for a search."""
 TO_REFUSE = {
@@ -146,7 +169,8 @@ def _refusing(tree: ast.Module) -> Iterator[ast.stmt]:
 
 def _refuses(item: ast.stmt) -> bool:
     return isinstance(item, ast.Expr) and any(
-        isinstance(part, ast.Call) and "refuse" in (getattr(part.func, "attr", ""), getattr(part.func, "id", ""))
+        isinstance(part, ast.Call)
+        and {"refuse", "refuse_name"} & {getattr(part.func, "attr", ""), getattr(part.func, "id", "")}
         for part in ast.walk(item)
     )
 

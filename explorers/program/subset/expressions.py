@@ -491,8 +491,9 @@ class Expressions:
             "pop": f"write {bag}.remove(m), of a message that was received or that a loop comes to",
             "clear": f"write `for m in {bag}: {bag}.remove(m)`, on two lines",
         }
-        what = f"a bag has no method {node.func.attr!r}"
-        self.refuse(node, what, instead.get(node.func.attr, "use add, remove, len and for"))
+        self.refuse(
+            node, f"a bag has no method {node.func.attr!r}", instead.get(node.func.attr, "use add, remove, len and for")
+        )
 
     def channel_call(self, node: ast.Call, owner: Queue) -> Type:
         """Check `s.channel[i].add(field=...)`, `.popleft()` and `.clear()`."""
