@@ -23,9 +23,9 @@ RING = 16
 KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
 FINGERPRINTS, ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11, 12
 FACTS = 13
-"""The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold; addresses
-and lengths of the table, of rows, of hashes and parents. And where it stopped: after so many successors, with so many
-left. `EXPANDED` is where the rows of the current level are.
+"""The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
+addresses and lengths of the table, of rows, of hashes and parents. And where it stopped: after so many successors, with
+so many left. `EXPANDED` is where the rows of the current level are.
 """
 ROWS, FIRST, LAST, NUMBER, DEAD, END = 0, 1, 2, 3, 4, 5
 PIECE = 6
