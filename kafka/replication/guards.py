@@ -375,7 +375,7 @@ ELR_CHECKS = (
 _NO_ELR = "it is about eligible leader replicas, which this version has off"
 
 GROUNDS = read_sizes(
-    "brokers=2 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
+    "brokers=2 alter_partitions=3 metadata_lag=4 crashes=1 fences=1 shrinks=1 max_leader_epoch=2",
     "brokers=2 initial_isr=1 metadata_lag=1 crashes=1 fences=0 shrinks=0 early_starts=1 max_leader_epoch=1",
     "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
     "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
@@ -392,7 +392,7 @@ GROUNDS = read_sizes(
     "reassignments=2 cancels=1 max_leader_epoch=4",
     "brokers=3 movable=3 spare=2 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
     "reassignments=1 cancels=1 max_leader_epoch=2",
-    "brokers=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
+    "brokers=3 alter_partitions=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
     "reassignments=1 max_leader_epoch=2",
 )
 

@@ -62,7 +62,8 @@ def test_mermaid_parses_every_diagram_as_a_sequence_diagram(tmp_path: Path) -> N
 
 def errors(file: Path) -> list[str]:
     """Return what the schema has against a SARIF file."""
-    schema: dict[str, Any] = json.loads(SCHEMA.read_text())
+    published = SCHEMA.read_text().replace("{2}]?$", r"{2}\\]?$")  # a bracket that is no pattern to jsonschema-rs
+    schema: dict[str, Any] = json.loads(published)
     accepts = validator_for(schema)
     assert list(accepts.iter_errors({"version": "2.1.0", "runs": [{}]}))
     return [error.message for error in accepts.iter_errors(json.loads(file.read_text()))]

@@ -113,5 +113,5 @@ def test_what_is_built_works_in_an_empty_environment(kind: str, built: Path, tmp
     assert (checked["verdict"], checked["distinct"]) == ("holds", 5973)
     (told,) = json.loads(run(command, "vacuity", "kip320", "--json", folder=tmp_path).stdout)["protocols"]
     assert told["bases"] == ["3/2/2/2"]
-    entry = json.loads(run(command, "guarantees", "HYP-17", "--json", folder=tmp_path).stdout)
-    assert "HYP-17" in json.dumps(entry)
+    catalogue = json.loads(run(command, "guarantees", "--json", folder=tmp_path).stdout)
+    assert "HYP-17" in json.dumps(catalogue)
