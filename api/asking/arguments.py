@@ -20,6 +20,7 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import UnionType
 
     from fencepost.model.language.machine import Machine
 
@@ -31,6 +32,7 @@ LEAST = {
     "budget": 0,
     "depth": 0,
     "grow": 0,
+    "histories": 1,
     "k": 1,
     "max_depth": 1,
     "max_pairs": 1,
@@ -117,7 +119,9 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
             raise _refused(name, value, "a number that is not infinite")
     elif kind in _LISTS:
         of, words = _LISTS[kind]
-        items = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, Iterable) else (None,)
+        items = (
+            (value,) if isinstance(value, str | PathLike) else tuple(value) if isinstance(value, Iterable) else (None,)
+        )
         if not all(isinstance(item, of) for item in items):
             raise _refused(name, value, words)
         return items
@@ -158,8 +162,9 @@ def _is_cluster(value: Any) -> bool:
     return isinstance(value, Cluster)
 
 
-_LISTS: dict[str, tuple[type, str]] = {
+_LISTS: dict[str, tuple[type | UnionType, str]] = {
     "Iterable[str]": (str, "a list of names"),
+    "Iterable[str | Path]": (str | PathLike, "a list of paths"),
     "Iterable[Property]": (Property, "a tuple of what @always, @step(...) and @sometimes return"),
 }
 """By annotation: what an argument has several of, and what to write instead. A text is a list of one."""

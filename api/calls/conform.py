@@ -101,7 +101,7 @@ def conform(
 
     folder = _folder(output)
     bound, release = _prepare(what, kafka, jars, watched(progress))
-    files = _paths(traces)
+    files = tuple(map(Path, traces))
     if files:
         reports = [conform_trace(bound, release, file) for file in files]
     else:
@@ -188,7 +188,9 @@ def conform_clients(
     from fencepost.kafka.clients.report import ClientPlan
     from fencepost.kafka.clients.report import conform_clients as play
 
-    plan = ClientPlan(walks or 0, depth or DEPTH, seed, _paths(traces), tuple(stories), budget, _folder(output))
+    plan = ClientPlan(
+        walks or 0, depth or DEPTH, seed, tuple(map(Path, traces)), tuple(stories), budget, _folder(output)
+    )
     return ConformResult.of(*play(tuple(clients), plan, watched(progress).note))
 
 
@@ -268,10 +270,6 @@ def _folder(output: str | Path | None) -> Path | None:
     if folder is not None:
         make_sure_folder(folder)
     return folder
-
-
-def _paths(files: Iterable[str | Path]) -> tuple[Path, ...]:
-    return tuple(Path(file) for file in ([files] if isinstance(files, str | Path) else files))
 
 
 def _prepare(what: str, kafka: str | None, jars: str | Path | None, watch: Watch) -> tuple[Binding, Release]:

@@ -14,6 +14,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.asking.watching import watched
 from fencepost.api.files import make_sure_folder
+from fencepost.explorers.running.files import write_file
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def fuzz(
         raise UsageError(
             f"there is no profile {profile!r}.{nearest(profile, list(PROFILES))} Write one of {', '.join(PROFILES)}."
         )
-    script = Script.read(Path(replay).read_text(encoding="utf-8"), replay) if replay else None
+    script = Script.read(Path(replay)) if replay else None
     folder, watch = Path(output) if output else None, watched(progress)
     if folder is not None:
         make_sure_folder(folder)
@@ -169,7 +170,7 @@ class _Found:
                 {**alarm.data(), "times": sum(a.kind == alarm.kind and n == UNKNOWN for a, n in self.alarms)}
                 for alarm in unknown
             ],
-            "sight": {"found": seen.found, "planted": seen.planted, "kafka": seen.kafka} if seen else None,
+            "sight": seen._asdict() if seen else None,
             "written": scripts,
         }
         names = ", ".join(f"{name} {times:,} times" if times > 1 else name for name, times in findings.items())
@@ -183,7 +184,9 @@ class _Found:
         }[verdict]
         rate = f", {self.progress.steps:,} steps in {show_seconds(self.progress.seconds)}" if self.progress else ""
         sees = (
-            f"; as many histories find {seen.found} of {seen.planted} mistakes planted into Kafka {seen.kafka}"
+            f"; {counted(seen.histories, 'history', 'histories')} of profile {seen.profile} "
+            f"{'finds' if seen.histories == 1 else 'find'} {seen.found} of {seen.planted} mistakes planted into "
+            f"Kafka {seen.kafka}"
             if seen
             else ""
         )
@@ -195,7 +198,7 @@ class _Found:
         written = []
         for number, ((name, _), alarm) in enumerate(shortest.items(), 1):
             path = self.folder / f"{name.lower().replace(' ', '-') or 'unknown'}-{number}.fuzz"
-            path.write_text(alarm.script.text(alarm, self.release.version), encoding="utf-8")
+            write_file(path, alarm.script.text(alarm, self.release.version).encode())
             written.append(str(path))
         with suppress(ImportError):
             import pyarrow as pa

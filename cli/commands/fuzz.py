@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from fencepost.cli.commands.options import Time, output_options
+from fencepost.cli.commands.options import Count, Time, command, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
@@ -25,12 +25,12 @@ SHOWN = 13
 """Steps that fit the first screen."""
 
 
-@click.command()
+@command()
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
-@click.option("--histories", type=click.IntRange(1), metavar="N", help="Stop after N histories.  [default: 1000]")
+@click.option("--histories", type=Count(1), help="Stop after N histories.  [default: 1000]")
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Begin with this one.")
+@click.option("--seed", type=Count(0), default=1, show_default=True, help="Begin with this one.")
 @click.option(
     "--profile", default="mixed", metavar="NAME", show_default=True, help="disks, crashes, operators, all, or mixed."
 )

@@ -11,13 +11,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from fencepost.explorers.running.files import read_named
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import BROKERS, KAFKA, RELEASES, Harness
 from fencepost.kafka.driver.releases import release as release_of
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from fencepost.kafka.clusters.kit import Kit
     from fencepost.kafka.driver.releases import Release
@@ -72,8 +73,18 @@ class Script:
         return "\n".join(lines) + "\n"
 
     @classmethod
-    def read(cls, text: str, where: object) -> Script:
-        """Return the script of a file; raise UsageError if it is none."""
+    def read(cls, path: Path) -> Script:
+        """Return the script of a file; raise UsageError if it cannot be read or is not one."""
+        try:
+            text = read_named(path).decode()
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise UsageError(f"{path} cannot be read: {why}. Name a file that `output=` has written.") from error
+        return cls.parse(text, path)
+
+    @classmethod
+    def parse(cls, text: str, where: object) -> Script:
+        """Return the script that a text is; raise UsageError if it is not one."""
         lines = [line.partition("#")[0].strip() for line in text.splitlines()]
         head, *rest = [line for line in lines if line] or [""]
         wellformed = (
@@ -108,13 +119,13 @@ class Alarm:
         return Script(self.shape, tuple(step.text for step in self.steps))
 
     @classmethod
-    def of(cls, told: dict[str, Any], seed: int = -1) -> Alarm:
+    def of(cls, told: dict[str, Any]) -> Alarm:
         """Return the alarm of an answer of the driver."""
         shown = told["shown"] or [""] * len(told["steps"])
         steps = tuple(map(Step, told["steps"], shown))
         drawn = told.get("drawn", len(steps))
         return cls(
-            told.get("seed", seed),
+            told.get("seed", -1),
             told["kind"] or "",
             told["message"] or "",
             told["trace"],
@@ -268,9 +279,3 @@ class Repaired:
     def _ends(self, repairs: tuple[str, ...], script: Script) -> bool:
         process = self._process(repairs)
         return process is not None and process.replayed(script) is None
-
-
-def later_releases(version: str) -> Sequence[str]:
-    """Return the releases after one that the driver knows."""
-    known = list(RELEASES)
-    return known[known.index(version) + 1 :] if version in known else ()

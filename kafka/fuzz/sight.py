@@ -23,7 +23,7 @@ FIGURE = "sight"
 UNFIT = "the release has no such place"
 DRAWN = 40
 SEED = 20261128
-"""Plants are drawn by this seed, which was written down before any was tried."""
+"""Plants are drawn by this seed."""
 CONTROLLER = "org.apache.kafka.controller"
 LOG = "org.apache.kafka.storage.internals"
 
@@ -152,17 +152,20 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
 
 
 class Sight(NamedTuple):
-    """How many planted mistakes so many histories find, of how many, and on which release."""
+    """How many planted mistakes so many histories find, of how many, on which release and by which profile."""
 
     found: int
     planted: int
     kafka: str
+    profile: str
+    histories: int
 
 
 def sight(histories: int) -> Sight | None:
-    """Return what was measured for so many histories; None if nothing was."""
+    """Return what was measured for so many histories, or for the most that were tried; None if nothing was."""
     figure = load(FIGURE)
     if not figure:
         return None
+    most = min(histories, figure["histories"])
     found = [item["found"] for item in figure["plants"] if item["why"] != UNFIT]
-    return Sight(sum(n is not None and n <= histories for n in found), len(found), figure["kafka"])
+    return Sight(sum(n is not None and n <= most for n in found), len(found), figure["kafka"], figure["profile"], most)

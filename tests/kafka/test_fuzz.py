@@ -8,6 +8,7 @@ import fencepost.api as f
 import pytest
 from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Script, fuzz_release
 
+from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import on_kafka
 
 if TYPE_CHECKING:
@@ -33,9 +34,16 @@ def test_a_failed_disk_that_is_trusted_is_found_within_a_minute(tmp_path: Path) 
     found = f.fuzz(kafka="4.3.1", profile="disks", budget=60, output=tmp_path)
     assert found.findings.get("HYP-16")
     script = next(tmp_path.glob("hyp-16-*.fuzz"))
-    assert len(Script.read(script.read_text(), script).steps) <= 16
+    assert len(Script.read(script).steps) <= 16
     again = f.fuzz(kafka="4.3.1", replay=script)
     assert (again.verdict, again.findings) == ("known", {"HYP-16": 1})
+
+
+def test_too_few_histories_are_undetermined_and_say_how_well_they_see() -> None:
+    done = fencepost("fuzz", "--kafka", "4.4.0", "--histories", "20")
+    assert done.exit_code == 3
+    assert done.stdout.startswith("No violation in 20 random histories of Kafka 4.4.0, which are too few")
+    assert "20 histories of profile mixed find" in " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize(("release", "loses"), [("4.1.2", True), ("4.4.0", False)])

@@ -21,11 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-CALLS: tuple[Callable[..., Any], ...] = (
-    f.ablate, f.advise, f.audit, f.check, f.diff, f.faults, f.in_hand, f.list_protocols, f.prove, f.replay,
-    f.replay_text, f.shrink,
-    f.simulate, f.sweep, checks.check,
-)  # fmt: skip
+API = [getattr(f, name) for name in f.__all__]
+CALLS: tuple[Callable[..., Any], ...] = (*(item for item in API if hasattr(item, "__wrapped__")), checks.check)
 CONSTANTS = """
 class C(Constants):
     {name} = bound(2, low=1, high=4, meaning="how often it happens")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.invariants.figures.store import load
@@ -10,6 +11,9 @@ from fencepost.kafka.driver.releases import KAFKA
 from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, Plant, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
 ALARM = Alarm(7, "lost", "record 1 is lost", "", SHAPE, (Step("produce 0 0 0"), Step("kill 1 0 0", "leader 0")), 90)
@@ -19,7 +23,7 @@ JAVA = KAFKA / "fuzz" / "java" / "fencepost"
 def test_a_script_with_its_story_is_read_as_it_was() -> None:
     told = ALARM.script.text(ALARM, "4.3.1")
     assert "# broker 1 is killed; its disks keep everything" in told
-    assert Script.read(told, "x.fuzz") == ALARM.script == Script(SHAPE, ("produce 0 0 0", "kill 1 0 0"))
+    assert Script.parse(told, "x.fuzz") == ALARM.script == Script(SHAPE, ("produce 0 0 0", "kill 1 0 0"))
     assert ALARM.script.line() == f"replay {SHAPE}|produce 0 0 0;kill 1 0 0"
 
 
@@ -29,7 +33,19 @@ def test_a_script_with_its_story_is_read_as_it_was() -> None:
 )
 def test_what_is_no_script_is_refused_with_its_name(text: str) -> None:
     with pytest.raises(UsageError, match=r"x\.fuzz is no history"):
-        Script.read(text, "x.fuzz")
+        Script.parse(text, "x.fuzz")
+
+
+def test_a_script_that_cannot_be_read_is_one_message(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.fuzz", tmp_path):
+        with pytest.raises(UsageError, match="cannot be read"):
+            Script.read(path)
+
+
+def test_the_table_is_said_of_no_more_histories_than_were_tried() -> None:
+    many = sight(10_000)
+    assert many is not None
+    assert (many.histories, many.profile) == (load("sight")["histories"], load("sight")["profile"])
 
 
 def test_every_verb_of_the_driver_has_its_words() -> None:

@@ -100,13 +100,13 @@ public final class Fuzz {
         return found;
     }
 
-    private History drawn(String given, long seed, int length) throws Exception {
+    private History drawn(String given, long seed) throws Exception {
         SplittableRandom random = new SplittableRandom(seed);
         String profile = given.equals("mixed") ? DRAWN.get(random.nextInt(DRAWN.size())) : given;
         History history = new History();
         history.shape = shape(profile, random);
         TreeMap<String, Double> weights = weights(profile, random);
-        int most = length > 0 ? length : 40 + random.nextInt(160);
+        int most = 40 + random.nextInt(160);
         within(history, (c, judge) -> {
             for (int i = 0; i < most; i++) {
                 Cluster.Step step = next(c, weights, random);
@@ -190,7 +190,7 @@ public final class Fuzz {
     private History shortened(History found) throws Exception {
         History best = found;
         int replays = 0;
-        for (int size = Math.max(1, best.steps.size() / 2); size >= 1; size = size == 1 && replays < 0 ? 1 : size / 2) {
+        for (int size = Math.max(1, best.steps.size() / 2); size >= 1; size /= 2) {
             for (int at = 0; at < best.steps.size() && replays < REPLAYS;) {
                 List<Cluster.Step> fewer = new ArrayList<>(best.steps.subList(0, at));
                 fewer.addAll(best.steps.subList(Math.min(best.steps.size(), at + size), best.steps.size()));
@@ -246,7 +246,7 @@ public final class Fuzz {
         long digest = 0;
         long done = 0;
         for (long seed = first; seed < first + count; seed++) {
-            History history = drawn(profile, seed, 0);
+            History history = drawn(profile, seed);
             digest = digest * 31 + history.digest;
             done++;
             if (history.end != null) {

@@ -369,7 +369,7 @@ final class Judge {
         }
     }
 
-    /** Every write has an answer, and the one to each partition that was made when all was well is an acknowledgement. */
+    /** Every write to a leader that still leads, and has min ISR, has an answer. */
     private void answered() {
         for (int p = 0; p < c.shape.partitions(); p++) {
             PartitionRegistration r = c.registration(p);
