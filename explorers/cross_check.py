@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.expansion import hash_rows
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import CrossCheck, CrossCheckError
@@ -151,7 +152,7 @@ class Partitions:
     def are_stored(self, states: Sequence[int], rows: Array) -> list[bool]:
         places = [self._of(state) for state in states]
         if self.search.options.compact:
-            hashes = hashes_of(self.search, rows)
+            hashes = hash_rows(self.search.module, rows)
             return [bool(hashes[at] == part.hashes[number]) for at, (part, number) in enumerate(places)]
         return [
             bool((part.rows[number]["words"] == row["words"]).all())
@@ -184,13 +185,6 @@ class Partitions:
         return self.search.way_to(state)
 
 
-def hashes_of(search: Search, rows: Array) -> Array:
-    """Return the hashes of rows."""
-    hashes = np.empty(len(rows), np.uint64)
-    search.module.hash_rows(rows.view(np.uint64).reshape(len(rows), -1), hashes)
-    return hashes
-
-
 class _Checker:
     """Both ways to expand states that a search expanded."""
 
@@ -217,7 +211,7 @@ class _Checker:
             steps.append(self._steps(key, refusals))
             self._judge(state, key, steps[-1])
         after = self.search.layout.encode([item.after for found in steps for item in found])
-        hashes = hashes_of(self.search, after) if len(after) else np.zeros(0, np.uint64)
+        hashes = hash_rows(self.search.module, after)
         stored = self.stored.find(after, hashes) if len(after) else np.zeros(0, bool)
         at = 0
         for state, found, theirs in zip(states, steps, native, strict=True):

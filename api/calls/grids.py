@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.constants import read_value
@@ -34,21 +34,21 @@ class Setting:
 
 def axes_of(machine: Machine, grid: Iterable[str]) -> dict[str, list[int]]:
     """Return the values of each axis, written as `NAME=2,3` or `NAME=2..4`; raise UsageError as `axes_from` does."""
-    axes: dict[str, list[str]] = {}
+    axes: dict[str, Iterable[str]] = {}
     for text in grid:
         name, mark, values = text.partition("=")
         if not mark or not values:
             raise UsageError(f"`grid=` was given {text!r}: write NAME=VALUE,VALUE,..., such as brokers=2,3.")
         if name in axes:
             raise UsageError(f"`grid=` was given {name} twice: write its values in one, such as {name}={values}.")
-        axes[name] = [word for part in values.split(",") for word in _range(part)]
+        axes[name] = chain.from_iterable(map(_range, values.split(",")))  # the first that is too large is refused
     return axes_from(machine, axes)
 
 
-def _range(text: str) -> list[str]:
+def _range(text: str) -> Iterable[str]:
     """Return the numbers that `2..4` means; any other word is itself."""
     low, _, high = text.partition("..")
-    return [str(number) for number in range(int(low), int(high) + 1)] if f"{low}{high}".isdigit() and high else [text]
+    return map(str, range(int(low), int(high) + 1)) if f"{low}{high}".isdecimal() and high else [text]
 
 
 def axes_from(machine: Machine, grid: Mapping[str, Iterable[Value]]) -> dict[str, list[int]]:

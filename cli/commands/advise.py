@@ -17,7 +17,7 @@ from fencepost.api.topics.advice_words import (
     released_of,
 )
 from fencepost.api.topics.advising import notes
-from fencepost.cli.commands.options import Count, Writable, verbose_option
+from fencepost.cli.commands.options import Count, Writable, command, verbose_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results
 from fencepost.model.language.errors import UsageError
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ON_OFF = click.Choice(["on", "off"])
 
 
-@click.command()
+@command()
 @click.option("--replicas", type=Count(1), help="Replication factor.  [default: 3]")
 @click.option("--min-isr", type=Count(1), help="min.insync.replicas.  [default: 1]")
 @click.option(

@@ -118,7 +118,11 @@ class Sample(click.ParamType):  # type: ignore[type-arg]  # generic in the newes
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the number that a text means."""
-        return EVERY if value == "all" else Count(0).convert(value, param, ctx)
+        if value == "all":
+            return EVERY
+        if NUMBER.fullmatch(str(value).replace("_", "")) is None:
+            raise UsageError(f"{_named(param)} was given {value!r}: write a number of states, or all.")
+        return Count(0).convert(value, param, ctx)
 
 
 class Expected(click.ParamType):  # type: ignore[type-arg]  # generic in the newest click alone

@@ -419,10 +419,7 @@ class Expansion:
         return self._fingerprint if self.options.compact else None
 
     def _fingerprint(self, key: Key) -> Any:
-        row = self.layout.encode([key])
-        hashes = np.empty(1, np.uint64)
-        self.module.hash_rows(row.view(np.uint64).reshape(1, -1), hashes)
-        return hashes[0]
+        return hash_rows(self.module, self.layout.encode([key]))[0]
 
     def way_to(self, state: int, prop: Property | None = None) -> Path:
         """Return the way to a state, or the history in which it decides a property, as the plain semantics goes it."""
@@ -490,6 +487,14 @@ class Expansion:
             self._buffers.new_queue(),
             np.full(max(1, len(source.step_properties)), -1, np.int64),
         )
+
+
+def hash_rows(module: Any, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the hashes of rows, by the compiled module of their machine."""
+    hashes = np.empty(len(rows), np.uint64)
+    if len(rows):
+        module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), -1), hashes)
+    return hashes
 
 
 def insert(part: Partition, buffers: Buffers, batches: int, owner: int) -> None:

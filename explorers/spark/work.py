@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.checkpoint import are_states
-from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, insert
+from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, hash_rows, insert
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
@@ -237,9 +237,7 @@ def _receive(work: Work, number: int, blocks: list[bytes]) -> Received:
     with locked(folder):
         mapped = _mapped(work, kernels, store, number, folder)
         firsts = mapped.counts.tolist()
-        hashes = np.empty(len(arrived), np.uint64)
-        kernels.module.hash_rows(arrived.view(np.uint64).reshape(len(arrived), layout.words), hashes)
-        fresh = mapped.insert(arrived, hashes)
+        fresh = mapped.insert(arrived, hash_rows(kernels.module, arrived))
         mapped.close_level(work.level + 1)
         positions = np.concatenate(fresh)
         ancestors = np.zeros(0, np.uint64)
@@ -262,7 +260,7 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
     kernels = work.origin.kernels()
     layout, store = kernels.layout(work.origin.constants()), Store(work.store)
     picked: dict[int, tuple[bytes, int]] = {}
-    known = np.sort(hash_rows(kernels, layout, np.frombuffer(b"".join(wanted), layout.dtype)))
+    known = np.sort(hash_rows(kernels.module, np.frombuffer(b"".join(wanted), layout.dtype)))
     there, sought = set[bytes](), set(wanted)
     for level in range(work.level, work.base - 1, -1):
         waiting = [
@@ -277,20 +275,12 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
                 at = block.place(state)
                 picked[place] = block.rows[at].tobytes(), int(block.ancestors[at])
         if wanted and len(block.rows):
-            hashes = hash_rows(kernels, layout, block.rows)
+            hashes = hash_rows(kernels.module, block.rows)
             near = known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
             there |= {row.tobytes() for row in block.rows[near]} & sought
     if len(picked) < len(states):
         raise store.damaged(work.base, number)
     return [picked[place] for place in range(len(states))], [row in there for row in wanted]
-
-
-def hash_rows(kernels: Kernels, layout: Layout, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the hashes of rows."""
-    hashes = np.empty(len(rows), np.uint64)
-    if len(rows):
-        kernels.module.hash_rows(np.ascontiguousarray(rows).view(np.uint64).reshape(len(rows), layout.words), hashes)
-    return hashes
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:

@@ -28,12 +28,12 @@ def tell(**event: Any) -> None:
         sys.stdout.flush()
 
 
-def is_truncation(number: int, error: Exception) -> bool:
-    """Write an error of a consumer, which need not say which partition it is about; say whether it is a truncation."""
+def report_error(number: int, error: Exception) -> bool:
+    """Write an error of a consumer, which need not say which partition it is about; return whether it truncates."""
     name = type(error).__name__
-    is_one = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
-    tell(id=number, event="truncated" if is_one else "error", error=f"{name}: {error}")
-    return is_one
+    is_truncation = name in ("LogTruncationError", "OffsetOutOfRangeError", "NoOffsetForPartitionError")
+    tell(id=number, event="truncated" if is_truncation else "error", error=f"{name}: {error}")
+    return is_truncation
 
 
 class Librdkafka:
@@ -187,7 +187,7 @@ class KafkaPython:
                         }
                         tell(id=self.number, event="delivered", partition=item.partition, **told)
             except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
-                if is_truncation(self.number, error):
+                if report_error(self.number, error):
                     break
                 time.sleep(POLL)
         self.client.close()
@@ -265,7 +265,7 @@ class Aiokafka:
             except asyncio.CancelledError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever the client reports is an event)
-                if is_truncation(self.number, error):
+                if report_error(self.number, error):
                     return
                 await asyncio.sleep(POLL)
 

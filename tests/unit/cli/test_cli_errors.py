@@ -143,6 +143,18 @@ REFUSED = [
         "Invalid value for '--max-depth': 0 is not in the range x>=1. `fencepost check --help` lists what there is.",
     ),
     ("check kip320 --max-states 20x", "--max-states was given '20x': write a whole number, such as 20000, 20k or 1e6."),
+    ("check kip320 --cross-check many", "--cross-check was given 'many': write a number of states, or all."),
+    (
+        "sweep kip320 --grid replicas=1..999999999 --walks 1",
+        (
+            "constant 'replicas' was given 6, which is out of range: write a value from 1 to 5 (replicas of the "
+            "partition)."
+        ),
+    ),
+    (
+        "fuzz --replay /no/such/x.fuzz",
+        "/no/such/x.fuzz cannot be read: No such file or directory. Name a file that `--output` has written.",
+    ),
     (
         "check kip320 --min_isr 2",
         "No such option '--min_isr'. A constant is set with --set: write --set min_isr=VALUE.",
