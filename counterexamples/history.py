@@ -38,7 +38,7 @@ def transitions(trace: Trace, path: Path) -> Iterator[Transition]:
 
 
 def folded(record: type[Record], raw: Key, after: Key) -> str:
-    """Return the changes by `normalize` as a clause, empty if there are none; of many fields one of each part."""
+    """Return the changes by `normalize` as a clause, or an empty text; of many fields one of each part."""
     found = changes(record, raw, after)
     scalars = [item for item in found if not item.is_message]
     nth = Counter[str]()

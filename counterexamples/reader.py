@@ -170,7 +170,7 @@ class _Reader:
         if line.text not in known:
             self.refuse(
                 line.number,
-                f"{quoted(line.text)} is none of the property's values.{nearest(line.text, list(known))} Write one "
+                f"{quoted(line.text)} is not one of the property's values.{nearest(line.text, list(known))} Write one "
                 f"such as `for: {next(iter(known))}`.",
             )
         return known[line.text]
@@ -243,7 +243,7 @@ class _Reader:
                 f"the verdict is {quoted(verdict.text)}, which no trace can "
                 f"show.{nearest(verdict.text, list(VERDICTS))} Write `violated` for a property, `reached` for a "
                 "witness, `worst` for the most expensive path that an at-most property allows, `deadlock` where no "
-                "action is enabled in the end, `differs` where Kafka departs from the model, `recorded` for what a "
+                "action is enabled at its end, `differs` where Kafka departs from the model, `recorded` for what a "
                 "cluster went through.",
             )
         of_none = {"deadlock": "a deadlock", DIFFERS: "a difference from Kafka", RECORDED: "a recorded history"}

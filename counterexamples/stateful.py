@@ -102,7 +102,7 @@ class ScheduleFailure:
 
 @dataclass(frozen=True)
 class Tried:
-    """Schedules that Hypothesis tried, and their steps. `failure` is None if nothing is violated."""
+    """Schedules that Hypothesis tried, and their steps. `failure` stays None unless a property is violated."""
 
     schedules: int
     steps: int

@@ -199,7 +199,7 @@ def trace_of(
     lookup: Callable[[str], Protocol] = named_protocol,
     removed: Guard | None = None,
 ) -> Trace:
-    """Return the trace that an exploration found for a property, or for a deadlock if `prop` is None.
+    """Return the trace that an exploration found for a property, or for a deadlock without `prop`.
 
     Raises UsageError if the exploration found none.
     """
@@ -243,7 +243,7 @@ def trace_of_path(
     item: PropertyResult | None = None,
     removed: Guard | None = None,
 ) -> Trace:
-    """Return the trace that goes along a path and shows a property at its end, or a deadlock if `prop` is None.
+    """Return the trace that goes along a path and shows a property at its end, or a deadlock without `prop`.
 
     `item` is what was found of the property, where more is to be said of it than the path; `removed` is the guard
     without which the path goes.

@@ -49,7 +49,8 @@ def pairs(text: str, example: str) -> Iterator[tuple[str, str]]:
         name, equals, value = word.partition("=")
         if not (name and equals and value):
             raise UsageError(
-                f"{quoted(word)} is no `name=value`. Write for instance `{example}`, without spaces around the sign."
+                f"{quoted(word)} is not of the form `name=value`. Write for instance `{example}`, "
+                "without spaces around the sign."
             )
         yield name, value
 

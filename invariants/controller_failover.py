@@ -169,7 +169,7 @@ def active_controllers_decide_on_their_log(s: State, c: C) -> bool:
 
 @always
 def late_decisions_never_take_effect(s: State, c: C) -> bool:
-    """What a controller decides after another one was elected is never committed in its epoch.
+    """A decision that a controller makes after another one was elected is never committed in its epoch.
 
     It can be later: if the same controller is elected again before anyone has cut its log, it brings along what it
     wrote.
@@ -220,7 +220,7 @@ def next_controller_inherits_a_change(s: State, c: C) -> bool:
 
 @sometimes
 def late_decision_is_brought_along(before: State, after: State, c: C) -> bool:
-    """What a controller decided after it was deposed is committed once it has been elected again."""
+    """A decision that a controller made after it was deposed is committed once it has been elected again."""
     return any(
         n.leads and n.high_watermark == after.ghost_end and n.log[offset].ghost_is_late
         for n in after.node

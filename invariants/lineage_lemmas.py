@@ -154,7 +154,7 @@ def followers_hold_a_prefix(s: State, c: C) -> bool:
 
 @always
 def leader_has_committed_its_own(s: State, c: C) -> bool:
-    """What a follower knows to be committed of its leader's present epoch is below the leader's high watermark."""
+    """A record of the leader's epoch that a follower knows to be committed is below the leader's high watermark."""
     return all(
         offset < s.replica[leader].high_watermark
         for leader in range(c.replicas)

@@ -7,7 +7,7 @@ from fencepost.model.language import always, bits, step
 
 @always
 def applied_images_exist(s: State, c: C) -> bool:
-    """What a running broker has applied is in the controller's log; of one that is down nothing is kept."""
+    """The metadata that a running broker has applied is in the controller's log; one that is down keeps none."""
     return all(s.replica[b].applied <= (s.newest if has_process(s, b) else 0) for b in range(c.brokers))
 
 

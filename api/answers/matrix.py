@@ -31,7 +31,7 @@ MEANING = {
     "refused": "the setting does not go with the other constants",
     "undetermined": "the search ended without a decision",
 }
-"""What each purpose says of a row, in the order in which rows are shown."""
+"""The meaning of each purpose, in the order in which rows are shown."""
 
 
 IDLE_PURPOSES = ("implied", "not-exercised", "never-fires", "nothing-broke", "same-states", "undetermined")
@@ -42,7 +42,7 @@ SUSPICIONS = {
     "dead": "actions that never happen at these constants",
     "idle": "guards that no property was seen to depend on at these constants",
 }
-"""What each suspicion says."""
+"""The meaning of each suspicion."""
 
 
 def meaning_for(data: MatrixData) -> dict[str, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fencepost.model.language import Constants, Property
 
 ANY_STATE = "any state"
-"""What the state before a step that breaks an induction is called: it need not be initial, nor reachable."""
+"""The name of the state before a step that breaks an induction: it need not be initial, nor reachable."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -40,7 +40,7 @@ class Answer(Generic[Data]):
 
     data: Data = field(repr=False, compare=False)
     problems: tuple[Problem, ...] = field(default=(), kw_only=True)
-    """What could not be kept."""
+    """Errors of files that could not be written."""
 
     def to_dict(self) -> Data:
         """Return it as JSON."""
@@ -73,10 +73,10 @@ class CheckResult(Result):
     background: tuple[str, ...] = field(kw_only=True, default=())
     """The notes on the version and the machine, which are the same for every search."""
     growth: Growth | None = field(kw_only=True, default=None)
-    """What raising the bounds has shown, where that was asked for."""
+    """The result of raising the bounds, if that was requested."""
     verdict: Verdict = field(kw_only=True)
     cause: Cause | None = field(kw_only=True, default=None)
-    """What made the search stop before its end; None if nothing did."""
+    """Why the search stopped before its end; None if it did not."""
     base: Base | None = field(kw_only=True, default=None)
     """How a variant made by `replacing` compares with its base; None without a base."""
 

@@ -69,7 +69,7 @@ OUTSIDE = {
     "there is no message": "Guard the step with require(...), or ask with `if`, before it is used.",
     "is empty": "Guard the step with require(len(...) > 0).",
 }
-"""What to write against an error that a step runs into, by words of its message."""
+"""Advice against an error in a step, by words of its message."""
 
 INSTEAD = {
     "Enum": "Members of an enum are numbers: write `from enum import IntEnum`, and a class that subclasses IntEnum.",
@@ -81,7 +81,7 @@ INSTEAD = {
     "Dict": "Write an array with an element for each key: Annotated[Array[value], Per(Key)].",
     "Set": "Write Annotated[int, BitSet(n)], a set of n numbered things.",
 }
-"""What to write where a name is not defined in a model file."""
+"""Advice on a name that is not defined in a model file."""
 
 CALLS = {
     "Range": "Range(low, high), with both ends, such as Range(0, 3)",
@@ -101,7 +101,7 @@ CALLS = {
     "choice": 'choice(Kind.FIRST, meaning="...")',
     **dict.fromkeys(("shape", "capacity", "bound"), 'bound(2, low=0, high=4, meaning="..."), with its ends by name'),
 }
-"""What to write where a call of the language lacks something."""
+"""Advice on a call of the language that lacks an argument."""
 
 
 def in_place_of(error: SyntaxError) -> str:

@@ -67,7 +67,7 @@ def placed(error: BaseException, instead: str = "") -> str:
 
 
 _POINTED = "\n  "
-"""What a message has that shows a line of the model already."""
+"""The mark of a message that already shows a line of the model."""
 
 
 def pointed_at_line(path: Path, pattern: str, said: str) -> str:

@@ -223,4 +223,4 @@ TELLS = {
     "dead": "actions that never happen in a matrix",
     "idle": "guards that no property was seen to depend on",
 }
-"""What each suspicion says of all constants together."""
+"""The meaning of each suspicion for all constants together."""

@@ -19,7 +19,7 @@ SETTINGS = {
     "elr": "eligible leader replicas",
     "min_isr": "min.insync.replicas",
 }
-"""What Kafka calls the settings that may be changed."""
+"""Kafka's names of the settings that may be changed."""
 KINDS = {
     "crashes": ("broker crash", "broker crashes"),
     "clean_stops": ("controlled shutdown", "controlled shutdowns"),
@@ -56,7 +56,7 @@ HARMS = {
     "out": "It keeps a broker out of the cluster",
     "leaderless": "It leaves a partition without a leader",
 }
-"""What findings do that no model has."""
+"""The effects of findings that no model has."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"

@@ -101,7 +101,7 @@ ORDER = (
     "refused",
     "undetermined",
 )
-"""What is said of a row that has several purposes at several constants: the first of these."""
+"""Purposes by rank: a row with several purposes at several constants gets the first of these."""
 Found = tuple[dict[str, Any], dict[str, Any]]
 """A row, and the base at whose constants it was found."""
 

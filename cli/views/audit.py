@@ -274,7 +274,7 @@ def _gap(step: dict[str, Any], first: int, last: int) -> dict[str, Any]:
 def _state(step: dict[str, Any]) -> tuple[str, ...]:
     if step["election"] in ("unjudged", "deleted"):
         return ("?" if step["election"] == "unjudged" else "-",) * 6
-    leader = "nobody" if step["leader"] < 0 else str(step["leader"])
+    leader = "none" if step["leader"] < 0 else str(step["leader"])
     return (
         leader,
         str(step["leader_epoch"]),
@@ -309,7 +309,7 @@ def describe_step(before: dict[str, Any] | None, step: dict[str, Any]) -> str:
             how = {"elr": " from the ELR", "unclean": " uncleanly", "last-known": " as the last known leader"}.get(
                 step["election"], ""
             )
-            words.append("nobody leads" if step["leader"] < 0 else f"{step['leader']} elected{how}")
+            words.append("no leader" if step["leader"] < 0 else f"{step['leader']} elected{how}")
     return "; ".join(item for item in words if item)
 
 

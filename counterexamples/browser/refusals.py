@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Step
 
 NOT_IN_FLIGHT = "no such message is in flight"
-NO_ROOM, WRONG = "a value would be out of its domain", "the model goes wrong"
+NO_ROOM, WRONG = "a value would be out of its domain", "the model raises an error"
 
 
 class Refusal(NamedTuple):

@@ -189,7 +189,7 @@ def described(trace: Trace) -> View:
     """Return a trace as a link, with what it says of itself."""
     if not trace.normalize:
         raise UsageError(
-            "the trace has `normalize: off`, and the explorer merges states that nobody can distinguish: leave the "
+            "the trace has `normalize: off`, and the explorer merges states that cannot be distinguished: leave the "
             "line out."
         )
     told = {

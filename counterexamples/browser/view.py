@@ -34,7 +34,7 @@ VIOLATED, HOLDS, REACHED, NOT_HERE, NO_STEP, WHOLE, WRONG = (
     "not here",
     "no step yet",
     "whole behaviours",
-    "goes wrong",
+    "raises an error",
 )
 """Verdicts on a property in one state; one of whole behaviours is not decided by a state."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NOTE = 56
 """Characters after which a line in the diagram is folded."""
 SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "%": "#37;", "\n": " "}
-"""What means something to Mermaid inside a text."""
+"""Characters with a meaning to Mermaid inside a text."""
 
 
 def render(made: Replay, _model: str = "") -> str:

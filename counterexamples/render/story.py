@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import FieldType
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
-"""What became of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it
+"""The fate of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it
 is still there at the end, or a step took it out that was about something else."""
 
 
@@ -123,7 +123,7 @@ def event_of(found: Parties, number: int, before: Key, happened: Transition) -> 
 
 
 def _by_lane(found: Parties, record: type[Record], before: Key, after: Key) -> Iterator[tuple[Lane | None, Change]]:
-    """Yield what changed with whose it is; an array that has a value per party is taken apart."""
+    """Yield each change with its owner; an array that has a value per party is taken apart."""
     kinds, places = dict(fields(record)), {name: place for place, (name, _) in enumerate(fields(record))}
     for change in changes(record, before, after):
         if change.is_message:
@@ -153,7 +153,7 @@ def _signals(found: Parties, event: Event, before: Key, after: Key) -> Iterator[
             assert lane is not None
             yield Signal(actor, lane, ", ".join(dict.fromkeys(change.name for change in changed)))
     if pupil is not None and pupil != actor and pupil not in event.changed:
-        yield Signal(actor, pupil, f"told in step {event.number}")
+        yield Signal(actor, pupil, f"informed in step {event.number}")
     for name, domain in event.step.action.params:
         other = None if isinstance(domain, InFlight) else named.get(name)
         if (

@@ -177,7 +177,7 @@ class ClusterContext:
     end: int = 0
     until: int = 0
     min_isr: int = 1
-    """What server.properties says, for topics and clusters that say nothing."""
+    """The value in server.properties, for topics and clusters without one."""
     own: dict[str, list[tuple[int, int, str, Any]]] = field(default_factory=dict)
     """Events of topics by their names."""
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)

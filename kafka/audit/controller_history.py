@@ -180,7 +180,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
         or first["last_known"]
         or first["leader"] not in first["isr"]
     ):
-        return "a reassignment is under way, or nobody leads, or there are eligible leaders outside the ISR"
+        return "a reassignment is under way, or there is no leader, or there are eligible leaders outside the ISR"
     order, movable = _numbering([tuple(row["replicas"]) for row in rows], _targets(rows), everybody)
     points = list(_points(_items(rows, around, order, end), first, order))
     begun = points[0].state

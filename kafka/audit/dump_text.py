@@ -26,10 +26,10 @@ MOST = 5
 """Notes of a kind."""
 OTHERS = {
     "damaged": "batches that are not valid",
-    "refused": "records that are none of the metadata log",
+    "refused": "records that do not belong to the metadata log",
     "strange": "lines that are not the tool's",
 }
-"""What notes of a kind are about."""
+"""The subject of each kind of note."""
 LONGEST = 1 << 24
 """Characters of a line."""
 

@@ -27,7 +27,7 @@ class Sort:
     page: str
     sentence: str
     look: str
-    """What to look at, and what to do."""
+    """Advice: where to look, and what to do."""
 
 
 class Found(NamedTuple):
@@ -134,7 +134,7 @@ SORTS: dict[str, Sort] = {
             "high",
             "G-L6",
             GUARANTEES,
-            "Nobody leads although an eligible broker is active.",
+            "There is no leader, although an eligible broker is active.",
             (
                 "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active "
                 "controller's log for errors."
@@ -210,7 +210,7 @@ SORTS: dict[str, Sort] = {
             f"{FINDINGS}/hyp-17.md",
             "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
             "without loss.",
-            "While nobody leads, only the last known leader can be elected now, whatever its disk has. Stop that "
+            "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that "
             "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with "
             "new disks only while every partition has a leader. Kafka 4.3 has the repair.",
         ),
@@ -253,7 +253,7 @@ SORTS: dict[str, Sort] = {
             "high",
             "HYP-12",
             f"{FINDINGS}/hyp-12.md",
-            "Min ISR was changed while nobody led: the controller has forgotten who has the records.",
+            "Min ISR was changed while there was no leader: the controller has forgotten who has the records.",
             (
                 "No clean election is possible any more. Find the replica with the longest log, and elect it: an "
                 "unclean election."
@@ -270,7 +270,7 @@ SORTS: dict[str, Sort] = {
                 "and it had registered again since."
             ),
             (
-                "If it had crashed it may have lost records, and nobody takes such brokers out of an ELR any "
+                "If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR"
                 f"more. {COMPARE}"
             ),
         ),
@@ -345,7 +345,7 @@ SORTS: dict[str, Sort] = {
             "high",
             "G-S2b",
             GUARANTEES,
-            "The last replica that was in sync went away, and nobody led.",
+            "The last replica that was in sync went away, and there was no leader.",
             "Its disk alone has the last acknowledged records: bring that broker back before any other election.",
         ),
         Sort(
@@ -365,7 +365,7 @@ SORTS: dict[str, Sort] = {
             "medium",
             "G-L6",
             GUARANTEES,
-            "Nobody led: the partition was offline, for producers and consumers.",
+            "There was no leader: the partition was offline, for producers and consumers.",
             "Look at why its last brokers went away (the table says it, if the log does), and who was waited "
             "for. Three replicas on separate "
             "racks, and restarts of one broker at a time, keep a leader.",
@@ -385,7 +385,7 @@ SORTS: dict[str, Sort] = {
             "low",
             "G-S4",
             GUARANTEES,
-            "The ISR was smaller than min ISR, while somebody led.",
+            "The ISR was smaller than min ISR, while there was a leader.",
             (
                 "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers "
                 "left: fences, shutdowns or lag."

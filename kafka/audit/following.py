@@ -28,9 +28,9 @@ SETTLES = 1000
 """Milliseconds that a change of many partitions may take: the controller writes it in several batches."""
 
 OF_A_CHANGE = ("elr-not-by-rule", "not-electable")
-"""What a change does wrong, and not the partition after it: said of each."""
+"""Faults of a change and not of the partition after it: reported for each change."""
 OF_BROKERS = ("inactive-member", "stale-member", "nobody-elected")
-"""What is said of brokers between the records of a partition."""
+"""Faults of brokers between the records of a partition."""
 
 
 class Row(NamedTuple):
@@ -91,7 +91,7 @@ class Follower:
         self._raised: tuple[int, int, int] | None = None
         self._spells = Conditions()
         self._blamed: set[tuple[str, Brokers]] = set()
-        """What was said and is still so, with the brokers that it is about."""
+        """Reported conditions that still last, each with its brokers."""
 
     def take(self, offset: int, time: int, epoch: int, text: str, *, creates: bool, snapshot: bool) -> Iterator[Row]:
         """Follow a record; yield a row for it, and for what happened to the partition before it."""
@@ -187,7 +187,8 @@ class Follower:
         assert self._core is not None
         if self._core.leader == NO_LEADER:
             who = tuple(dict.fromkeys((*self._core.elr, *self._core.last_known)))
-            text = f"nobody led, and {show_brokers(who)} could have been elected; now nobody can be, but uncleanly"
+            able = f"there was no leader, and {show_brokers(who)} could have been elected"
+            text = f"{able}; now only an unclean election is possible"
             self._say("cleared-while-leaderless", moment.offset, moment.time, who, text)
         cleared = dict.fromkeys(self._core.elr, moment.offset)
         made = judge_change(self._core, CLEARED, moment.rules)
@@ -235,7 +236,7 @@ class Follower:
                 if until[0] > last[0] and until[1] - last[1] > SETTLES:
                     text = (
                         f"broker {broker} is active and eligible (ISR {show_brokers(core.isr)}, ELR "
-                        f"{show_brokers(core.elr)}), and nobody leads"
+                        f"{show_brokers(core.elr)}), and there is no leader"
                     )
                     self._say_once("nobody-elected", last[0], last[1], broker, text)
                 if away is not None:
@@ -312,7 +313,7 @@ class Follower:
             presence = self._around.brokers.get(broker)
             told = presence.why_away(offset, time) if presence is not None else ""
             if broker not in after.replicas:
-                told = "it is no replica any more"
+                told = "it is no longer a replica"
             elif not told and after.leader in before.isr and after.leader == before.leader:
                 told = "it was active: its leader found that it lagged"
             reasons[told] = (*reasons.get(told, ()), broker)
@@ -334,7 +335,7 @@ class Follower:
     def _lead(self, before: Core, made: JudgedChange, offset: int, time: int) -> None:
         leader, election = made.core.leader, made.election
         if leader == NO_LEADER and len(before.isr) <= 1:
-            text = f"broker {before.leader} was the last member of the ISR; now nobody leads"
+            text = f"broker {before.leader} was the last member of the ISR; now there is no leader"
             self._say("last-replica-down", offset, time, (before.leader,), text)
         if election in ("unclean", "last-known"):
             sort = "unclean-election" if election == "unclean" else "last-known-leader-elected"
@@ -428,18 +429,18 @@ def _in_itself(text: str) -> str:
     """Say what a change has that cannot be judged, since the state before is not known."""
     change = change_of(text)
     leader = (
-        [] if change.leader == SAME_LEADER else [f"leader {'nobody' if change.leader == NO_LEADER else change.leader}"]
+        [] if change.leader == SAME_LEADER else [f"leader {'none' if change.leader == NO_LEADER else change.leader}"]
     )
     named = {"replicas": change.replicas, "ISR": change.isr, "ELR": change.elr}
     return ", ".join([*leader, *(f"{name} {show_brokers(who)}" for name, who in named.items() if who is not None)])
 
 
 def _led_by(core: Core) -> str:
-    return "nobody leads" if core.leader == NO_LEADER else f"leader {core.leader}"
+    return "no leader" if core.leader == NO_LEADER else f"leader {core.leader}"
 
 
 def _last(core: Core) -> str:
-    return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "nobody")
+    return str(core.leader if core.leader != NO_LEADER else core.last_known[0] if core.last_known else "none")
 
 
 def follow(around: ClusterContext, within: int, rows: Iterator[tuple[Any, ...]]) -> Iterator[Row]:

@@ -116,7 +116,7 @@ def _look_inside(path: Path, *, named: bool) -> None:
     if head.startswith(ARCHIVES) or head[257:262] == b"ustar":
         raise UsageError(f"{path} is an archive: unpack it first, and name the folder {TOPIC} in it.")
     if named and head and all(byte in TEXT for byte in head):
-        raise UsageError(f"{path} is no log: it is text. Give what kafka-dump-log.sh prints a name that ends in .txt.")
+        raise UsageError(f"{path} is not a log, but text. Give what kafka-dump-log.sh prints a name that ends in .txt.")
     if not named and b"\0" in head:
         raise UsageError(
             f"{path} is neither text of kafka-dump-log.sh nor named as Kafka names its files (20 digits and "

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NO_LEADER = -1
 SAME_LEADER = -2
-"""What a change of a partition says for its leader if that stays as it is, and so does the leader epoch."""
+"""The leader in a change that leaves the leader and its epoch as they are."""
 RECOVERING = 1
 Brokers = tuple[int, ...]
 
@@ -51,7 +51,7 @@ class PartitionChange(NamedTuple):
 
 
 CLEARED = PartitionChange(None, None, None, None, SAME_LEADER, None, (), ())
-"""What a ClearElrRecord does to a partition that has something to forget
+"""The effect of a ClearElrRecord on a partition that has something to forget
 (ReplicationControlManager.removeTopicElrs)."""
 
 
@@ -161,7 +161,7 @@ def _going_on(core: Core, min_isr: int) -> tuple[str, ...]:
 
 def _told(sort: str, spell: Condition, lasted: str) -> str:
     if sort == "offline":
-        return f"nobody led for {lasted}"
+        return f"no leader for {lasted}"
     if sort == "under-min-isr":
         return f"the ISR had {len(spell.isr)} of min ISR {spell.min_isr} at first, and too few for {lasted}"
     told = f"{show_brokers(spell.isr)} alone was in sync for {lasted}; min ISR {spell.min_isr}"

@@ -63,7 +63,7 @@ class MetadataLog:
     within: int = 60_000
     """Milliseconds after a change in which the next one is suspicious."""
     min_isr: int = 1
-    """What server.properties says, for a log that says nothing."""
+    """The value in server.properties, for a log without one."""
 
     @property
     def parquet(self) -> DataFrame:

@@ -51,11 +51,11 @@ PROMPT = (
     "leader_learns_change_applied",
     "leader_learns_change_refused",
 )
-"""What brokers do at once, as a rule."""
+"""Actions that brokers take at once, as a rule."""
 
 
 FIRST = (("leader_appends",), *((("leader_handles_fetch",), ("follower_appends",), ("leader_handles_fetch",)) * 4))
-"""What is done before anything else: a record is written and acknowledged, so that it can be seen whether it
+"""The first actions: a record is written and acknowledged, so that it can be seen whether it
 survives."""
 
 

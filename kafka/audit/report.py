@@ -299,7 +299,7 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
         )
     if known and former not in known[-1]["replicas"]:
         return (
-            f"{who} It is no replica any more since offset {_since(known, former):,}: stop it before it "
+            f"{who} It has not been a replica since offset {_since(known, former):,}: stop it before it "
             "deletes the folder (a minute, by default), or look for "
             f"a folder {name}.*-delete on its disk, and copy it."
         )

@@ -48,7 +48,7 @@ class Request:
 
     @property
     def is_lost(self) -> bool:
-        """Whether nobody waits for the answer."""
+        """Whether the answer is not waited for."""
         return self.connection.transport is None or self.connection.transport.is_closing()
 
     def build(self) -> None:
@@ -189,7 +189,7 @@ def fetched_partitions(body: Any) -> list[tuple[int, Any, Any]]:
 
 
 def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, Any], list[Event]]:
-    """Return what a broker answers, and what the client is told by it."""
+    """Return a broker's answer, and what the client learns from it."""
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:

@@ -77,7 +77,7 @@ class Play:
     has_old_brokers: bool = False
     """Whether some brokers know no leader epochs, so that truncation need not be noticed."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
-    """For each partition and creation of its topic the values in the leader's log in the end."""
+    """For each partition and creation of its topic the final values in the leader's log."""
     broken: str = ""
     """Why the client could not be driven to the end."""
     begun_again: str = ""

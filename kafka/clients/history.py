@@ -37,7 +37,7 @@ SILENT = (
     "client_fails_to_validate",
     "client_bootstraps_again",
 )
-"""Steps of the client that nobody can hold up or make happen: the client takes them when it does."""
+"""Steps of the client that cannot be held up or forced: the client decides when it takes them."""
 
 SMALL: tuple[dict[str, int], ...] = tuple(
     {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": consumer} for consumer in (0, 1)
@@ -61,7 +61,7 @@ BESIDES = {
     "epoch_is_unknown": "metadata names the leader without its epoch (-1) until the cluster is at rest",
     "broker_is_slow": "a broker answers each OffsetForLeaderEpoch from then on 200 ms late",
 }
-"""What real clusters do and the model does not: each is about one partition, the last about one broker."""
+"""Things that real clusters do and the model does not: each is about one partition, the last about one broker."""
 DRAWN = tuple(BESIDES)[:4]
 """Those that are put into walks. Without an epoch nothing can be validated, so that and the slow broker are for
 stories."""
@@ -251,7 +251,7 @@ def by_name(name: str) -> History | None:
 
 FORMAT = 1
 HOPELESS = ("leader-discovery-all-endpoints-lost",)
-"""Traces in the end of which no broker is where the client ever heard that one is."""
+"""Traces that leave no broker at an address the client has ever heard of."""
 ERROR_NAMES = {
     "1": "OFFSET_OUT_OF_RANGE",
     "6": "NOT_LEADER_OR_FOLLOWER",
@@ -331,7 +331,7 @@ def _line(event: Event) -> str:
         )
         return f"b{event.broker}-->>client: {said}"
     if event.kind in ("hint", "metadata"):
-        leader = "nobody" if event.leader == NOBODY else f"broker {event.leader}"
+        leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
         error = f" (error {event.error})" if event.error else ""
         return f"b{event.broker}-->>client: {event.kind}: {leader} leads {part}{known}{error}"
     told = {

@@ -283,7 +283,7 @@ class Player:
             self.note(Event("lost", self.now(), partition=partition, offset=offset))
 
     async def _settle(self) -> None:
-        """Let the cluster be as a history leaves it in the end, and the client get out of where it is."""
+        """Leave the cluster in the final state of a history, and let the client recover."""
         self._release(is_data=True)
         self._release(is_data=False)
         if self.play.broken:

@@ -1,6 +1,6 @@
 """Rules that clients are judged by, each a sentence of a KIP, and the beliefs of a client that keeps them.
 
-A belief is what a client knows of a partition's leader from what it was told: the model's own functions decide.
+A belief is what a client knows of a partition's leader from what it has learnt: the model's own functions decide.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Belief(NamedTuple):
 
 @dataclass
 class Beliefs:
-    """The beliefs about one partition, in order, what was told and is to be ignored, and what may be believed or not.
+    """The beliefs about one partition, in order; news that is to be ignored; what may or may not be believed.
 
-    A belief is certain some time after it was told, or once the client has acted on it.
+    A belief is certain some time after the news arrived, or once the client has acted on it.
     """
 
     trail: list[Belief] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Beliefs:
     acted: list[tuple[float, int]] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
-        """Take what the client was told."""
+        """Take the news that the client has received."""
         now = self.trail[-1] if self.trail else None
         heard = Belief(event.topic, event.leader, event.epoch, event.at, event)
         is_of_other_topic = now is not None and event.kind == "hint" and event.topic != now.topic
@@ -202,11 +202,11 @@ RULES = (
         "A truncation, a loss or a reset is reported only if a record that was read is not in the leader's log.",
     ),
     Rule("stays-alive", "not in a KIP", "The process of a client does not die, whatever the cluster does."),
-    Rule("recovers", "K951-L1", "A client that is wrong about a partition's leader finds it in the end."),
+    Rule("recovers", "K951-L1", "A client that is wrong about a partition's leader eventually finds it."),
     Rule(
         "finds-a-new-topic",
         "KAFKA-12257",
-        "A producer finds a topic that was created again under its name, by the new id, in the end.",
+        "A producer eventually finds a topic that was created again under its name, by the new id.",
     ),
 )
 NAMES = tuple(rule.name for rule in RULES)

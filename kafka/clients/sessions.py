@@ -49,7 +49,7 @@ MUTANTS = {
     "cries-wolf-on-a-retried-validation": "reports-are-true",
     "dies-without-a-leader": "stays-alive",
 }
-"""What each mutant forgets, and the rule that has to catch it."""
+"""Each mutant's omission, and the rule that has to catch it."""
 
 
 @dataclass

@@ -60,7 +60,7 @@ STORIES = (
         "confluentinc/librdkafka#4796",
         (
             "The broker that leads next is older and gives no leader epochs. The client takes -1 for an older "
-            "epoch, or for no leader, and finds nobody."
+            "epoch, or for no leader, and finds no leader."
         ),
         {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1, "old_brokers": 1, "hints": 0},
         ("controller-elects-leader 0 1", "broker-learns 1 1", "broker-learns 0 1", "broker-stops 0"),
@@ -183,7 +183,7 @@ STORIES = (
         "old-leader-while-there-is-none",
         "found here",
         (
-            "Metadata names nobody, in a newer epoch. The consumer fetches from the old leader on, in the old "
+            "Metadata names no leader, in a newer epoch. The consumer fetches from the old leader on, in the old "
             "epoch, and is refused each time."
         ),
         {"brokers": 3, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
@@ -197,7 +197,7 @@ STORIES = (
         "hinted-leader-while-there-is-none",
         "found here",
         (
-            "A hint names a leader, and metadata then names nobody, in a newer epoch. The producer writes to the "
+            "A hint names a leader, and metadata then names none, in a newer epoch. The producer writes to the "
             "leader of the hint on, and is refused."
         ),
         {"brokers": 3, "partitions": 1, "changes": 2, "elections": 2},

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TOPIC = "t"
 NO_PORT = 1
-"""A port at which nobody listens: of a broker that has moved before the history begins."""
+"""A port without a listener: of a broker that has moved before the history begins."""
 CLUSTER_ACTIONS = (
     "controller_elects_leader",
     "topic_is_recreated",
@@ -38,7 +38,7 @@ CLUSTER_ACTIONS = (
 
 
 class View(NamedTuple):
-    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 if there is none."""
+    """A broker's view of a partition; `epoch` is the model's, `wire_epoch` is sent, `leader` is -1 without one."""
 
     topic: int
     leader: int
@@ -90,7 +90,7 @@ class World:
         """For partition, topic and epoch: why there is no leader any more (missing, unknown), or that there is one
         again (restored)."""
         self.due: list[Move] = []
-        """What answers have wrong, once for each answer: guessed leaders, errors, omissions, connections that die."""
+        """Faults of answers, one entry for each answer: guessed leaders, errors, omissions, connections that die."""
         self.nameless: set[int] = set()
         """Partitions of which metadata does not say the epoch."""
         self.cut: set[int] = set()
@@ -177,7 +177,7 @@ class World:
         return cuts
 
     def view(self, partition: int, image: int) -> View:
-        """Return what is believed of a partition by whoever knows this image."""
+        """Return a partition as a reader of this image believes it to be."""
         told = self.s.image[image].partition[partition]
         why = self.absent.get((partition, told.topic, told.epoch))
         if why is None:
@@ -199,7 +199,7 @@ class World:
         return wire.NONE if own.leader == broker else wire.NOT_LEADER
 
     def _hinted(self, broker: int, partition: int, error: int) -> tuple[int, int]:
-        """Return leader and epoch of the hint that goes with an error; -1 and -1 where there is none."""
+        """Return leader and epoch of the hint that goes with an error; -1 and -1 without a hint."""
         knows_hints = self.c.hints and broker < self.c.brokers - self.c.silent_brokers
         if not knows_hints or error not in (wire.NOT_LEADER, wire.FENCED_EPOCH):
             return NOBODY, NOBODY
@@ -260,7 +260,7 @@ class World:
 
     @staticmethod
     def end_of(log: list[Record], epoch: int) -> tuple[int, int]:
-        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 if there is none."""
+        """Return the newest epoch in the log up to this one and its end offset; -1 and -1 without one."""
         known = [item.epoch for item in log if item.epoch <= epoch]
         if not known:
             return (NOBODY, NOBODY) if log else (epoch, 0)

@@ -172,7 +172,7 @@ def _message(source: socket.socket) -> bytes | None:
         return None
     length = struct.unpack(">i", head)[0]
     if not 0 <= length <= MOST:
-        raise OSError(f"a message of {length} bytes is none of Kafka's")
+        raise OSError(f"a message of {length} bytes does not come from Kafka")
     body = _exactly(source, length)
     return None if body is None else head + body
 

@@ -39,7 +39,7 @@ class Scenario:
     play: Callable[[Stage], None]
     brokers: tuple[int, ...]
     control: str
-    """What a control leaves out."""
+    """The step that a control leaves out."""
     settings: tuple[tuple[str, str], ...] = ()
     delays: bool = True
     disks: tuple[int, ...] = ()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["step", "operator", "seen", "log"]
 MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
-"""What stands before a line: a step of the story, a command of the operator, what is seen then, a line of a log or a
+"""The mark before a line: a step of the story, a command of the operator, what is seen then, a line of a log or a
 tool."""
 
 

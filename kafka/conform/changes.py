@@ -47,7 +47,7 @@ ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
 )
-"""Images on which nobody clears the ELR that is left; looked at where there is one."""
+"""Images on which a left-over ELR is not cleared; examined if there is one."""
 MOST_STATES = 2_000_000
 BATCH = 500
 """Changes that the driver is asked about at once."""

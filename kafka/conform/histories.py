@@ -307,7 +307,7 @@ class HistoriesReport:
     states: int = 0
     transitions: int = 0
     finding: str = ""
-    """What a trace's property says of Kafka's state at the end of the history."""
+    """The verdict of a trace's property on Kafka's state at the end of the history."""
     traces: dict[tuple[str, str], str] = field(default_factory=dict)
     """By kind of difference the file that replays it."""
 

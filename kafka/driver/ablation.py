@@ -55,11 +55,11 @@ class Ablation:
     shadowed: Callable[[Constants], Mapping[Place, str]]
     """Checks that refuse nothing at their place, and why."""
     needs: Mapping[str, Callable[..., bool]]
-    """What is physical in guards that are Kafka's checks as a whole: without it nothing can be tried."""
+    """The physical part of guards that are otherwise Kafka's checks: without it nothing can be tried."""
     grounds: Callable[[Constants], tuple[Sizes, ...]]
     """Constants under which variants are sought out, one after the other until a variant is noticed."""
     compared: Callable[[Interpreter, Key], object]
-    """What is compared of a state of the model."""
+    """The part of a model state that is compared."""
     refused: Callable[[Key, Step], tuple[Key, ...]]
     """The states in which a step leaves Kafka that it refuses."""
     has_room: Callable[[Any, Constants], bool] = lambda *_: True

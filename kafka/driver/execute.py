@@ -83,7 +83,7 @@ class Execution(ABC):
     acts: Mapping[str, Act]
     """By action of the model what is done."""
     asides: tuple[str, ...] = ()
-    """What Kafka refuses where the model does not, by limits that are named."""
+    """Reasons for which Kafka refuses a step that the model allows, named in the limits."""
 
     def __init__(self, driver: Driver, plain: Interpreter) -> None:
         self.driver, self.plain = driver, plain

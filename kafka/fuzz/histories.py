@@ -95,8 +95,8 @@ class Script:
         )
         if not wellformed:
             raise UsageError(
-                f"{where} is no history of `fencepost fuzz`: its first line is {head[:40]!r}, or a line below is not a "
-                f"step. Write {HEAD!r}, then the sizes, then a step a line, as `output=` does."
+                f"{where} is not a history of `fencepost fuzz`: its first line is {head[:40]!r}, or a line below "
+                f"is not a step. Write {HEAD!r}, then the sizes, then a step a line, as `output=` does."
             )
         return cls(rest[0], tuple(rest[1:]))
 

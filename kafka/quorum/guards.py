@@ -227,7 +227,7 @@ def _shadowed(constants: Constants) -> dict[tuple[str, str], str]:
 UNSEEN: dict[str, str] = {
     "leader_always_counted": "no leader removes itself here",
     "lone_voter_resigns": "there is more than one voter here",
-    "consumer_waits_for": "nobody consumes the log here",
+    "consumer_waits_for": "the log has no consumers here",
     "completes_on_high_watermark=reporting": "every node reports its high watermark here",
     "logs_start_with_snapshots": "what is in a snapshot is not compared",
     "timeout_answers_anew": "with the completion of all parked fetches an answer of its arrival is never an old one",

@@ -117,7 +117,7 @@ NOT_DRIVEN: dict[str, str] = {
 FIELDS: dict[str, str] = {
     "node.role": (
         "QuorumState.isLeader, isCandidate and isResigned; a node that is prospective or unattached is a "
-        "follower of nobody"
+        "follower without a leader"
     ),
     "node.epoch": "QuorumState.epoch",
     "node.leader": (
@@ -163,7 +163,7 @@ NOT_COMPARED: dict[str, str] = {
 
 STOPS = "a node stops that hears of another leader of its epoch"
 ASIDE = (STOPS,)
-"""What Kafka refuses where the model does not, by a limit that `LIMITS` explains."""
+"""A reason for which Kafka refuses a step that the model allows; `LIMITS` explains it."""
 
 LIMITS: tuple[str, ...] = (
     (

@@ -29,7 +29,7 @@ _HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
 KAFKAS: dict[tuple[str, str], Check] = {
     ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it leads something", _RUNS),
     ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
-        f"{_HEARTBEAT}: an active broker has not told that it knows", _RUNS
+        f"{_HEARTBEAT}: an active broker has not reported that it knows", _RUNS
     ),
     ("controller-unfences-broker", "bits.contains(image.fenced, broker)"): Check(f"{_HEARTBEAT}: it is not fenced"),
     ("controller-begins-shutdown", "bits.contains(active(c, image), broker)"): Check(
@@ -42,7 +42,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
         "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
     ),
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
-        "PartitionRegistration.directory: the leader that was chosen is no replica yet", ("UNKNOWN_SERVER_ERROR",)
+        "PartitionRegistration.directory: the leader that was chosen is not yet a replica", ("UNKNOWN_SERVER_ERROR",)
     ),
     ("operator-cancels-reassignment", "s.adding | s.removing != 0"): Check(
         "ReplicationControlManager.cancelPartitionReassignment", ("NO_REASSIGNMENT_IN_PROGRESS",)
@@ -198,7 +198,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
     ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
     ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
     ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
-    ("leader-resends-request", "is_awaited(s, m)"): "whoever waits for an answer sends again",
+    ("leader-resends-request", "is_awaited(s, m)"): "a leader that waits for an answer sends again",
     ("follower-lags-too-long", "leads(s, leader)"): "only a leader has followers whose time passes",
     ("leader-requests-shrink", "leads(s, leader)"): "only a leader has followers whose time passes",
     ("leader-requests-shrink", "bits.is_subset(members, bits.without(r.isr, leader))"): "only members can be taken out",
@@ -306,7 +306,7 @@ BOUNDS: dict[tuple[str, str], str] = {
     ): "an operator who names the replicas that are there changes nothing, by a limit",
     ("leader-handles-fetch", "brings_news(s, c, leader, follower)"): "a fetch without news changes nothing",
     ("follower-lags-too-long", "bits.contains(r.recent, follower)"): "a follower that lags already",
-    ("leader-requests-shrink", "members != 0"): "a shrink of nobody",
+    ("leader-requests-shrink", "members != 0"): "a shrink without members",
 }
 """Guards that are the model's own, and what for; `has_room` of any action is one, too."""
 
@@ -354,7 +354,7 @@ UNSEEN: dict[str, str] = {
     "rollback_on=timeout": "it differs only in an action that no release has, and that is not driven",
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
-    "stale_elr_elects": "nobody turns ELR off here; `conform_changes` compares what is elected where it is off",
+    "stale_elr_elects": "ELR is not turned off here; `conform_changes` compares what is elected where it is off",
     "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }

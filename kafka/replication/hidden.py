@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key
 
 
-_SNAPSHOTS = (
-    "state of idempotent producers, of which there are none, is written down at a restart and when a log is cut"
-)
+_SNAPSHOTS = "state of idempotent producers (not used here) is written down at a restart and when a log is cut"
 
 _LOG = "broker.partition.log"
 _STATE = "broker.partition.remoteReplicasMap.replicaState"

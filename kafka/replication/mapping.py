@@ -212,7 +212,7 @@ ASIDE = (
     "a broker that is down and not fenced yet holds up a controlled shutdown",
     "the controller's index of the ELR names a broker that was cleared",
 )
-"""What Kafka refuses where the model does not, by limits that `LIMITS` explains."""
+"""Reasons for which Kafka refuses a step that the model allows; `LIMITS` explains them."""
 
 LIMITS: tuple[str, ...] = (
     (
@@ -223,7 +223,7 @@ LIMITS: tuple[str, ...] = (
         "records are cut off by that, or the follower is down since, this cannot be done: the history is set aside."
     ),
     (
-        "The controller lets a broker go that shuts down once every active broker has told in a heartbeat "
+        "The controller lets a broker go that shuts down once every active broker has reported in a heartbeat "
         "that it knows. It waits for a "
         "broker that is down, too, until that is fenced; the model does not. Kafka allows less, and such a "
         "history is set aside."

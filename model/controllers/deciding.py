@@ -172,7 +172,7 @@ def request_finds_no_controller(s: State, c: C, leader: int) -> None:
 
 @action(leader=Broker)
 def controller_answers(s: State, c: C, leader: int) -> None:
-    """What the answer was made from is committed, and the controller sends it."""
+    """The controller commits the decision behind an answer, and sends the answer."""
     request = s.broker[leader].request
     n = s.node[request.to]
     require(request.status == Status.HANDLED)

@@ -19,7 +19,7 @@ function card(html) {
 export function state(view) {
   const messages = view.messages.map(([where, message]) => `<li><span class="tag">${text(where)}</span> <code>${text(message)}</code></li>`);
   return (view.changes.length ? `<p class="changes"><b>Changed:</b> ${view.changes.map(item => `<code>${text(item)}</code>`).join(", ")}</p>` : "")
-    + (view.folded ? `<details class="quiet"><summary>Numbers were moved up after the step</summary><p>What nobody can read any more is dropped, and what is left is numbered from 0 again: states that nobody can distinguish are one. <code>${text(view.folded)}</code></p></details>` : "")
+    + (view.folded ? `<details class="quiet"><summary>Numbers were moved up after the step</summary><p>Values that can no longer be read are dropped, and the rest are numbered from 0 again: states that cannot be distinguished are one. <code>${text(view.folded)}</code></p></details>` : "")
     + `<div class="cards">${view.cards.map(card).join("")}</div>`
     + (messages.length ? `<h3>In flight</h3><ul class="messages">${messages.join("")}</ul>` : "");
 }
@@ -73,7 +73,7 @@ export function each(refusals) {
 }
 
 const GROUPS = [["violated", "violated"], ["reached", "reached here"], ["holds", "hold here"], ["no step yet", "are about a step: take one"],
-  ["not here", "witnesses are not reached here"], ["whole behaviours", "are about whole behaviours: one state decides nothing"], ["goes wrong", "go wrong here"]];
+  ["not here", "witnesses are not reached here"], ["whole behaviours", "are about whole behaviours: one state decides nothing"], ["raises an error", "raise an error here"]];
 
 export function properties(view, about) {
   const far = view.far ? `<p class="far">${view.far.steps ? `${many(view.far.steps, "step")} to a violation of <b>${text(view.far.property)}</b>` : `Here <b>${text(view.far.property)}</b> is violated`}`

@@ -91,7 +91,7 @@ def leader_stops(stage: Stage, leader: int, empty: int, records: int) -> None:
     if stage.reaches(15, leader=empty):
         stage.note(f"broker {empty} was elected from the ELR: a clean election")
     else:
-        stage.note("nobody is elected: the topic waits for its last leader")
+        stage.note("no leader is elected: the topic waits for its last one")
     stage.finish(isr=[leader, empty])
     stage.show_disks()
 

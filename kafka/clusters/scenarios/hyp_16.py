@@ -60,7 +60,7 @@ def come_back(stage: Stage) -> None:
     stage.wait_stopped(1)
     stage.start(2)
     if not stage.reaches(5, leader=2):
-        stage.tell("Nobody is elected yet. The controller looks again when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller looks again when a broker comes back.")
         stage.start(1)
         stage.reaches(10, leader=2)
     if stage.reaches(0, leader=2):

@@ -28,7 +28,7 @@ def only_disk(stage: Stage) -> None:
     """Broker 1 is down for maintenance; the only disk of broker 2, which leads, fails and is replaced."""
     begin(stage, [2, 1])
     broker_1_is_down(stage)
-    stage.tell("The only disk of broker 2 fails. It ends by itself, and nobody can lead.")
+    stage.tell("The only disk of broker 2 fails. It stops by itself, and no broker can lead.")
     stage.fail_disk(2)
     if not stage.cluster.wait_stopped(2, NOTICES_SECONDS):
         stage.kill(2)
@@ -70,7 +70,7 @@ def two_disks(stage: Stage) -> None:
     if stage.control:
         stage.tell("No disk fails. Broker 2 is restarted.")
     else:
-        stage.tell("The disk of broker 2 that has the topic fails. Broker 2 goes on, and nobody can lead.")
+        stage.tell("The disk of broker 2 that has the topic fails. Broker 2 keeps running, and no broker can lead.")
         stage.fail_disk(2)
         stage.wait(leader=-1, isr=[])
     stage.stop(2)
@@ -103,7 +103,7 @@ def come_back(stage: Stage, isr: Sequence[int]) -> None:
     controller, follower = stage.cluster.log(CONTROLLER), stage.cluster.log(1)
     stage.start(2)
     if not stage.control and not stage.reaches(6, leader=2):
-        stage.tell("Nobody is elected yet. The controller looks again when a broker comes back.")
+        stage.tell("No leader is elected yet. The controller looks again when a broker comes back.")
     stage.show_disks()
     stage.finish(isr=isr)
     stage.show_log(CONTROLLER, controller, "Setting new leader for topicId")

@@ -39,7 +39,7 @@ def play(stage: Stage) -> None:
     if stage.control:
         stage.release(request)
         stage.wait(isr=[1, 2])
-    stage.tell("The disk of broker 2 that has the topic fails, and the controller is told.")
+    stage.tell("The disk of broker 2 that has the topic fails, and the broker reports it to the controller.")
     log = stage.cluster.log(CONTROLLER)
     stage.fail_disk(2)
     stage.wait_log(CONTROLLER, log, "Directories .* in broker 2 marked offline")
@@ -56,7 +56,7 @@ def play(stage: Stage) -> None:
     stage.replace_disk(2)
     stage.start(2)
     if not stage.reaches(10, isr=[1, 2]):
-        stage.tell("Nobody leads. The controller looks again when a broker comes back; broker 3 has no replica.")
+        stage.tell("There is no leader. The controller looks again when a broker comes back; broker 3 has no replica.")
         stage.stop(3)
         stage.start(3)
     stage.finish(isr=[1, 2])

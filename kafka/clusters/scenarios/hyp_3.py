@@ -24,7 +24,7 @@ def play(stage: Stage, lag: int) -> None:
     expand_and_forget(stage)
 
     stage.pause(lag + 1)
-    stage.note(f"broker 2 has been slow for {lag + 1} s, longer than replica.lag.time.max.ms: nobody waits for it")
+    stage.note(f"broker 2 has been slow for {lag + 1} s, longer than replica.lag.time.max.ms: it is not waited for")
     stage.send("LOST")
     stage.acknowledged("LOST", within=2.5 * lag)
     stage.kill(1)

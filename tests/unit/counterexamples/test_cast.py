@@ -89,9 +89,9 @@ def test_the_cast_may_name_nobody_and_a_place_in_the_state() -> None:
 def test_a_step_tells_whom_the_cast_names() -> None:
     found = told(history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"})))
     [signal] = found.events[0].signals
-    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "told in step 1")
+    assert (signal.sender.title, signal.receiver.title, signal.text) == ("client 0", "server", "informed in step 1")
     made = history(*GIVEN[:1], cast=replace(lease.CAST, tells={"wants": "server"}))
-    assert "    P1->>P0: told in step 1" in render("mermaid", made).splitlines()
+    assert "    P1->>P0: informed in step 1" in render("mermaid", made).splitlines()
 
 
 def test_a_place_that_the_state_does_not_have_is_refused() -> None:

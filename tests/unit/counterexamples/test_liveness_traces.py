@@ -108,7 +108,7 @@ EDITS = [
     (COMES, ROUND, "verdict: violated", "for: node=1\nverdict: violated", "the property has no parameters"),
     (COMES, ROUND, "verdict: violated", "verdict: worst", "has no costs. Write `verdict: violated`"),
     (LEAVES, "a 0>1", "for: node=1\n", "", "is about each node, and the header does not say which one"),
-    (LEAVES, "a 0>1", "for: node=1", "for: node=7", "is none of the property's values"),
+    (LEAVES, "a 0>1", "for: node=1", "for: node=7", "is not one of the property's values"),
     (LEAVES, "a 0>1", "for: node=1", "for: node=0", "there is no state with `when` after which"),
     (COSTS, PATH, "a to=4\n", "", "`then` does not hold at its end"),
     (COSTS, PATH, "a to=4\n", "a to=4\nloop:\n", "it has no loop. Remove `loop:`"),

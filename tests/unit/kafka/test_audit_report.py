@@ -41,7 +41,7 @@ def test_a_partition_that_nobody_leads_is_offline_and_has_no_last_replica() -> N
     gone = log.change(isr=[], leader=-1, eligibleLeaderReplicas=[2, 1], lastKnownElr=[1])
     back = log.change(isr=[2], leader=2, eligibleLeaderReplicas=[1], lastKnownElr=[])
     both = log.change(isr=[1, 2], eligibleLeaderReplicas=[])
-    assert said(log, "offline") == [(gone, back, (), "nobody led for 2.0 s")]
+    assert said(log, "offline") == [(gone, back, (), "no leader for 2.0 s")]
     assert [item[:3] for item in said(log, "last-replica")] == [(alone, gone, (1,)), (back, both, (2,))]
     assert [item[:2] for item in said(log, "under-min-isr")] == [(alone, gone), (back, both)]
     assert SORTS["offline"].severity == "medium"
@@ -77,7 +77,7 @@ def test_why_a_broker_left_the_isr_is_told_as_far_as_the_log_has_it() -> None:
         "3: it was fenced: its heartbeats had stopped",
         "3: it was shutting down",
         "3: it was active: its leader found that it lagged",
-        "3: it is no replica any more",
+        "3: it is no longer a replica",
         "3: it had restarted",
     ]
 
@@ -134,7 +134,7 @@ def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() 
     [
         ([change(12, 2, [2, 1])], "joined the ISR again at offset 12 (00:00:12)"),
         ([], "has not joined the ISR again when the log ends (offset 50, 00:00:50)"),
-        ([change(12, 2, [2], replicas=[2, 3])], "is no replica any more since offset 12"),
+        ([change(12, 2, [2], replicas=[2, 3])], "has not been a replica since offset 12"),
         ([change(12, -1, [], "deleted")], "The topic was deleted at offset 12"),
     ],
 )
@@ -234,7 +234,7 @@ def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> No
 def test_what_is_no_log_is_refused_with_what_to_do(tmp_path: Path) -> None:
     for name, content, says in (
         ("log.tar.gz", b"\x1f\x8b\x08", "is an archive: unpack it first"),
-        ("00000000000000000000.log", b"baseOffset: 0\n", "is no log: it is text"),
+        ("00000000000000000000.log", b"baseOffset: 0\n", "is not a log, but text"),
         ("other.log", b"\x00\x01", "nor named as Kafka names its files"),
     ):
         (tmp_path / name).write_bytes(content)

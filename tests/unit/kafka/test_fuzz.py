@@ -32,7 +32,7 @@ def test_a_script_with_its_story_is_read_as_it_was() -> None:
     ["", "another file\n", f"fencepost fuzz 1\n{SHAPE}\nexplode 1\n", "fencepost fuzz 1\nbrokers=2\nkill 1\n", "\0"],
 )
 def test_what_is_no_script_is_refused_with_its_name(text: str) -> None:
-    with pytest.raises(UsageError, match=r"x\.fuzz is no history"):
+    with pytest.raises(UsageError, match=r"x\.fuzz is not a history"):
         Script.parse(text, "x.fuzz")
 
 
