@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fencepost.api.calls.audit import AuditResult, audit
     from fencepost.api.calls.catalogue import CatalogueResult, catalogue
     from fencepost.api.calls.check import check
+    from fencepost.api.calls.compare import CompareResult, compare
     from fencepost.api.calls.conform import (
         ConformResult,
         ReproduceResult,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         list_findings,
         reproduce,
     )
-    from fencepost.api.calls.diff import DiffResult, diff
     from fencepost.api.calls.explore import explore
     from fencepost.api.calls.faults import FaultsResult, faults
     from fencepost.api.calls.fuzz import FuzzResult, fuzz
@@ -75,7 +75,7 @@ _HOMES = {
     "fencepost.api.calls.check": "check",
     "fencepost.api.calls.conform": _KAFKA,
     "fencepost.api.answers.counterexample": "Counterexample State Step",
-    "fencepost.api.calls.diff": "DiffResult diff",
+    "fencepost.api.calls.compare": "CompareResult compare",
     "fencepost.api.calls.explore": "explore",
     "fencepost.api.calls.faults": "FaultsResult faults",
     "fencepost.api.calls.fuzz": "FuzzResult fuzz",
@@ -103,12 +103,12 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "AblateResult", "AdviceResult", "AuditResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
-    "ConformResult", "Counterexample", "DiffResult", "DomainError", "Event", "ExpectationError", "FaultsResult",
+    "CompareResult", "ConformResult", "Counterexample", "DomainError", "Event", "ExpectationError", "FaultsResult",
     "FencepostError", "FuzzResult", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol",
     "Protocols", "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult",
     "State", "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
-    "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "conform",
-    "conform_changes", "conform_clients", "conform_guards", "diff", "explore", "faults", "fuzz", "graph", "guarantees",
+    "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "compare", "conform",
+    "conform_changes", "conform_clients", "conform_guards", "explore", "faults", "fuzz", "graph", "guarantees",
     "in_hand", "list_findings", "list_protocols", "new", "prove", "prove_catalogue", "replay", "replay_text",
     "reproduce", "shrink", "simulate", "sweep", "vacuity",
 ]  # fmt: skip

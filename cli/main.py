@@ -37,7 +37,7 @@ LISTED = {
         "show": ("replay:show", "Show a counterexample."),
         "replay": ("replay:replay", "Replay counterexamples on the plain semantics."),
         "shrink": ("replay:shrink", "Find the shortest trace that still fails."),
-        "diff": ("diff:diff", "Show the first behaviour that only one of two variants has."),
+        "compare": ("compare:compare", "Show what only one of two models does."),
         "graph": ("graph:graph", "Write the state graph of a small machine."),
     },
     "Evidence": {

@@ -22,19 +22,21 @@ if TYPE_CHECKING:
 
 def is_file(name: str) -> bool:
     """Say whether a protocol is named by its file."""
-    return name.endswith(".py") or "/" in name
+    return name.endswith(".py") or "/" in name or ".py:" in name
 
 
 def load_protocol(path: Path) -> Protocol:
-    """Return the protocol that a Python file defines as MACHINE and PROPERTIES."""
+    """Return the protocol that a Python file defines as MACHINE and PROPERTIES; `FILE.py:NAME` has another machine."""
+    file, colon, name = str(path).partition(".py:")
+    path, name = (Path(f"{file}.py"), name) if colon else (path, "MACHINE")
     make_sure_file(path)
     module, files = _run_file(path)
-    machine, properties = getattr(module, "MACHINE", None), getattr(module, "PROPERTIES", None)
+    machine, properties = getattr(module, name, None), getattr(module, "PROPERTIES", None)
     if machine is None:
-        raise UsageError(f"{path} defines no MACHINE: assign a Machine to that name, and its properties to PROPERTIES.")
+        raise UsageError(f"{path} defines no {name}: assign a Machine to that name, and its properties to PROPERTIES.")
     if not isinstance(machine, Machine):
         raise UsageError(
-            f"{path}: MACHINE is {described(machine)}, which is not a machine: write MACHINE = Machine(name=..., "
+            f"{path}: {name} is {described(machine)}, which is not a machine: write {name} = Machine(name=..., "
             "sentence=..., ...)."
         )
     for constant in machine.constants.declared().values():

@@ -96,15 +96,15 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if not other.complete and other.distinct <= found.distinct:
         why = f"not compared with its base {base.name}: {other.why_stopped}."
         return Compared(Base.NOT_COMPARED, (why,))
-    if not _are_same(found, other):
+    if not are_same(found, other):
         many = f"{counted(other.distinct, 'state')}{'' if other.complete else ' or more'}"
         told = f"its base {base.name} was searched too ({show_seconds(other.seconds)}), and differs: {many}"
         more = ", by other steps" if other.distinct == found.distinct else f", and {found.distinct:,} here"
         return Compared(Base.DIFFERS, (f"{told}{more}.",))
-    reasons = " ".join(_reasons(machine, base, found, other, normalize=options.normalize))
+    because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
         f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} as "
-        f"its base {base.name}, by as many steps of each action. {reasons} So the verdict is that of {base.name}, and "
+        f"its base {base.name}, by as many steps of each action. {because} So the verdict is that of {base.name}, and "
         f"says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
@@ -176,7 +176,7 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
     return usual if is_ready(source) else ()
 
 
-def _are_same(one: Result, other: Result) -> bool:
+def are_same(one: Result, other: Result) -> bool:
     """Say whether two searches reached the same states, in the same levels, by as many steps of each action."""
 
     def steps(result: Result) -> dict[str, int]:
@@ -191,7 +191,7 @@ def _are_same(one: Result, other: Result) -> bool:
     )
 
 
-def _reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
+def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, normalize: bool) -> Iterator[str]:
     """Yield for each part that was replaced why it makes no difference, as far as the models' text and counts say."""
     program, before = read(machine), read(base)
     if machine.normalize is not base.normalize and normalize:
@@ -199,7 +199,8 @@ def _reasons(machine: Machine, base: Machine, found: Result, other: Result, *, n
     for old, new in replaced_in(machine, base):
         ahead = _ahead(program, before, old, new) if normalize else []
         if not (other if new is None else found).fired.get(old.label):
-            yield from _never_enabled(old, new, other if new is None else found)
+            where = " in the base either" if new is None else ""
+            yield from never_enabled(old.label, other if new is None else found, where)
         if ahead:
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
@@ -214,11 +215,12 @@ def _reasons(machine: Machine, base: Machine, found: Result, other: Result, *, n
             )
 
 
-def _never_enabled(old: Action, new: Action | None, result: Result) -> Iterator[str]:
-    guards = sorted((item for item in result.guards if item.action == old.label), key=lambda item: -item.refused)
+def never_enabled(label: str, result: Result, where: str = "") -> Iterator[str]:
+    """Yield that an action was never enabled, and which guards refused it most often."""
+    guards = sorted((item for item in result.guards if item.action == label), key=lambda item: -item.refused)
     refusing = [f"`require({item.condition})` refused {item.refused:,} times" for item in guards if item.refused]
     why = f": {', '.join(refusing[:SHOWN])}" if refusing else ": nothing that it could have been about was there"
-    yield f"{old.label} was never enabled{' in the base either' if new is None else ''}{why}."
+    yield f"{label} was never enabled{where}{why}."
 
 
 def _ahead(program: Program, before: Program, old: Action, new: Action | None) -> list[Callable[..., Any]]:

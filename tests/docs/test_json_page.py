@@ -37,7 +37,7 @@ SECTIONS = {
     "fuzz": ("api/calls/fuzz",),
     "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("kafka/audit/report", "api/calls/audit"),
-    "diff": (),
+    "compare": (),
     "prove": ("api/answers/proof_report",),
 }
 """The sections of the page, and the modules that make what they are about."""
@@ -75,7 +75,7 @@ def fields(data: Any, inside: str = "") -> Iterator[str]:
         ("check", f"check {ROOMS} --engine plain --json"),
         ("list", "list --json"),
         ("guarantees", "guarantees --json"),
-        ("diff", f"diff {ROOMS} --b size=2 --json"),
+        ("compare", f"compare {ROOMS} size=2 --json"),
         ("simulate", f"simulate {ROOMS.parent / 'lamps.py'} --walks 20 --workers 1 --json"),
         ("ablate", f"ablate {ROOMS.parent / 'lamps.py'} --workers 1 --json"),
     ],

@@ -193,11 +193,10 @@ REFUSED = [
     ),
     ("check /", "/ is a folder: name a protocol, or a Python file that defines MACHINE and PROPERTIES."),
     (
-        "diff kip320",
+        "compare kip320",
         (
-            "neither --a nor --b was given, so both sides would be "
-            "the same: say what to compare, such as --b SWITCH=on, "
-            "--b VERSION or --b PROTOCOL."
+            "one model was given, kip320, and it is not a variant that `Machine.replacing` has made of "
+            "another: write the model to compare it with, too."
         ),
     ),
     ("chek", "There is no command 'chek'. Did you mean 'check'? `fencepost --help` lists what there is."),

@@ -53,12 +53,12 @@ def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
 
 
 def test_a_variant_that_is_no_version_is_compared_with_protocols_too() -> None:
-    said = refused("diff", "kip320", "--b", "kip27")
-    assert "no protocol has this name. Did you mean 'kip279'?" in said
+    said = refused("compare", "kip320", "kip27")
+    assert "there is no protocol 'kip27'. Did you mean 'kip279'?" in said
 
 
 def test_an_unknown_field_is_refused_before_anything_is_searched() -> None:
-    said = refused("diff", "kip320", "--set", "replicas=2", "--b", "max_records=1", "--on", "replcia")
+    said = refused("compare", "kip320", "max_records=1", "--set", "replicas=2", "--on", "replcia")
     assert said.startswith("fencepost: ")
     assert "replcia" in said
 

@@ -102,7 +102,7 @@ def test_a_run_of_the_catalogue_is_checked_by_the_name_that_pages_give_it() -> N
 
 
 COMMANDS = re.compile(
-    r"fencepost (check|simulate|faults|ablate|diff|prove) "
+    r"fencepost (check|simulate|faults|ablate|compare|prove) "
     r"([a-z0-9-]+)((?: --(?:set|version|property|with|without) [^\s`]+)*)"
 )
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from fencepost.api.calls.diff import OnlyOneSide, Side
-from fencepost.cli.commands.diff import _named, _print_only
+from fencepost.api.calls.compare import OnlyOneSide, Side
+from fencepost.cli.commands.compare import _named, _print_only
 from fencepost.explorers.evidence.diff import Difference, compare, texts_of
 from fencepost.explorers.evidence.space import Space, choose_fields, everything, observe_fields, observe_views
 from fencepost.explorers.native.compile import compiled
@@ -135,7 +135,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("one", "other", "paths"), CASES, ids=lambda item: " ".join(map(str, item)))
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_behaviours_differ_where_sets_of_states_on_the_plain_semantics_say_so(
     one: tuple[str, dict[str, int]], other: tuple[str, dict[str, int]], paths: tuple[str, ...]
 ) -> None:
@@ -174,7 +174,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, int) else tuple(map(_plain, value))
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 @pytest.mark.parametrize(("name", "values"), [("planted", {}), ("kip320", SMALL), ("kip320-first-try", SMALL)])
 def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str, int]) -> None:
     found = difference((name, values), (name, values))
@@ -182,7 +182,7 @@ def test_a_variant_against_itself_has_no_difference(name: str, values: dict[str,
     assert found.seen[0] == found.seen[1] == found.seen[2]
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_two_spellings_of_the_same_guards_have_no_difference() -> None:
     assert difference(("planted", {}), ("respelt", {})).same is True
     changed = {item.action: item for item in texts_of(planted.MACHINE, respelt.MACHINE).changed}
@@ -191,7 +191,7 @@ def test_two_spellings_of_the_same_guards_have_no_difference() -> None:
     assert texts_of(planted.MACHINE, respelt.MACHINE).only_a == ("burn-down",)
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
     found = difference(("planted", {}), ("timid", {}), ("door", "inside"))
     only = found.behaviour
@@ -201,14 +201,14 @@ def test_a_behaviour_is_a_history_of_the_side_that_has_it() -> None:
     assert [step.action.label for step in only.path.steps] == ["open-door", "shut-door"]
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_a_state_of_one_side_alone_is_reached_by_a_shortest_history() -> None:
     found = difference(("planted", {"strict": 0}), ("planted", {}))
     assert found.state is not None
     assert (found.state.side, found.state.path.length, found.behaviour) == ("a", 8, None)
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> None:
     found = difference(("kip320", SMALL), ("kip279", SMALL))
     assert found.state is not None
@@ -220,7 +220,7 @@ def test_steps_are_compared_where_every_state_can_be_told_from_all_others() -> N
     assert (expected is None) == (found.same is True)
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_behaviours_that_differ_in_their_first_state_alone_are_told() -> None:
     found = difference(("coin", {"side": 0}), ("coin", {"side": 1}))
     assert (found.same, found.state, found.seen) == (False, None, (2, 2, 2))
@@ -233,7 +233,7 @@ def test_behaviours_that_differ_in_their_first_state_alone_are_told() -> None:
     )
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_views_see_what_the_plain_semantics_sees() -> None:
     found = PROTOCOLS["kip320"]
     own = space("kip320", TINY)
@@ -309,9 +309,9 @@ def test_steps_are_read_where_a_machine_has_more_step_properties_than_64(tmp_pat
 # -- the command
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_a_users_file_is_compared_with_another() -> None:
-    found = fencepost("diff", str(HERE / "planted.py"), "--b", str(HERE / "respelt.py"), "--quiet", "-v")
+    found = fencepost("compare", str(HERE / "planted.py"), str(HERE / "respelt.py"), "--quiet", "-v")
     assert found.exit_code == 0, found.output
     assert "all that the protocol keeps: no difference" in found.stdout
     assert "only B requires not c.tickets <= s.sold" in found.stdout
@@ -337,9 +337,9 @@ def test_a_side_is_named_once() -> None:
     assert [_named(side) for side in sides] == ["kip320, as it is", "kip279"]
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
-    found = fencepost("diff", str(HERE / "planted.py"), "--b", "strict=off", "--quiet", "-v")
+    found = fencepost("compare", str(HERE / "planted.py"), "strict=off", "--quiet", "-v")
     assert found.exit_code == 1
     lines = [" ".join(line.split()) for line in found.stdout.splitlines()]
     assert "strict true in A, false in B" in lines
@@ -347,12 +347,11 @@ def test_settings_are_compared_and_the_first_difference_is_shown() -> None:
     assert "7 enter guest=3" in lines
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_json_tells_both_ways_of_looking() -> None:
     arguments = [
-        "diff",
+        "compare",
         "kip320",
-        "--b",
         "kip279",
         *(f"--set={name}={value}" for name, value in TINY.items()),
         "--json",
@@ -367,34 +366,34 @@ def test_json_tells_both_ways_of_looking() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["kip320", "--b", "replication"], "the two sides have different states"),
-        (["kip320", "--b", "kafka-4.0"], "has no version 'kafka-4.0'"),
-        (["kip320", "--b", "replicas=9"], "out of range"),
+        (["kip320", "replication"], "the two sides have different states"),
+        (["kip320", "kafka-4.0"], "has no version 'kafka-4.0'"),
+        (["kip320", "replicas=9"], "out of range"),
         (
-            ["kip320", "--set", "replicas=2", "--set", "log_size=1", "--b", "max_records=1", "--on", "replcia"],
+            ["kip320", "--set", "replicas=2", "--set", "log_size=1", "max_records=1", "--on", "replcia"],
             "the state has no field 'replcia'",
         ),
-        (["kip320", "--b", "max_records=1", "--max-states", "10"], "could not be searched to its end"),
+        (["kip320", "max_records=1", "--max-states", "10"], "could not be searched to its end"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(arguments: list[str], says: str) -> None:
-    found = fencepost("diff", *arguments, "--quiet")
+    found = fencepost("compare", *arguments, "--quiet")
     assert found.exit_code == 2
     assert says in found.stderr
 
 
 @pytest.mark.parametrize(
-    "settings", [("--a=left=2 right=3", "--b=left=3 right=2"), ("--b=used=1",), ("--b=top=200",), ("--b=room=200",)]
+    "settings", [("left=2 right=3", "left=3 right=2"), ("", "used=1"), ("", "top=200"), ("", "room=200")]
 )
-def test_states_of_other_sizes_are_not_compared(settings: tuple[str, ...]) -> None:
-    found = fencepost("diff", str(HERE / "benches.py"), *settings, "--quiet")
+def test_states_of_other_sizes_are_not_compared(settings: tuple[str, str]) -> None:
+    found = fencepost("compare", f"{HERE / 'benches.py'} {settings[0]}", settings[1], "--quiet")
     assert found.exit_code == 2
     assert "different states, so they cannot be compared. Their arrays or numbers have different sizes." in found.stderr
 
 
-@pytest.mark.xdist_group("diff")
+@pytest.mark.xdist_group("compare")
 def test_states_are_compared_where_only_the_ends_of_numbers_differ() -> None:
-    found = fencepost("diff", str(HERE / "benches.py"), "--b=most=1", "--quiet")
+    found = fencepost("compare", str(HERE / "benches.py"), "most=1", "--quiet")
     assert "all that the protocol keeps: no difference" in found.stdout
 
 
@@ -423,3 +422,20 @@ def test_without_kip_903_a_member_joins_by_a_fetch_of_its_earlier_incarnation() 
     state = spaces[0].search.plain.schema.restore(only.path.states[-2])
     request = next(m for m in state.alter_partitions)
     assert request.member_epoch[1] < state.image[state.newest].broker_epoch[1]
+
+
+@pytest.mark.xdist_group("replication-")
+def test_a_change_that_never_acts_is_named_with_what_stands_before_it() -> None:
+    file, sizes = HERE / "shrink_any_epoch.py", ("--set=brokers=2", "--set=min_isr=2", "--version=kafka-4.4-repaired")
+    found = data_of(fencepost("compare", str(file), *sizes, "--json", "--quiet"))
+    assert (found["verdict"], found["a"]["distinct"], found["b"]["distinct"]) == ("same", 19_053, 19_053)
+    assert found["guarantees"] == []
+    assert any("`normalize` stands before controller-applies-alter-partition" in item for item in found["untouched"])
+
+
+def test_guarantees_that_differ_are_named_with_the_length_of_the_history() -> None:
+    found = data_of(fencepost("compare", str(HERE / "planted.py"), "strict=off", "--json", "--quiet"))
+    (item,) = found["guarantees"]
+    assert (item["name"], item["a"], item["b"], item["states_b"]) == ("guests-have-seats", "holds", "violated", 8)
+    assert found["verdict"] == "differs"
+    assert found["format"] == 1

@@ -1,4 +1,4 @@
-"""`fencepost diff`: the first state and the first behaviour that only one of two variants has."""
+"""`fencepost compare`: what only one of two models does."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted
-from fencepost.api.calls.diff import MOST_PAIRS, WORDS
+from fencepost.api.calls.compare import MOST_PAIRS, WORDS
+from fencepost.cli.commands.constants import parse_constants
 from fencepost.cli.commands.options import (
     Count,
     Size,
-    Target,
     command,
     constants_options,
     normalize_option,
@@ -22,20 +22,16 @@ from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.screen import print_answer, print_steps, some
-from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.calls.diff import ActionsDiffer, Comparison, DiffResult, OnlyOneSide, Side
+    from fencepost.api.calls.compare import ActionsDiffer, CompareResult, Comparison, OnlyOneSide, Side, TwoVerdicts
     from rich.console import Console
 
 
 @command()
-@click.argument("protocol", metavar="PROTOCOL_OR_FILE")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="[B]", default="")
 @constants_options
-@click.option(
-    "--a", "one", default="", metavar="VARIANT", help="How side A differs; the protocol as it is if not given."
-)
-@click.option("--b", "other", default="", metavar="VARIANT", help="How side B differs.")
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
@@ -46,32 +42,30 @@ if TYPE_CHECKING:
 @normalize_option
 @verbose_option
 @output_options
-def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
-    """Compare two variants of PROTOCOL: reachable states, and behaviours as they look from outside.
+def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
+    """Compare two models: guarantees, reachable states, and behaviours as they look from outside.
 
-    A VARIANT is written as one text: settings NAME=VALUE, the name of a version, another protocol, or a Python file,
-    with blanks between them, such as --a "elr=on min_isr=2" --b kafka-4.0. What --set, --version, --with and --without
-    say holds on both sides, where a VARIANT does not say otherwise. Both sides must have the same state.
+    A and B are each written as one text: a protocol, a Python file or another machine of it (FILE.py:NAME), the name of
+    a version, settings NAME=VALUE, with blanks between them, such as "kip320 elr=on" kip279. One without a protocol
+    changes the other one: fencepost compare replication kafka-4.0. Without B, a variant is compared with the machine
+    that it was made of. What --set, --version, --with and --without say holds on both sides, where A or B does not say
+    otherwise. Both must have the same state.
 
-    They are compared by all that the protocol keeps (without budgets and ghosts), and by what its clients can see; with
-    --on, by the named fields only.
+    They are compared by their guarantees, by all that the protocol keeps (without budgets and ghosts), and by what its
+    clients can see; with --on, by the named fields.
 
     \b
     Exit status: 0 no difference, 1 there is one, 2 bad input, 3 undetermined.
     """
-    if not one.strip() and not other.strip():
-        raise UsageError(
-            "neither --a nor --b was given, so both sides would be the same: "
-            "say what to compare, such as --b SWITCH=on, --b VERSION or --b PROTOCOL."
-        )
-    from fencepost.api.calls.diff import diff as compared
+    from fencepost.api.calls.compare import common_machine
+    from fencepost.api.calls.compare import compare as compared
 
-    question = Target.from_options(given).question()
     with Display(quiet=given["quiet"]) as display:
         made = compared(
-            question,
-            a=one,
-            b=other,
+            a,
+            b or None,
+            constants=parse_constants(common_machine(a, b), given["settings"], given["with_"], given["without"]),
+            version=given["version"] or "",
             on=paths,
             workers=given["workers"],
             memory=given["memory"],
@@ -81,40 +75,49 @@ def diff(one: str, other: str, paths: tuple[str, ...], **given: Any) -> Exit:
     if given["json"]:
         print_json(made.to_dict())
     else:
-        print_diff(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), quiet=given["quiet"])
+        print_compared(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), quiet=given["quiet"])
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
 
 
-def headline(data: DiffResult) -> str:
+def headline(data: CompareResult) -> str:
     """Return whether the sides differ, and what shows it."""
     if data.same is None:
         return "Undetermined: no difference was found, and not everything could be compared."
     if data.same:
-        return f"No difference between A and B in {' and in '.join(item.title for item in data.compared)}."
-    item, only = _gravest(data)
-    what = "a behaviour" if only is item.behaviour else "a state"
+        return f"No difference between A and B in their guarantees, {' and in '.join(c.title for c in data.compared)}."
+    differ = f"{counted(len(data.guarantees), 'guarantee')} differ{'s' * (len(data.guarantees) == 1)}"
+    words = [differ] if data.guarantees else []
+    if any(item.state or item.behaviour for item in data.compared):
+        item, only = _gravest(data)
+        what = "a behaviour" if only is item.behaviour else "a state"
+        words.append(f"only {only.side.upper()} has {what} of {counted(only.length, 'state')} in {item.title}")
     same = [item.title for item in data.compared if item.same]
     also = f" No difference in {' and '.join(same)}." if same else ""
-    return f"Different: only {only.side.upper()} has {what} of {counted(only.length, 'state')} in {item.title}.{also}"
+    return f"Different: {'; '.join(words)}.{also}"
 
 
-def _gravest(data: DiffResult) -> tuple[Comparison, OnlyOneSide]:
+def _gravest(data: CompareResult) -> tuple[Comparison, OnlyOneSide]:
     """Return the difference to show: the last way to compare is what clients see, or the fields that were named."""
     found = [(item, only) for item in data.compared for only in (item.state, item.behaviour) if only is not None]
     return found[-1]
 
 
-def print_diff(console: Console, data: DiffResult, *, verbose: bool = True, quiet: bool = False) -> None:
+def print_compared(console: Console, data: CompareResult, *, verbose: bool = True, quiet: bool = False) -> None:
     """Print how two sides compare."""
     a, b = data.a, data.b
     style = {True: "bold green", False: "bold red", None: "bold yellow"}[data.same]
     print_lines(console, headline(data), style=style)
+    for item in data.untouched:
+        print_lines(console, item, style="yellow", indent=2)
     growth = b.distinct / a.distinct if a.distinct else 0
     facts = [
         ("A", f"{_named(a)}: {a.distinct:,} states, depth {a.depth}"),
         ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times the states of A"),
     ]
     facts += [(item.name, f"{str(item.a).lower()} in A, {str(item.b).lower()} in B") for item in data.constants]
+    facts += [
+        (g.name, f"{_shown(g, g.a, g.states_a)} in A, {_shown(g, g.b, g.states_b)} in B") for g in data.guarantees
+    ]
     if not verbose:
         changed = [item.action for item in data.actions.changed]
         facts += [("guards of", some(changed))] if changed else []
@@ -126,13 +129,20 @@ def print_diff(console: Console, data: DiffResult, *, verbose: bool = True, quie
         _print_actions(console, data.actions)
         for item in data.compared:
             console.print()
-            _print_compared(console, item)
-    elif data.same is False:
+            _print_one_way(console, item)
+    elif any(item.state or item.behaviour for item in data.compared):
         item, only = _gravest(data)
         where = f"only in {only.side.upper()}, in {item.title}"
         print_steps(console, only.steps, f"{where}: {counted(only.length, 'state')}")
+        print_lines(console, only.sentence, style="dim", indent=5)
         console.print()
         print_lines(console, headline(data), style=style)
+
+
+def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
+    """Return a verdict with the length of the history that shows it; a witness that holds is reached."""
+    word = "reached" if verdict == "holds" and "unreached" in (both.a, both.b) else verdict or "not there"
+    return f"{word} ({counted(states, 'state')})" if states else word
 
 
 def _named(side: Side) -> str:
@@ -158,7 +168,7 @@ def _print_actions(console: Console, actions: ActionsDiffer) -> None:
             print_lines(console, "its effect is written differently", indent=2)
 
 
-def _print_compared(console: Console, item: Comparison) -> None:
+def _print_one_way(console: Console, item: Comparison) -> None:
     from rich.text import Text
 
     verdict = {
