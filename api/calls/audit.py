@@ -1,12 +1,15 @@
-"""Audit of a real cluster's metadata log by the guarantees: read by Kafka's classes, followed on Spark."""
+"""Audit of a real cluster's metadata log by the guarantees: read by Kafka's classes, followed here or on Spark."""
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +24,7 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import pandas as pd
     from fencepost.api.asking.watching import Watch
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from fencepost.kafka.audit.reading import Reading
     from pyspark.sql import SparkSession
 
+SMALL = 1_000_000
+"""Records of a log that is followed in this process: Spark takes as long to start as these take."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Settings of Spark unless others are given: what ten million records need on one machine."""
 
@@ -101,12 +107,12 @@ def audit(
     "orders-3", is written up to the offset `until`, as a trace of `replication` with what the brokers must have done
     in between.
     """
-    from fencepost.explorers.spark.session import Cluster, require_java, require_spark
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.findings import SEVERITIES
     from fencepost.kafka.audit.pipeline import MetadataLog
 
-    require_spark()
-    require_java()
+    asked = cluster or Cluster()
+    _require_libraries(asked)
     if not paths:
         raise UsageError(
             "no log was given: name a folder __cluster_metadata-0, or a file with what kafka-dump-log.sh prints."
@@ -120,8 +126,7 @@ def audit(
         )
     led = None if partition is None else _Led(partition, Path(str(trace)), until)
     folder = _folder(Path(output) if output else None, resume=resume)
-    cluster = cluster or Cluster()
-    cluster = Cluster(cluster.master, (*MEMORY, *cluster.conf), cluster.partitions, cluster.handover)
+    cluster = replace(asked, conf=(*MEMORY, *asked.conf))
     began = time.perf_counter()
     watch = watched(progress)
     try:
@@ -131,8 +136,9 @@ def audit(
                     [Path(path) for path in paths], folder, kafka, Path(jars) if jars else None, resume=resume
                 )
             read_in = time.perf_counter() - began
-            with _started(cluster, watch) as sql:
-                data, history = _judge(MetadataLog(sql, reading, int(within * 1000), min_isr), severity, watch, led)
+            start = partial(_started, cluster, watch) if _wants_spark(asked, reading.records) else nullcontext
+            log = MetadataLog(reading, int(within * 1000), min_isr)
+            data, history = _judge(log, start, severity, watch, led)
             text = _find_in_model(data, history, led, watch) if led and history else ""
         seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
         result = AuditResult.of(cast("dict[str, Any]", {**data, **seconds, "output": str(output) if output else None}))
@@ -145,6 +151,22 @@ def audit(
     finally:
         if not output:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wants_spark(cluster: Cluster, records: int) -> bool:
+    """Say whether a log of so many records is followed on Spark: if it is large, or Spark was asked for."""
+    return bool(records > SMALL or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
+
+
+def _require_libraries(cluster: Cluster) -> None:
+    """Raise UsageError if libraries are not installed, or Java is not and Spark was asked for."""
+    from fencepost.explorers.spark.session import require_java, require_spark
+
+    if not all(importlib.util.find_spec(name) for name in ("pyarrow", "pandas")):
+        raise UsageError('PyArrow and pandas are not installed: run `pip install "fencepost[audit]"`.')
+    if _wants_spark(cluster, 0):
+        require_spark()
+        require_java()
 
 
 def _folder(output: Path | None, *, resume: bool) -> Path:
@@ -201,14 +223,18 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 
 
 def _judge(
-    log: MetadataLog, severity: Severity, watch: Watch, led: _Led | None
+    log: MetadataLog,
+    start: Callable[[], AbstractContextManager[Any]],
+    severity: Severity,
+    watch: Watch,
+    led: _Led | None,
 ) -> tuple[dict[str, Any], ControllerHistory | None]:
     """Judge and sum up; return what was found, and the history that is to be found in the model."""
     from fencepost.kafka.audit.pipeline import history_of, judge
     from fencepost.kafka.audit.report import report
 
     with watch.busy(f"following the partitions through {log.reading.records:,} records"):
-        differ = judge(log)
+        differ = judge(log, start)
     with watch.busy("summing up"):
         data = report(log, differ, severity)
     return data, history_of(log, led.partition, led.until) if led else None

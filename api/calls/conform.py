@@ -235,8 +235,8 @@ def reproduce(
     """Play a finding on a cluster on this machine, and compare what was acknowledged with what can be read.
 
     `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair`
-    names some of them. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs
-    and settings of all nodes are copied to the folder `output`.
+    names some of them. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs,
+    settings and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SECONDS, Asked, choose_repairs, scenario_named

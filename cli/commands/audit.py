@@ -57,10 +57,10 @@ from fencepost.kafka.audit.findings import SEVERITIES
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
 
-    PATH is a folder __cluster_metadata-0 of a controller (several for several controllers), or a file with what
-    kafka-dump-log.sh --cluster-metadata-decoder prints. Records are decoded by Kafka's own classes, and every
-    partition is followed through them on Spark. A broker's own log is not looked at: findings say what to look for
-    there.
+    PATH is a folder __cluster_metadata-0 of a controller, a folder that has several such folders at any depth, or a
+    file with what kafka-dump-log.sh --cluster-metadata-decoder prints, which is read without Java. Records are decoded
+    by Kafka's own classes, and every partition is followed through them: in this process, or on Spark if there are
+    more than a million or --master is given. A broker's own log is not looked at: findings say what to look for there.
 
     \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,

@@ -101,6 +101,8 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
     if data["trace"]:
         console.print()
         _trace(console, data["trace"])
+    console.print()
+    _looked_for(console, data)
     _rest(console, data)
 
 
@@ -207,8 +209,22 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
         print_hanging(console, styled(place, ""), styled(one["text"], ""))
     if len(found) > EACH or sort["count"] > len(found):
         print_lines(console, f"... and {sort['count'] - min(EACH, len(found)):,} more", indent=2)
+    print_hanging(console, styled("  Rule: ", "bold"), styled(sort["rule"], ""))
     print_hanging(console, styled("  What to do: ", "bold"), styled(sort["look"], ""))
     print_hanging(console, styled("  Read: ", "bold"), styled(f"{sort['page']} ({sort['about']})", ""))
+
+
+def _looked_for(console: Console, data: dict[str, Any]) -> None:
+    """Print each rule on a line, and how often it was broken."""
+    release = data["release"]
+    elr = {True: "on", False: "off", None: "not known"}[release["elr"]]
+    known = [(release["supported"], "controllers support metadata.version"), (release["metadata_version"], "it is at")]
+    levels = "".join(f", {words} {level}" for level, words in known if level is not None)
+    console.print(heading(f"What was looked for (rules of {release['version']}{levels}; ELR {elr})"))
+    for it in data["looked_for"]:
+        found = f"found {it['count']:,}" if it["count"] else it["why_not"] or "not found"
+        head, rule = styled(f"  {found}  ", "bold" if it["count"] else ""), styled(f"{it['sort']}: {it['rule']}", "")
+        print_hanging(console, head, rule)
 
 
 def _same(item: dict[str, Any], history: dict[str, Any]) -> bool:

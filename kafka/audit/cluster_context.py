@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.kafka.audit.judging import Rules
+from fencepost.model.cluster.machine import MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,7 @@ TYPES = (
     "FENCE_BROKER_RECORD",
     "UNFENCE_BROKER_RECORD",
     "BROKER_REGISTRATION_CHANGE_RECORD",
+    "REGISTER_CONTROLLER_RECORD",
     "TOPIC_RECORD",
     "REMOVE_TOPIC_RECORD",
     "CONFIG_RECORD",
@@ -41,6 +43,17 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
 """The level of metadata.version, 3.6-IV0, from which on an ISR that shrinks opens no leader epoch (KAFKA-15021)."""
+LEVELS = (
+    (12, "kafka-3.5"),
+    (20, "kafka-3.7"),
+    (22, "kafka-3.9"),
+    (26, "kafka-4.0"),
+    (28, "kafka-4.1"),
+    (30, "kafka-4.2"),
+    (31, "kafka-4.3"),
+)
+"""The versions of the model by the level of metadata.version: each up to the level before this one."""
+NEWEST = MACHINE.versions[-1].name
 TOPIC, BROKER = 2, 4
 """Types of resources in a ConfigRecord."""
 FOREVER = 1 << 62
@@ -183,6 +196,29 @@ class ClusterContext:
     common: list[tuple[int, int, str, Any]] = field(default_factory=list)
     """Events of the cluster."""
 
+    supported: dict[int, int] = field(default_factory=dict)
+    """The newest level of metadata.version that each controller supports, which is that of its release."""
+
+    def version_at(self, offset: int) -> str:
+        """Return the version of the model that goes with the level of metadata.version at an offset."""
+        return version_of(self._level(METADATA_FEATURE, offset))
+
+    def _level(self, feature: str, offset: int) -> int | None:
+        known = (value for at, _, kind, value in reversed(self.common) if kind == feature and at <= offset)
+        return next(known, None)
+
+    @property
+    def release(self) -> dict[str, Any]:
+        """Return whose rules are in force as the log ends, as JSON; null for what the log does not say."""
+        level, supported = self._level(METADATA_FEATURE, self.end), min(self.supported.values(), default=None)
+        on = [bool(value) for _, _, kind, value in self.common if kind == ELR_FEATURE]
+        return {
+            "version": version_of(level if supported is None else supported),
+            "supported": supported,
+            "metadata_version": level,
+            "elr": any(on) if on or level is not None else None,
+        }
+
     def timeline(self, topic_id: str) -> list[Moment]:
         """Return what is in force for a topic, from its first moment to its last."""
         topic = self.topics.get(topic_id)
@@ -229,6 +265,11 @@ class ClusterContext:
         """Say whether offsets are missing between two."""
         at = bisect_right(self.gaps, first, key=itemgetter(0))
         return at < len(self.gaps) and self.gaps[at][1] < end
+
+
+def version_of(level: int | None) -> str:
+    """Return the version of the model that goes with a level of metadata.version, the newest if it is not known."""
+    return NEWEST if level is None else next((name for below, name in LEVELS if level < below), NEWEST)
 
 
 def gather_context(
@@ -299,6 +340,13 @@ def _registration_changes(made: ClusterContext, _: Any, event: LogRecord, fields
     presence.change(event.offset, event.time)
 
 
+def _controller(made: ClusterContext, _own: Any, _event: LogRecord, fields: dict[str, Any]) -> None:
+    for feature in fields.get("features") or ():
+        level = feature.get("maxSupportedVersion")
+        if feature.get("name") == METADATA_FEATURE and isinstance(level, int):
+            made.supported[fields["controllerId"]] = level
+
+
 def _topic(made: ClusterContext, _: Any, event: LogRecord, fields: dict[str, Any]) -> None:
     made.topics.setdefault(fields["topicId"], Topic(fields["name"], event.offset))
 
@@ -336,6 +384,7 @@ _TAKEN = {
     "FENCE_BROKER_RECORD": _fence,
     "UNFENCE_BROKER_RECORD": _fence,
     "BROKER_REGISTRATION_CHANGE_RECORD": _registration_changes,
+    "REGISTER_CONTROLLER_RECORD": _controller,
     "TOPIC_RECORD": _topic,
     "REMOVE_TOPIC_RECORD": _remove,
     "CONFIG_RECORD": _config,

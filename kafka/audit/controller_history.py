@@ -11,7 +11,6 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.audit.cluster_context import METADATA_FEATURE
 from fencepost.kafka.audit.judging import Names
 from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.model.cluster.constants import Loss
@@ -30,16 +29,6 @@ if TYPE_CHECKING:
 NAME = "replication"
 MOST = 5
 """Brokers that `replication` may have."""
-LEVELS = (
-    (12, "kafka-3.5"),
-    (20, "kafka-3.7"),
-    (22, "kafka-3.9"),
-    (26, "kafka-4.0"),
-    (28, "kafka-4.1"),
-    (30, "kafka-4.2"),
-    (31, "kafka-4.3"),
-)
-"""The versions of the model by the level of metadata.version: each up to the level before this one."""
 ABSENT = -2
 """A broker of the model that the cluster has not: the model has two at least, and one may have no replica."""
 ENDS = ("deleted", "unjudged")
@@ -196,7 +185,7 @@ def _from(rows: list[dict[str, Any]], around: ClusterContext, end: int) -> Contr
     if isinstance(values, str):
         return values
     return ControllerHistory(
-        first["topic"], first["partition"], order, tuple(points), values, _version(around, first["offset"])
+        first["topic"], first["partition"], order, tuple(points), values, around.version_at(first["offset"])
     )
 
 
@@ -330,13 +319,3 @@ def _values(points: list[Point], movable: int, *, unclean: bool) -> dict[str, in
         "cancels": 3 if moves else 0, "raises": counted["raises"], "lowers": counted["lowers"],
         "elr_disables": counted["elr_disables"],
     }  # fmt: skip
-
-
-def _version(around: ClusterContext, offset: int) -> str:
-    """Return the version of the model that goes with the level of metadata.version at an offset."""
-    level = next(
-        (value for at, _, kind, value in reversed(around.common) if kind == METADATA_FEATURE and at <= offset), None
-    )
-    if level is None:
-        return protocol(NAME).machine.versions[-1].name
-    return next((name for below, name in LEVELS if level < below), protocol(NAME).machine.versions[-1].name)

@@ -145,26 +145,16 @@ _OPTIONAL = {
 _FLAGS = {"fenced": bool, "inControlledShutdown": bool}
 FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "PARTITION_RECORD": (
-        {
-            "partitionId": Int32,
-            "topicId": str,
-            "replicas": Brokers,
-            "isr": Brokers,
-            "leader": Int32,
-            "leaderEpoch": Epoch,
-            "partitionEpoch": Epoch,
-        },
+        {**WHERE, "replicas": Brokers, "isr": Brokers, "leader": Int32, "leaderEpoch": Epoch, "partitionEpoch": Epoch},
         _OPTIONAL,
     ),
-    "PARTITION_CHANGE_RECORD": (
-        {"partitionId": Int32, "topicId": str},
-        {**_OPTIONAL, "replicas": Some, "isr": Some, "leader": Int32},
-    ),
+    "PARTITION_CHANGE_RECORD": (WHERE, {**_OPTIONAL, "replicas": Some, "isr": Some, "leader": Int32}),
     "REGISTER_BROKER_RECORD": ({"brokerId": Int32, "brokerEpoch": Int64}, _FLAGS),
     "UNREGISTER_BROKER_RECORD": ({"brokerId": Int32}, {}),
     "FENCE_BROKER_RECORD": ({"id": Int32}, {}),
     "UNFENCE_BROKER_RECORD": ({"id": Int32}, {}),
     "BROKER_REGISTRATION_CHANGE_RECORD": ({"brokerId": Int32}, dict.fromkeys(_FLAGS, Int8)),
+    "REGISTER_CONTROLLER_RECORD": ({"controllerId": Int32}, {"features": list[dict[str, object]]}),
     "TOPIC_RECORD": ({"topicId": str, "name": str}, {}),
     "REMOVE_TOPIC_RECORD": ({"topicId": str}, {}),
     "CONFIG_RECORD": ({"resourceType": Int8, "resourceName": str, "name": str, "value": str | None}, {}),

@@ -9,7 +9,9 @@ Severity = Literal["critical", "high", "medium", "low"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low")
 """The worst first."""
 GUARANTEES = "docs/kafka/replication.md"
-FINDINGS = "docs/kafka/findings"
+REPAIRED = {**dict.fromkeys(("G-S6b", "HYP-1", "HYP-10", "HYP-11", "HYP-12", "HYP-13", "HYP-14"), ""), "HYP-17": "4.3"}
+"""The release that has the repair of a finding; empty if none up to 4.4.0 has one."""
+VIOLATION, EXPOSURE = True, False
 
 
 @dataclass(frozen=True)
@@ -24,10 +26,31 @@ class Sort:
     severity: Severity
     about: str
     """The id of the guarantee or of the finding."""
-    page: str
+    rule: str
+    """The condition that must hold."""
     sentence: str
     look: str
     """Advice: where to look, and what to do."""
+
+    @property
+    def page(self) -> str:
+        """The page on it."""
+        if self.about == "G-S1":
+            return "docs/kafka/losing-data.md"
+        return f"docs/kafka/findings/{self.about.lower()}.md" if self.about.startswith("HYP-") else GUARANTEES
+
+    @property
+    def needs_elr(self) -> bool:
+        """Whether it can be only where eligible leader replicas are on, or were."""
+        return "elr" in self.name or self.name.startswith(("late-", "cleared-", "removed-"))
+
+    def remedy(self, version: str) -> str:
+        """Say what to do with controllers that have the rules of a version of the model; empty if it is not known."""
+        repaired = REPAIRED.get(self.about)
+        if not repaired:
+            return self.look if repaired is None else f"{self.look} No release up to 4.4.0 prevents it."
+        now = ", and so have these controllers now" if version >= f"kafka-{repaired}" else ": upgrade"
+        return f"{self.look} Kafka {repaired} has the repair{now if version else ''}."
 
 
 class Found(NamedTuple):
@@ -54,342 +77,162 @@ STATE = (
 )
 
 
-SORTS: dict[str, Sort] = {
-    item.name: item
-    for item in (
-        Sort(
-            "isr-not-sane",
-            True,
-            "critical",
-            "G-S6",
-            GUARANTEES,
-            "Leader, ISR, ELR and replicas do not fit together.",
-            STATE,
-        ),
-        Sort(
-            "inactive-member",
-            True,
-            "high",
-            "G-S6",
-            GUARANTEES,
-            "A broker that is fenced or shutting down leads or stays in the ISR.",
-            (
-                "Look at the broker's log for 'fenced' and at its heartbeats; records acknowledged meanwhile may "
-                "be on fewer brokers than the ISR says."
-            ),
-        ),
-        Sort(
-            "elr-without-replica",
-            True,
-            "high",
-            "G-S6b",
-            GUARANTEES,
-            (
-                "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that "
-                "may lead without loss. With a new, empty replica it can be elected."
-            ),
-            "Do not add this broker to the partition again before the ISR has min.insync.replicas members: "
-            "then the ELR is empty. See `Elr` in "
-            "`kafka-topics.sh --describe`. No release up to 4.4.0 prevents it.",
-        ),
-        Sort(
-            "stale-member",
-            True,
-            "high",
-            "G-S7",
-            GUARANTEES,
-            "A broker has registered again and stayed in the ISR with its old place (KIP-903, HYP-2).",
-            f"Its log may be shorter than that of the incarnation that was in sync. {COMPARE}",
-        ),
-        Sort(
-            "elr-not-by-rule",
-            True,
-            "high",
-            "G-S6",
-            GUARANTEES,
-            "The eligible leader replicas are not those that KIP-966's rule gives.",
-            STATE,
-        ),
-        Sort(
-            "not-electable",
-            True,
-            "critical",
-            "G-S1b",
-            GUARANTEES,
-            "A leader was elected as if cleanly that was neither in the ISR nor in the ELR.",
-            f"{COMPARE} {STATE}",
-        ),
-        Sort(
-            "epoch-not-opened",
-            True,
-            "high",
-            "G-S5",
-            GUARANTEES,
-            "A leader or a replica changed and no leader epoch was opened.",
-            f"Two brokers may have written in one epoch. {COMPARE}",
-        ),
-        Sort(
-            "nobody-elected",
-            True,
-            "high",
-            "G-L6",
-            GUARANTEES,
-            "There is no leader, although an eligible broker is active.",
-            (
-                "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active "
-                "controller's log for errors."
-            ),
-        ),
-        Sort(
-            "unknown-partition",
-            True,
-            "medium",
-            "G-S13",
-            GUARANTEES,
-            "A partition is changed that was deleted or never created.",
-            STATE,
-        ),
-        Sort(
-            "snapshot-differs",
-            True,
-            "critical",
-            "G-S5",
-            GUARANTEES,
-            "A snapshot has another state of the partition than the records before it.",
-            (
-                "Brokers that start from the snapshot and those that follow the log disagree. Compare "
-                "`kafka-metadata-shell.sh` on both."
-            ),
-        ),
-        Sort(
-            "created-twice",
-            True,
-            "high",
-            "G-S13",
-            GUARANTEES,
-            "A partition that is there is created again.",
-            STATE,
-        ),
-        Sort(
-            "removed-replica-elected",
-            False,
-            "critical",
-            "HYP-10",
-            f"{FINDINGS}/hyp-10.md",
-            (
-                "A broker was elected that had deleted its log: a reassignment had taken its replica, and left "
-                "it in the ELR, the list of those that may lead without loss."
-            ),
-            "Take acknowledged records for lost until the logs are compared. The leader before has them as "
-            "long as it has not followed the new "
-            "one: keep it down, and copy the partition's folder from its disk. If it is back, 'Truncating "
-            "partition' in its log says from which "
-            "offset they are gone; producers must send those again, or you from the copy. Until the ISR has "
-            "min.insync.replicas members, "
-            "cancel no reassignment, and give no broker a replica again that has just lost it. No release up "
-            "to 4.4.0 prevents it.",
-        ),
-        Sort(
-            "emptied-elr-elected",
-            False,
-            "critical",
-            "HYP-17",
-            f"{FINDINGS}/hyp-17.md",
-            "The last known leader was elected after the assignment of a directory had emptied the ELR: "
-            "it alone could be elected, and others may have had more.",
-            "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
-            "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
-            "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; "
-            "producers must send those again, or you from the copy. Kafka 4.3 has the repair.",
-        ),
-        Sort(
-            "elr-emptied",
-            False,
-            "high",
-            "HYP-17",
-            f"{FINDINGS}/hyp-17.md",
-            "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
-            "without loss.",
-            "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that "
-            "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with "
-            "new disks only while every partition has a leader. Kafka 4.3 has the repair.",
-        ),
-        Sort(
-            "late-min-isr-elected",
-            False,
-            "critical",
-            "HYP-11",
-            f"{FINDINGS}/hyp-11.md",
-            "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
-            f"The former leader may have acknowledged records alone by the old min ISR. {COMPARE}",
-        ),
-        Sort(
-            "late-min-isr",
-            False,
-            "high",
-            "HYP-11",
-            f"{FINDINGS}/hyp-11.md",
-            "The ISR fell below a min ISR that had just been raised, and who left it is eligible to lead.",
-            (
-                "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all "
-                "replicas are in sync, and wait."
-            ),
-        ),
-        Sort(
-            "min-isr-above-isr",
-            False,
-            "medium",
-            "HYP-11",
-            f"{FINDINGS}/hyp-11.md",
-            "Min ISR was raised above the size of the ISR.",
-            (
-                "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh "
-                "--describe --under-min-isr-partitions`."
-            ),
-        ),
-        Sort(
-            "cleared-while-leaderless",
-            False,
-            "high",
-            "HYP-12",
-            f"{FINDINGS}/hyp-12.md",
-            "Min ISR was changed while there was no leader: the controller has forgotten who has the records.",
-            (
-                "No clean election is possible any more. Find the replica with the longest log, and elect it: an "
-                "unclean election."
-            ),
-        ),
-        Sort(
-            "stale-elr-elected",
-            False,
-            "critical",
-            "HYP-14",
-            f"{FINDINGS}/hyp-14.md",
-            (
-                "A broker was elected from an ELR that was left when eligible leader replicas were turned off, "
-                "and it had registered again since."
-            ),
-            (
-                "If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR"
-                f"more. {COMPARE}"
-            ),
-        ),
-        Sort(
-            "elr-left-behind",
-            False,
-            "high",
-            "HYP-14",
-            f"{FINDINGS}/hyp-14.md",
-            (
-                "Eligible leader replicas were turned off while the partition had some: they may still be "
-                "elected, whatever became of their logs."
-            ),
-            "Bring the partition's ISR to min ISR before any of these brokers restarts: with the next change "
-            "the ELR is empty. Before turning ELR "
-            "off again, change min ISR of the cluster and back while every partition has a leader: that "
-            "empties every ELR.",
-        ),
-        Sort(
-            "cleared-then-deleted",
-            False,
-            "high",
-            "HYP-13",
-            f"{FINDINGS}/hyp-13.md",
-            (
-                "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot "
-                "register after a crash, and cannot be unregistered."
-            ),
-            "At each attempt the active controller resigns ('existed in isrMembers, but not in the topics "
-            "map'). Stop that broker cleanly only: then it "
-            "registers. By the code, which was not tried: a controller that is restarted from a snapshot "
-            "written later does not have the fault.",
-        ),
-        Sort(
-            "regained-leadership",
-            False,
-            "medium",
-            "HYP-1",
-            f"{FINDINGS}/hyp-1.md",
-            "A broker regained leadership soon after it had lost it, without a restart.",
-            (
-                "If its metadata was late it may have counted followers that had truncated. Look for 'Truncating "
-                "partition' on followers between the two times, and compare the high watermarks."
-            ),
-        ),
-        Sort(
-            "unclean-election",
-            False,
-            "critical",
-            "G-S1",
-            "docs/kafka/losing-data.md",
-            "A leader was elected that was neither in sync nor eligible (an unclean election).",
-            f"Records that the new leader did not have are lost. {COMPARE} So that it does not happen again: "
-            "unclean.leader.election.enable=false for the topic and the cluster, three replicas, "
-            "min.insync.replicas=2, and acks=all.",
-        ),
-        Sort(
-            "last-known-leader-elected",
-            False,
-            "high",
-            "G-S2",
-            GUARANTEES,
-            "The last known leader was elected after it may have lost records.",
-            (
-                "It had stopped uncleanly. Look at its log for 'Recovering unflushed segment' and for a log end "
-                "below the high watermark of before."
-            ),
-        ),
-        Sort(
-            "last-replica-down",
-            False,
-            "high",
-            "G-S2b",
-            GUARANTEES,
-            "The last replica that was in sync went away, and there was no leader.",
-            "Its disk alone has the last acknowledged records: bring that broker back before any other election.",
-        ),
-        Sort(
-            "last-replica",
-            False,
-            "medium",
-            "G-S2b",
-            GUARANTEES,
-            "One replica alone was in sync.",
-            "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was "
-            "refused, and this holds for acks=0 or 1. "
-            "If that broker crashed before others caught up, compare the logs.",
-        ),
-        Sort(
-            "offline",
-            False,
-            "medium",
-            "G-L6",
-            GUARANTEES,
-            "There was no leader: the partition was offline, for producers and consumers.",
-            "Look at why its last brokers went away (the table says it, if the log does), and who was waited "
-            "for. Three replicas on separate "
-            "racks, and restarts of one broker at a time, keep a leader.",
-        ),
-        Sort(
-            "epoch-without-reason",
-            False,
-            "medium",
-            "G-S5",
-            GUARANTEES,
-            "A leader epoch was opened though neither the leader changed nor a replica was removed.",
-            "Clients and followers refresh for nothing; look at the active controller's log at this offset.",
-        ),
-        Sort(
-            "under-min-isr",
-            False,
-            "low",
-            "G-S4",
-            GUARANTEES,
-            "The ISR was smaller than min ISR, while there was a leader.",
-            (
-                "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers "
-                "left: fences, shutdowns or lag."
-            ),
-        ),
-    )
-}
+ALL = (
+    Sort("isr-not-sane", VIOLATION, "critical", "G-S6",
+         "The leader is in the ISR, the ISR is a part of the replicas (without ELR never empty), and the ELR has "
+         "others, below min ISR only.",
+         "Leader, ISR, ELR and replicas do not fit together.",
+         STATE),
+    Sort("inactive-member", VIOLATION, "high", "G-S6",
+         "A broker that is fenced or shutting down leaves the ISR; without ELR the last member stays.",
+         "A broker that is fenced or shutting down leads or stays in the ISR.",
+         "Look at the broker's log for 'fenced' and at its heartbeats; records acknowledged meanwhile may be on "
+         "fewer brokers than the ISR says."),
+    Sort("elr-without-replica", VIOLATION, "high", "G-S6b",
+         "Every member of the ELR has a replica.",
+         "A reassignment took the replica of a broker, which stayed in the ELR, the list of those that may lead "
+         "without loss. With a new, empty replica it can be elected.",
+         "Do not add this broker to the partition again before the ISR has min.insync.replicas members: then the ELR "
+         "is empty. See `Elr` in `kafka-topics.sh --describe`."),
+    Sort("stale-member", VIOLATION, "high", "G-S7",
+         "A broker that registers again leaves the ISR (4.0 has the repair for clusters without ELR, KAFKA-18106); "
+         "without ELR the last member stays.",
+         "A broker has registered again and stayed in the ISR with its old place (KIP-903, HYP-2).",
+         f"Its log may be shorter than that of the incarnation that was in sync. {COMPARE}"),
+    Sort("elr-not-by-rule", VIOLATION, "high", "G-S6",
+         "While the ISR is below min ISR, who leaves it stays eligible, unless it registers after a crash (KIP-966); "
+         "else the ELR is empty.",
+         "The eligible leader replicas are not those that KIP-966's rule gives.",
+         STATE),
+    Sort("not-electable", VIOLATION, "critical", "G-S1b",
+         "A clean election takes a member of the ISR, or of the ELR.",
+         "A leader was elected as if cleanly that was neither in the ISR nor in the ELR.",
+         f"{COMPARE} {STATE}"),
+    Sort("epoch-not-opened", VIOLATION, "high", "G-S5",
+         "A new leader and a replica that is removed open a leader epoch; before metadata.version 3.6 an ISR that "
+         "shrinks too.",
+         "A leader or a replica changed and no leader epoch was opened.",
+         f"Two brokers may have written in one epoch. {COMPARE}"),
+    Sort("nobody-elected", VIOLATION, "high", "G-L6",
+         "A partition without a leader is led as soon as a member of its ISR or of its ELR is active.",
+         "There is no leader, although an eligible broker is active.",
+         "Elect by hand: `kafka-leader-election.sh --election-type preferred`; look at the active controller's log "
+         "for errors."),
+    Sort("unknown-partition", VIOLATION, "medium", "G-S13",
+         "Partitions are changed after they were created, and not after they were deleted.",
+         "A partition is changed that was deleted or never created.",
+         STATE),
+    Sort("snapshot-differs", VIOLATION, "critical", "G-S5",
+         "A snapshot has what the records before it make.",
+         "A snapshot has another state of the partition than the records before it.",
+         "Brokers that start from the snapshot and those that follow the log disagree. Compare "
+         "`kafka-metadata-shell.sh` on both."),
+    Sort("created-twice", VIOLATION, "high", "G-S13",
+         "A partition is created once.",
+         "A partition that is there is created again.",
+         STATE),
+    Sort("removed-replica-elected", EXPOSURE, "critical", "HYP-10",
+         "Who is elected from the ELR has kept its replica since it became eligible.",
+         "A broker was elected that had deleted its log: a reassignment had taken its replica, and left it in the "
+         "ELR, the list of those that may lead without loss.",
+         "Take acknowledged records for lost until the logs are compared. The leader before has them as long as it "
+         "has not followed the new one: keep it down, and copy the partition's folder from its disk. If it is back, "
+         "'Truncating partition' in its log says from which offset they are gone; producers must send those again, "
+         "or you from the copy. Until the ISR has min.insync.replicas members, cancel no reassignment, and give no "
+         "broker a replica again that has just lost it."),
+    Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
+         "The last known leader is elected only if no broker was eligible before a directory was assigned.",
+         "The last known leader was elected after the assignment of a directory had emptied the ELR: it alone could "
+         "be elected, and others may have had more.",
+         "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
+         "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
+         "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
+         "must send those again, or you from the copy."),
+    Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
+         "The assignment of a directory leaves the ELR as it is (Kafka 4.3 and newer).",
+         "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
+         "without loss.",
+         "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that broker "
+         "if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
+         "only while every partition has a leader."),
+    Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
+         "Who is elected from the ELR became eligible long after min ISR was raised.",
+         "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
+         f"The former leader may have acknowledged records alone by the old min ISR. {COMPARE}"),
+    Sort("late-min-isr", EXPOSURE, "high", "HYP-11",
+         "No broker becomes eligible soon after min ISR was raised above the size of the ISR.",
+         "The ISR fell below a min ISR that had just been raised, and who left it is eligible to lead.",
+         "Until the ISR is at min ISR again do not restart the leader. Raise min ISR only while all replicas are in "
+         "sync, and wait."),
+    Sort("min-isr-above-isr", EXPOSURE, "medium", "HYP-11",
+         "Min ISR is raised while that many replicas are in sync.",
+         "Min ISR was raised above the size of the ISR.",
+         "Producers with acks=all are refused until replicas have caught up; see `kafka-topics.sh --describe "
+         "--under-min-isr-partitions`."),
+    Sort("cleared-while-leaderless", EXPOSURE, "high", "HYP-12",
+         "Min ISR is changed while the partition has a leader.",
+         "Min ISR was changed while there was no leader: the controller has forgotten who has the records.",
+         "No clean election is possible any more. Find the replica with the longest log, and elect it: an unclean "
+         "election."),
+    Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
+         "Who is elected from an ELR that was turned off has not registered again since.",
+         "A broker was elected from an ELR that was left when eligible leader replicas were turned off, and it had "
+         "registered again since.",
+         "If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR. "
+         f"{COMPARE}"),
+    Sort("elr-left-behind", EXPOSURE, "high", "HYP-14",
+         "ELR is turned off while no partition has one.",
+         "Eligible leader replicas were turned off while the partition had some: they may still be elected, whatever "
+         "became of their logs.",
+         "Bring the partition's ISR to min ISR before any of these brokers restarts: with the next change the ELR is "
+         "empty. Before turning ELR off again, change min ISR of the cluster and back while every partition has a "
+         "leader: that empties every ELR."),
+    Sort("cleared-then-deleted", EXPOSURE, "high", "HYP-13",
+         "A topic is deleted after the brokers of an ELR that was cleared are back.",
+         "A topic was deleted after a change of min ISR had emptied its ELR: a broker of that ELR cannot register "
+         "after a crash, and cannot be unregistered.",
+         "At each attempt the active controller resigns ('existed in isrMembers, but not in the topics map'). Stop "
+         "that broker cleanly only: then it registers. By the code, which was not tried: a controller that is "
+         "restarted from a snapshot written later does not have the fault."),
+    Sort("regained-leadership", EXPOSURE, "medium", "HYP-1",
+         "A broker that lost leadership has it again only after a restart, or a while.",
+         "A broker regained leadership soon after it had lost it, without a restart.",
+         "If its metadata was late it may have counted followers that had truncated. Look for 'Truncating partition' "
+         "on followers between the two times, and compare the high watermarks."),
+    Sort("unclean-election", EXPOSURE, "critical", "G-S1",
+         "Every leader comes from the ISR or from the ELR.",
+         "A leader was elected that was neither in sync nor eligible (an unclean election).",
+         f"Records that the new leader did not have are lost. {COMPARE} So that it does not happen again: "
+         "unclean.leader.election.enable=false for the topic and the cluster, three replicas, min.insync.replicas=2, "
+         "and acks=all."),
+    Sort("last-known-leader-elected", EXPOSURE, "high", "G-S2",
+         "Every leader comes from the ISR or from the ELR: the last known leader does not.",
+         "The last known leader was elected after it may have lost records.",
+         "It had stopped uncleanly. Look at its log for 'Recovering unflushed segment' and for a log end below the "
+         "high watermark of before."),
+    Sort("last-replica-down", EXPOSURE, "high", "G-S2b",
+         "The last member of the ISR does not leave the partition without a leader.",
+         "The last replica that was in sync went away, and there was no leader.",
+         "Its disk alone has the last acknowledged records: bring that broker back before any other election."),
+    Sort("last-replica", EXPOSURE, "medium", "G-S2b",
+         "More than one replica is in sync.",
+         "One replica alone was in sync.",
+         "With min ISR 1 all that was acknowledged meanwhile was on one disk; with more, acks=all was refused, and "
+         "this holds for acks=0 or 1. If that broker crashed before others caught up, compare the logs."),
+    Sort("offline", EXPOSURE, "medium", "G-L6",
+         "The partition has a leader.",
+         "There was no leader: the partition was offline, for producers and consumers.",
+         "Look at why its last brokers went away (the table says it, if the log does), and who was waited for. Three "
+         "replicas on separate racks, and restarts of one broker at a time, keep a leader."),
+    Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
+         "A leader epoch is opened by a new leader or by a replica that is removed only; before metadata.version 3.6 "
+         "by an ISR that shrinks too.",
+         "A leader epoch was opened though neither the leader changed nor a replica was removed.",
+         "Clients and followers refresh for nothing; look at the active controller's log at this offset."),
+    Sort("under-min-isr", EXPOSURE, "low", "G-S4",
+         "The ISR has as many members as min ISR wants, while the partition has a leader.",
+         "The ISR was smaller than min ISR, while there was a leader.",
+         "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers left: "
+         "fences, shutdowns or lag."),
+)  # fmt: skip
+SORTS: dict[str, Sort] = {item.name: item for item in ALL}

@@ -71,10 +71,10 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
             continue
         found += [item for item in inside if item[0] not in {known for known, _, _ in found}]
         notes += [Note("empty", f"{file} is empty", unread=False) for file, _, _ in inside if file.stat().st_size == 0]
-    _look_for_one_cluster(paths)
+    _look_for_one_cluster([file for file, _, _ in found])
     if not found and not notes:
         raise UsageError(
-            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has it, "
+            f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has some, "
             "or a file with what kafka-dump-log.sh --cluster-metadata-decoder prints."
         )
     return found, notes
@@ -85,20 +85,21 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
         raise UsageError(f"{path} does not exist: name a folder {TOPIC}, or a file with what kafka-dump-log.sh prints.")
     if path.is_file():
         return [_file(path)]
-    folder = path / TOPIC if (path / TOPIC).is_dir() else path
-    inside = sorted(item for item in folder.iterdir() if SEGMENT.match(item.name) or SNAPSHOT.match(item.name))
-    return [_file(item) for item in inside]
+    inside = sorted(path.iterdir())
+    if not any(SEGMENT.match(item.name) for item in inside):
+        inside = [item for folder in sorted(path.rglob(TOPIC)) for item in sorted(folder.iterdir())] or inside
+    return [_file(item) for item in inside if SEGMENT.match(item.name) or SNAPSHOT.match(item.name)]
 
 
-def _look_for_one_cluster(paths: Sequence[Path]) -> None:
-    """Raise UsageError if paths are of different clusters by the meta.properties beside them."""
+def _look_for_one_cluster(files: Sequence[Path]) -> None:
+    """Raise UsageError if files are of different clusters by the meta.properties beside them."""
     known: dict[str, Path] = {}
-    for path in paths:
-        for folder in (path, path.absolute().parent, path.absolute().parent.parent)[: 3 if path.is_file() else 2]:
+    for log in dict.fromkeys(file.parent for file in files):
+        for folder in (log, log.parent):
             with suppress(OSError):
                 said = CLUSTER.search((folder / "meta.properties").read_text(errors="replace"))
                 if said:
-                    known.setdefault(said[1], path)
+                    known.setdefault(said[1], log)
                 break
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()

@@ -1,34 +1,37 @@
-"""Records to histories to findings, on Spark: one history for each partition, judged as it is built."""
+"""Records to histories to findings: one history for each partition, judged as it is built, in process or on Spark."""
 
 from __future__ import annotations
 
 import gc
 import shutil
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, islice
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
-from fencepost.kafka.audit.findings import Found
 from fencepost.kafka.audit.following import follow
+from fencepost.kafka.audit.reading import FINDING, arrow_schema
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
+    import pyarrow as pa
     from fencepost.kafka.audit.cluster_context import ClusterContext
     from fencepost.kafka.audit.controller_history import ControllerHistory
     from fencepost.kafka.audit.reading import Reading
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
-JUDGEMENT = 2
+JUDGEMENT = 3
 """Rises when what is judged, or written of it, changes: an earlier one is not taken for it."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
@@ -36,156 +39,213 @@ BATCH = 20_000
 LED = 400
 """Changes of a partition that may become a trace, the last ones: the model has room for fewer."""
 CREATES, CHANGES = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD"
-FINDING = (
-    "struct<sort:string,severity:string,offset:bigint,time:bigint,end:bigint,lasted:bigint,"
-    "brokers:array<int>,text:string>"
-)
-SCHEMA = f"""topic_id string, topic string, partition int, offset bigint, time bigint, epoch int, replicas array<int>,
-isr array<int>, removing array<int>, adding array<int>, leader int, leader_epoch int, partition_epoch int,
-recovering int, elr array<int>, last_known array<int>, min_isr int, unclean boolean, election string, why string,
-findings array<{FINDING}>"""
+PLACE = "topic_id string, topic string, partition int"
+FOUND = f"{PLACE}, {FINDING}"
+HISTORY = f"""{PLACE}, offset bigint, time bigint, epoch int, replicas brokers, isr brokers, removing brokers,
+adding brokers, leader int, leader_epoch int, partition_epoch int, recovering int, elr brokers, last_known brokers,
+min_isr int, unclean boolean, election string, why string, findings findings"""
+CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
+text string"""
+"""What `follow` reads of a change."""
+Ranges = list[tuple[int, int]]
+Where = list[tuple[str, str, Any]]
 
 
-@dataclass
-class Disagreement:
-    """Offsets at which files of the log have different records: how many, and the first."""
+def batches(
+    paths: Path | list[str], columns: str, where: Where | None = None, schema: str = ""
+) -> Iterator[pa.RecordBatch]:
+    """Yield columns of Parquet files, in their order."""
+    import pyarrow.dataset as ds
+    from pyarrow.parquet import filters_to_expression
 
-    count: int
-    first: int
+    found = ds.dataset(paths, schema=arrow_schema(schema) if schema else None, format="parquet")
+    yield from found.to_batches(columns=columns.split(), filter=filters_to_expression(where) if where else None)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which records count, each once: what several files have is taken from one; snapshots count after their end."""
+
+    chosen: dict[int, Ranges]
+    ends: dict[int, int]
+    """Of each snapshot, the last offset that it covers."""
+    aborted: Ranges
+
+    def changes(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the changes of partitions among some records."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        batch = self.records(batch)
+        batch = batch.filter(pa.array(~_inside(batch["offset"].to_numpy(), self.aborted)))
+        pattern = r'^\{"partitionId":\d+,"topicId":"[^"]*",?'
+        text = pc.replace_substring_regex(batch["fields"], pattern, "{", max_replacements=1)
+        columns = {name: batch[name] for name in batch.schema.names}
+        more = {"creates": pc.equal(batch["type"], CREATES), "text": text}
+        return pa.RecordBatch.from_pydict({**columns, **more}).select(arrow_schema(CHANGED).names)
+
+    def records(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the records that count, with the offsets at which they do."""
+        import pyarrow as pa
+
+        files, offsets = batch["file"].to_numpy(), batch["offset"].to_numpy().copy()
+        counts, snapshot = np.zeros(len(files), bool), np.isin(files, list(self.ends))
+        for number in np.unique(files).tolist():
+            mine = files == number
+            if number in self.ends:
+                counts |= mine
+                offsets[mine] = self.ends[number]
+            else:
+                counts |= mine & _inside(offsets, self.chosen.get(number, []))
+        columns = {name: batch[name] for name in batch.schema.names}
+        made = pa.RecordBatch.from_pydict({**columns, "offset": offsets, "snapshot": snapshot})
+        return made.filter(pa.array(counts))
+
+
+def _inside(offsets: Any, ranges: Ranges) -> Any:
+    """Say of each offset whether it is in one of some ranges, which are in their order and do not touch."""
+    if not ranges:
+        return np.zeros(len(offsets), bool)
+    firsts, lasts = np.array(ranges).T
+    at = np.searchsorted(firsts, offsets, side="right") - 1
+    return (at >= 0) & (offsets <= lasts[at])
 
 
 @dataclass
 class MetadataLog:
-    """A log that was read, on Spark, and what it is judged by."""
+    """A log that was read, and what it is judged by."""
 
-    sql: SparkSession
     reading: Reading
     within: int = 60_000
     """Milliseconds after a change in which the next one is suspicious."""
     min_isr: int = 1
     """The value in server.properties, for a log without one."""
 
-    @property
-    def parquet(self) -> DataFrame:
-        """All records as they were read, of each file."""
-        return self.sql.read.parquet(*self.reading.paths)
+    def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """Yield records as they were read, of each file."""
+        return batches(self.reading.paths, columns, [("type", "in", list(types))] if types else None)
 
     @cached_property
-    def records(self) -> DataFrame:
-        """Each record once: what several files have is taken from one; snapshots count after their end."""
-        from pyspark.sql import functions as f
+    def selection(self) -> Selection:
+        """The records that count, also those of transactions that were aborted."""
+        chosen: dict[int, Ranges] = {}
+        for number, first, last in self.reading.coverage.chosen:
+            chosen.setdefault(number, []).append((first, last))
+        ends = {item.number: item.end - 1 for item in self.reading.files if item.kind == "snapshot"}
+        return Selection(chosen, ends, [])
 
-        sql, rows, covered = self.sql, self.parquet, self.reading.coverage
-        ends = [(item.number, item.end) for item in self.reading.files if item.kind == "snapshot"]
-        kept = rows if not ends else rows.where(~rows["file"].isin([number for number, _ in ends]))
-        if covered.overlaps:
-            ranges = sql.createDataFrame(covered.chosen, "number int, first bigint, last bigint")
-            fits = (kept["file"] == ranges["number"]) & kept["offset"].between(ranges["first"], ranges["last"])
-            kept = kept.join(f.broadcast(ranges), fits, "left_semi")
-        kept = kept.withColumn("snapshot", f.lit(False))
-        if not ends:
-            return kept
-        known = sql.createDataFrame([(number, end - 1) for number, end in ends], "number int, until bigint")
-        inside = rows.join(f.broadcast(known), rows["file"] == known["number"])
-        inside = inside.withColumn("offset", f.col("until")).drop("number", "until")
-        return kept.unionByName(inside.withColumn("snapshot", f.lit(True)))
+    @cached_property
+    def times(self) -> tuple[int | None, int | None]:
+        """The first and the last time that a record has."""
+        known = [times[times > 0] for times in (batch["time"].to_numpy() for batch in self.scan("time"))]
+        both = [(int(times.min()), int(times.max())) for times in known if len(times)]
+        return min((first for first, _ in both), default=None), max((last for _, last in both), default=None)
 
     @cached_property
     def context(self) -> ClusterContext:
         """The cluster around the partitions."""
-        from pyspark.sql import functions as f
-
-        rows = self.records
-        events = rows.where(rows["type"].isin(list(TYPES))).select("offset", "snapshot", "time", "type", "fields")
-        last = rows.agg(f.max("offset").alias("offset"), f.max("time").alias("time")).first()
+        events = (self.selection.records(batch) for batch in self.scan("file offset time type fields", TYPES))
+        records = (self.selection.records(batch) for batch in self.scan("file offset"))
         return gather_context(
-            (LogRecord(*row) for row in events.toLocalIterator()),
+            (LogRecord(*row) for batch in events for row in _rows([batch.select(LogRecord._fields)])),
             gaps=self.reading.coverage.gaps,
-            end=last["offset"] if last["offset"] is not None else -1,
-            until=last["time"] or 0,
+            end=max((int(batch["offset"].to_numpy().max()) for batch in records if batch.num_rows), default=-1),
+            until=self.times[1] or 0,
             min_isr=self.min_isr,
         )
 
+    def kept(self, name: str, columns: str, where: Where | None = None) -> pa.Table:
+        """Return columns of the histories or of the findings that were written."""
+        import pyarrow as pa
 
-def disagreements(log: MetadataLog) -> Disagreement:
-    """Compare what several files have of the same offsets."""
-    from pyspark.sql import functions as f
-
-    shared = log.reading.coverage.overlaps
-    if not shared:
-        return Disagreement(0, -1)
-    ranges = f.broadcast(log.sql.createDataFrame(shared, "first bigint, last bigint"))
-    rows = log.parquet
-    snapshots = [item.number for item in log.reading.files if item.kind == "snapshot"]
-    rows = rows.where(~rows["file"].isin(snapshots)) if snapshots else rows
-    both = rows.join(ranges, rows["offset"].between(ranges["first"], ranges["last"]), "left_semi")
-    content = f.xxhash64("epoch", "type", "version", "fields")
-    counted = both.groupBy("offset").agg(f.count_distinct(content).alias("different")).where("different > 1")
-    found = counted.agg(f.count("*").alias("count"), f.min("offset").alias("first")).first()
-    return Disagreement(found["count"], -1 if found["first"] is None else found["first"])
+        schema = HISTORY if name == HISTORIES else FOUND
+        kinds = pa.schema([arrow_schema(schema).field(column) for column in columns.split()])
+        return pa.Table.from_batches(batches(self.reading.folder / name, columns, where, schema), kinds)
 
 
-def histories(log: MetadataLog) -> DataFrame:
-    """Return the history of every partition, with what was found in it.
+def disagreements(log: MetadataLog) -> dict[str, int]:
+    """Compare what several files have of the same offsets: how many differ, and the first, -1 if none does."""
+    import pandas as pd
+    from pandas.util import hash_pandas_object
 
-    Records are brought to their partition's task and sorted there, and the task reads them as a stream: however many a
-    single partition has, none is in memory but the newest.
+    shared, snapshots, parts = log.reading.coverage.overlaps, list(log.selection.ends), []
+    for batch in log.scan("file offset epoch type version fields") if shared else ():
+        rows = batch.to_pandas()
+        rows = rows[_inside(rows["offset"].to_numpy(), shared) & ~rows["file"].isin(snapshots)]
+        parts.append(hash_pandas_object(rows.drop(columns="file").set_index("offset"), index=False))
+    if not parts:
+        return {"count": 0, "offset": -1}
+    different = pd.concat(parts).groupby(level=0).nunique()
+    different = different[different > 1]
+    return {"count": len(different), "offset": int(different.index.min()) if len(different) else -1}
+
+
+def _write_histories(log: MetadataLog, sql: SparkSession | None) -> None:
+    """Write the history of every partition, with what was found in it.
+
+    On Spark, records are brought to their partition's task and sorted there, and the task reads them as a stream:
+    however many a single partition has, none is in memory but the newest.
     """
-    from pyspark.sql import functions as f
+    import pyarrow as pa
 
-    sql, rows, around, within = log.sql, log.records, log.context, log.within
-    fields = f.col("fields")
-    named = rows.where(rows["type"].isin(CREATES, CHANGES)).select(
-        "topic_id",
-        "partition",
-        "offset",
-        "time",
-        "epoch",
-        (f.col("type") == CREATES).alias("creates"),
-        "snapshot",
-        f.regexp_replace(fields, r'^\{"partitionId":\d+,"topicId":"[^"]*",?', "{").alias("text"),
-    )
-    if around.aborted:
-        aborted = f.broadcast(sql.createDataFrame(around.aborted, "first bigint, last bigint"))
-        named = named.join(aborted, named["offset"].between(aborted["first"], aborted["last"]), "left_anti")
-    tasks = max(2 * sql.sparkContext.defaultParallelism, log.reading.records // ROWS_OF_A_TASK)
-    brought = named.repartition(tasks, "topic_id", "partition")
-    ordered = brought.sortWithinPartitions("topic_id", "partition", "offset", "snapshot")
-    given = sql.sparkContext.broadcast(around)
+    around, within = log.context, log.within
+    counted = replace(log.selection, aborted=around.aborted)
+    folder, order = log.reading.folder / HISTORIES, ("topic_id", "partition", "offset", "snapshot")
+    columns = "file offset time epoch type topic_id partition fields"
 
-    def follow_all(batches: Iterator[Any]) -> Iterator[Any]:
+    def followed(given: Iterable[pa.RecordBatch], around: ClusterContext) -> Iterator[pa.RecordBatch]:
         gc.disable()  # thousands of rows are alive, none part of a circle: looking for some takes a fifth of the time
         try:
-            yield from _tables(follow(given.value, within, _rows(batches)))
+            yield from _tables(follow(around, within, _rows(given)))
         finally:
             gc.enable()
 
-    return ordered.mapInArrow(follow_all, SCHEMA)
+    if sql is None:
+        chosen = [counted.changes(batch) for batch in log.scan(columns, (CREATES, CHANGES))]
+        ordered = pa.Table.from_batches(chosen, arrow_schema(CHANGED)).sort_by([(name, "ascending") for name in order])
+        _write(folder, HISTORY, followed(ordered.to_batches(BATCH), around))
+        return
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    rows = sql.read.parquet(*log.reading.paths).select(*columns.split())
+    changes = rows.where(rows["type"].isin(CREATES, CHANGES)).mapInArrow(
+        lambda batches: map(counted.changes, batches), from_arrow_schema(arrow_schema(CHANGED))
+    )
+    tasks = max(2 * sql.sparkContext.defaultParallelism, log.reading.records // ROWS_OF_A_TASK)
+    brought = changes.repartition(tasks, "topic_id", "partition").sortWithinPartitions(*order)
+    given = sql.sparkContext.broadcast(around)
+    made = brought.mapInArrow(lambda batches: followed(batches, given.value), from_arrow_schema(arrow_schema(HISTORY)))
+    made.write.parquet(str(folder), compression="zstd")
 
 
-def _rows(batches: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
-    for batch in batches:
+def _write(folder: Path, columns: str, made: Iterable[pa.RecordBatch]) -> None:
+    from pyarrow.parquet import ParquetWriter
+
+    folder.mkdir()
+    with ParquetWriter(folder / "part-00000.parquet", arrow_schema(columns), compression="zstd") as writer:
+        for batch in made:
+            writer.write_batch(batch)
+
+
+def _rows(given: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
+    for batch in given:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[Any]:
+def _tables(rows: Iterator[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    numbers = pa.list_(pa.int32())
-    text, small, large = pa.string(), pa.int32(), pa.int64()
-    kinds = [text, text, small, large, large, small, *[numbers] * 4, *[small] * 4]
-    kinds += [numbers, numbers, small, pa.bool_(), text, text]
-    finding = [text, text, large, large, large, large, numbers, text]
-    names = [part.split()[0] for part in SCHEMA.replace(FINDING, "x").split(",")]
+    schema = arrow_schema(HISTORY)
+    finding = list(schema.field("findings").type.value_type)
     while held := list(islice(rows, BATCH)):
         *columns, found = zip(*held, strict=True)
-        arrays = [_array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+        arrays = [_array(column, kind) for column, kind in zip(columns, schema.types[:-1], strict=True)]
         flat = [one for some in found for one in some]
         parts = zip(*flat, strict=True) if flat else [()] * len(finding)
-        inside = [_array(part, kind) for part, kind in zip(parts, finding, strict=True)]
+        inside = [_array(part, field.type) for part, field in zip(parts, finding, strict=True)]
         ends = pa.array([0, *accumulate(map(len, found))], pa.int32())
-        arrays.append(pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(inside, names=Found._fields)))
-        yield pa.RecordBatch.from_arrays(arrays, names)
+        arrays.append(pa.ListArray.from_arrays(ends, pa.StructArray.from_arrays(inside, fields=finding)))
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _array(column: tuple[Any, ...], kind: Any) -> Any:
@@ -202,10 +262,23 @@ def _array(column: tuple[Any, ...], kind: Any) -> Any:
     return pa.array(list(places), kind).take(pa.array(named, pa.int32()))
 
 
-def judge(log: MetadataLog) -> Disagreement:
-    """Write histories and findings beside the records, unless they are there of just these records and settings."""
-    from pyspark.sql import functions as f
+def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
+    """Yield a row for each finding in the histories."""
+    import pyarrow as pa
 
+    for batch in batches(folder / HISTORIES, "topic_id topic partition findings", schema=HISTORY):
+        found = batch["findings"]
+        place = [column.take(found.value_parent_indices()) for column in batch.columns[:-1]]
+        yield pa.RecordBatch.from_arrays([*place, *found.flatten().flatten()], schema=arrow_schema(FOUND))
+
+
+def judge(
+    log: MetadataLog, start: Callable[[], AbstractContextManager[SparkSession | None]] = nullcontext
+) -> dict[str, int]:
+    """Write histories and findings beside the records, unless they are there of just these records and settings.
+
+    `start` starts Spark, if it is wanted.
+    """
     folder = log.reading.folder
     stands = {"judgement": JUDGEMENT, "parts": log.reading.parts, "within": log.within, "min_isr": log.min_isr}
     if (kept := _kept(folder, stands)) is not None:
@@ -213,44 +286,38 @@ def judge(log: MetadataLog) -> Disagreement:
     for name in (HISTORIES, FINDINGS):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / JUDGED).unlink(missing_ok=True)
-    histories(log).write.parquet(str(folder / HISTORIES), compression="zstd")
-    found = log.sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES)).where(f.size("findings") > 0)
-    found = found.select("topic_id", "topic", "partition", f.explode("findings").alias("found"))
-    flat = found.select("topic_id", "topic", "partition", "found.*")
-    flat.coalesce(log.sql.sparkContext.defaultParallelism).write.parquet(str(folder / FINDINGS), compression="zstd")
+    with start() as sql:
+        _write_histories(log, sql)
+    _write(folder / FINDINGS, FOUND, _findings(folder))
     differ = disagreements(log)
-    write_file(folder / JUDGED, sealed.seal({**stands, "count": differ.count, "first": differ.first}))
+    write_file(folder / JUDGED, sealed.seal({**stands, **differ}))
     return differ
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
     """Return the history of a partition, by its name such as `orders-3`, as a controller of the model would have it."""
-    from pyspark.sql import functions as f
-
     topic, _, number = name.rpartition("-")
     if not topic or not number.isdecimal():
         raise UsageError(
             f"`partition=` was given {name!r}, which names no partition: write TOPIC-NUMBER, such as orders-3."
         )
-    own = (f.col("topic") == topic) & (f.col("partition") == int(number))
-    histories = log.sql.read.schema(SCHEMA).parquet(str(log.reading.folder / HISTORIES)).where(own)
-    if until is not None:
-        histories = histories.where(f.col("offset") <= until)
-    rows = [row.asDict() for row in histories.drop("findings").orderBy(f.col("offset").desc()).limit(LED).collect()]
+    last = log.context.end if until is None else until
+    own = [("topic", "==", topic), ("partition", "==", int(number)), ("offset", "<=", last)]
+    rows = log.kept(HISTORIES, " ".join(arrow_schema(HISTORY).names[:-1]), own).sort_by("offset").to_pylist()[-LED:]
     if not rows:
         raise UsageError(
             f"the log has no partition {name}: write the name of a topic, a dash, and the number of a "
             "partition that it has."
         )
-    newest = max(rows, key=itemgetter("offset"))["topic_id"]  # a topic that was created again has another id
+    newest = rows[-1]["topic_id"]  # a topic that was created again has another id
     return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)
 
 
-def _kept(folder: Path, stands: dict[str, Any]) -> Disagreement | None:
+def _kept(folder: Path, stands: dict[str, Any]) -> dict[str, int] | None:
     """Return what an earlier run has said of these records; None if it has not, or said it of others."""
     try:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):
         return None
     same = all(kept.get(name) == value for name, value in stands.items())
-    return Disagreement(kept["count"], kept["first"]) if same else None
+    return {name: kept[name] for name in ("count", "offset")} if same else None

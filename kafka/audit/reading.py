@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -18,13 +18,14 @@ from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.logs import Coverage, File, Note, add_run, files_in, identity
-from fencepost.kafka.driver.maven import tool
+from fencepost.kafka.driver.maven import java_version, tool
 from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import pyarrow as pa
     from pyarrow import RecordBatch
 
 FORMAT = 1
@@ -34,10 +35,25 @@ PART = re.compile(r"part-\d{5,}\.parquet", re.ASCII)
 SOURCES = Path(__file__).parent / "java"
 NEWEST = list(RELEASES)[-1]
 """The release whose classes decode if none is asked for: each reads what all earlier ones have written."""
-COLUMNS = ("file", "offset", "batch_end", "epoch", "time", "type", "version", "topic_id", "partition", "fields")
+COLUMNS = """file int, offset bigint, batch_end bigint, epoch int, time bigint, type string, version smallint,
+topic_id string, partition int, fields string"""
+FINDING = """sort string, severity string, offset bigint, time bigint, end bigint, lasted bigint, brokers brokers,
+text string"""
 ROWS = 500_000
 """Rows of a group of a Parquet file: what Spark reads in one task."""
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmx768m", "-XX:-UsePerfData")
+
+
+@cache
+def arrow_schema(columns: str) -> pa.Schema:
+    """Return columns as Arrow has them, from names and types in the words of SQL."""
+    import pyarrow as pa
+
+    kinds = {"string": pa.string(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
+    kinds |= {"boolean": pa.bool_(), "brokers": pa.list_(pa.int32())}
+    if columns != FINDING:
+        kinds["findings"] = pa.list_(pa.struct(list(arrow_schema(FINDING))))
+    return pa.schema([(name, kinds[kind]) for name, kind in (column.split() for column in columns.split(","))])
 
 
 @dataclass
@@ -204,36 +220,28 @@ def _write(writer: Any, held: list[RecordBatch]) -> int:
 
 
 def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
-    import pyarrow as pa
     from pyarrow import csv
 
     buffered = io.BufferedReader(rows, 1 << 20)
     if not buffered.peek(1):
         return
-    kinds = (
-        pa.int32(),
-        pa.int64(),
-        pa.int64(),
-        pa.int32(),
-        pa.int64(),
-        pa.string(),
-        pa.int16(),
-        pa.string(),
-        pa.int32(),
-        pa.string(),
-    )
+    schema = arrow_schema(COLUMNS)
     yield from csv.open_csv(
         buffered,
-        csv.ReadOptions(column_names=list(COLUMNS), block_size=8 << 20, use_threads=False),
+        csv.ReadOptions(column_names=schema.names, block_size=8 << 20, use_threads=False),
         csv.ParseOptions(
             delimiter="\t", quote_char=False, double_quote=False, escape_char=False, newlines_in_values=False
         ),
-        csv.ConvertOptions(column_types=dict(zip(COLUMNS, kinds, strict=True)), strings_can_be_null=False),
+        csv.ConvertOptions(column_types=schema, strings_can_be_null=False),
     )
 
 
 def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
     """Have Kafka's classes decode files; return a stream of rows, which at its end knows how far each was read."""
+    try:
+        java_version()
+    except UsageError as error:
+        raise UsageError(f"{error} What kafka-dump-log.sh prints is read without Java.") from error
     version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
     return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])

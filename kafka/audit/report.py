@@ -1,19 +1,24 @@
-"""Report of an audit, summed up in Spark SQL: how much there is, the worst of it, and what led to it."""
+"""Report of an audit: how much there is, the worst of it, and what led to it."""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.partition import NO_LEADER
-from fencepost.kafka.audit.pipeline import FINDINGS, HISTORIES, SCHEMA
-from fencepost.kafka.formatting import clock, many
+from fencepost.kafka.audit.pipeline import FINDINGS, FOUND, HISTORIES, batches
+from fencepost.kafka.audit.reading import arrow_schema
+from fencepost.kafka.formatting import clock, many, when
 
 if TYPE_CHECKING:
-    from fencepost.kafka.audit.findings import Severity
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from fencepost.kafka.audit.findings import Severity, Sort
     from fencepost.kafka.audit.logs import File
-    from fencepost.kafka.audit.pipeline import Disagreement, MetadataLog
-    from pyspark.sql import DataFrame
+    from fencepost.kafka.audit.pipeline import MetadataLog
 
 
 FORMAT = 1
@@ -27,67 +32,32 @@ SEEMS = 10
 """Logs of one cluster differ in a few offsets at most, at their ends; if more than one in so many differs they are
 of two."""
 TOP = 10
-FOUND_SCHEMA = """topic_id string, topic string, partition int, sort string, severity string, offset bigint,
-time bigint, end bigint, lasted bigint, brokers array<int>, text string"""
-RANK = "array_position(array('critical', 'high', 'medium', 'low'), severity)"
-COUNTS = """
-SELECT count_if(election NOT IN ('end', 'deleted')) AS changes, count(DISTINCT topic_id) AS topics,
-       count(DISTINCT topic_id, partition) AS partitions, count_if(election = 'unjudged') AS unjudged,
-       count(DISTINCT IF(election = 'unjudged', struct(topic_id, partition), NULL)) AS unjudged_partitions,
-       count_if(election IN ('isr', 'elr', 'unclean', 'last-known', 'none-of-them')) AS elections
-FROM histories
-"""
-SORTED = """
-SELECT sort, severity, count(*) AS count, count(DISTINCT topic_id, partition) AS partitions, min(time) AS first,
-       max(time) AS last, max(lasted) AS longest
-FROM everything GROUP BY sort, severity
-"""
-TOPICS = (
-    "SELECT topic, count(*) AS count, count(DISTINCT partition) AS partitions FROM findings GROUP BY "
-    "topic, topic_id ORDER BY count DESC, topic"
-)
-BROKERS = (
-    "SELECT broker, count(*) AS count FROM (SELECT explode(brokers) AS broker FROM findings) GROUP BY "
-    "broker ORDER BY count DESC, broker"
-)
-DAYS = """
-SELECT date_format(timestamp_millis(time), 'yyyy-MM-dd') AS day, severity, count(*) AS count FROM findings
-GROUP BY day, severity ORDER BY day, severity
-"""
+DAY = 86_400_000
+ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
-def report(log: MetadataLog, differ: Disagreement, severity: Severity) -> dict[str, Any]:
+def report(log: MetadataLog, differ: dict[str, int], severity: Severity) -> dict[str, Any]:
     """Return what was found, as JSON; of the findings those of this severity or worse."""
-    sql, reading = log.sql, log.reading
-    taken: list[str] = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
-    folder = reading.folder
-    histories = sql.read.schema(SCHEMA).parquet(str(folder / HISTORIES))
-    everything = sql.read.schema(FOUND_SCHEMA).parquet(str(folder / FINDINGS))
-    found = everything.where(_any("severity", taken))
-    histories.createOrReplaceTempView("histories")
-    everything.createOrReplaceTempView("everything")
-    found.createOrReplaceTempView("findings")
-    counts = sql.sql(COUNTS).first().asDict()
-    every = [row.asDict() for row in sql.sql(SORTED).collect()]
+    reading = log.reading
+    taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
+    counts, release = _counts(log), log.context.release
+    everything = log.kept(FINDINGS, "topic_id topic partition severity sort time lasted")
+    frame = everything.to_pandas(strings_to_categorical=True)
+    frame = frame.assign(place=frame.groupby(["topic_id", "partition"], observed=True).ngroup())
+    every = _sorts(frame)
     sorts = [item for item in every if item["severity"] in taken]
-    worst = found.orderBy(_expr(RANK), "time", "topic", "partition", "sort", "offset").limit(SHOWN)
-    findings = [_finding(row.asDict()) for row in worst.collect()]
+    findings = _worst(log, taken)
     total = sum(item["count"] for item in sorts)
-    notes = [
-        {"what": note.what, "text": note.text, "count": note.count, "unread": note.unread}
-        for note in reading.every_note
-    ]
+    notes = [asdict(note) for note in reading.every_note]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
-    times = log.parquet.where("time > 0").selectExpr("min(time)", "max(time)").first()
-    newest = log.parquet.selectExpr("max(offset)").first()[0]
     missing, common = reading.coverage.gaps, reading.coverage.overlaps
     return {
         "format": FORMAT,
         "verdict": _verdict(every, notes),
         "warnings": warnings_of(counts, notes, missing, differ, sum(last - first + 1 for first, last in common)),
         "inputs": [_input(item) for item in reading.files],
-        "began": times[0],
-        "until": times[1],
+        "began": log.times[0],
+        "until": log.times[1],
         "severity": severity,
         "milder": sum(item["count"] for item in every) - total,
         "records": reading.records,
@@ -96,21 +66,86 @@ def report(log: MetadataLog, differ: Disagreement, severity: Severity) -> dict[s
         "last": max((last for _, last in offsets), default=None),
         "files": len(reading.files),
         **counts,
-        "sorts": sorted(
-            (_sort(item) for item in sorts), key=lambda item: (SEVERITIES.index(item["severity"]), item["sort"])
-        ),
+        "release": release,
+        "looked_for": _looked_for(every, release),
+        "sorts": [
+            _sort(item, release["version"] if release["supported"] else "")
+            for item in sorted(sorts, key=lambda item: (SEVERITIES.index(item["severity"]), item["sort"]))
+        ],
         "findings": findings,
         "omitted": total - len(findings),
-        "histories": _histories(histories, findings, missing, (newest or 0, times[1] or 0)),
+        "histories": _histories(log, findings, missing),
         "trace": None,
-        "by_topic": [row.asDict() for row in sql.sql(TOPICS).limit(TOP).collect()],
-        "by_broker": [row.asDict() for row in sql.sql(BROKERS).limit(TOP).collect()],
-        "by_day": [row.asDict() for row in sql.sql(DAYS).collect()],
+        **_places(log, frame[frame["severity"].isin(taken)], taken),
         "notes": notes,
         "gaps": [list(gap) for gap in missing],
         "overlaps": [list(one) for one in common],
-        "disagreements": {"count": differ.count, "offset": differ.first},
+        "disagreements": differ,
     }
+
+
+def _counts(log: MetadataLog) -> dict[str, int]:
+    """Return how many changes, partitions and elections there are, and how many changes are not judged."""
+    place = ["topic_id", "partition"]
+    rows = log.kept(HISTORIES, "topic_id partition election").to_pandas(strings_to_categorical=True)
+    unjudged = rows[rows["election"] == "unjudged"]
+    return {
+        "changes": int((~rows["election"].isin(["end", "deleted"])).sum()),
+        "topics": rows["topic_id"].nunique(),
+        "partitions": len(rows[place].drop_duplicates()),
+        "unjudged": len(unjudged),
+        "unjudged_partitions": len(unjudged[place].drop_duplicates()),
+        "elections": int(rows["election"].isin(ELECTIONS).sum()),
+    }
+
+
+def _sorts(found: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return how often there is a finding of each sort, in how many partitions, when, and for how long."""
+    each = found.groupby(["sort", "severity"], observed=True)
+    sums = each.agg(
+        count=("place", "size"),
+        partitions=("place", "nunique"),
+        first=("time", "min"),
+        last=("time", "max"),
+        longest=("lasted", "max"),
+    )
+    return list(sums.reset_index().to_dict("records"))
+
+
+def _places(log: MetadataLog, found: pd.DataFrame, taken: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Return in which topics, by which brokers and on which days most was found."""
+    topics = found.groupby(["topic", "topic_id"], observed=True)
+    topics = topics.agg(count=("place", "size"), partitions=("place", "nunique")).reset_index()
+    topics = topics.astype({"topic": str}).sort_values(["count", "topic"], ascending=[False, True])
+    brokers: Counter[int] = Counter()
+    for batch in batches(log.reading.folder / FINDINGS, "brokers", [("severity", "in", taken)], FOUND):
+        brokers.update(batch["brokers"].flatten().to_pylist())
+    days = found.assign(day=found["time"] // DAY, severity=found["severity"].astype(str)).groupby(["day", "severity"])
+    return {
+        "by_topic": topics[["topic", "count", "partitions"]].head(TOP).to_dict("records"),
+        "by_broker": [
+            {"broker": broker, "count": count}
+            for broker, count in sorted(brokers.items(), key=lambda item: (-item[1], item[0]))[:TOP]
+        ],
+        "by_day": [
+            {"day": when(day * DAY)[:10], "severity": severity, "count": count}
+            for (day, severity), count in days.size().items()
+        ],
+    }
+
+
+def _worst(log: MetadataLog, taken: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the worst findings of these severities."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    schema = arrow_schema(FOUND)
+    worst, order = schema.empty_table(), ("rank", "time", "topic", "partition", "sort", "offset", "text")
+    for batch in batches(log.reading.folder / FINDINGS, " ".join(schema.names), [("severity", "in", taken)], FOUND):
+        both = pa.concat_tables([worst, pa.Table.from_batches([batch])])
+        ranked = both.append_column("rank", pc.index_in(both["severity"], pa.array(SEVERITIES)))
+        worst = both.take(pc.select_k_unstable(ranked, SHOWN, [(name, "ascending") for name in order]))
+    return [_finding(item) for item in worst.to_pylist()]
 
 
 def _input(item: File) -> dict[str, Any]:
@@ -123,18 +158,6 @@ def _input(item: File) -> dict[str, Any]:
     }
 
 
-def _any(column: str, values: list[str]) -> Any:
-    from pyspark.sql import functions as f
-
-    return f.col(column).isin(values)
-
-
-def _expr(text: str) -> Any:
-    from pyspark.sql import functions as f
-
-    return f.expr(text)
-
-
 def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
     """Return the worst that can be said: what was found goes before what could not be read."""
     if any(SORTS[item["sort"]].violation for item in sorts):
@@ -144,69 +167,69 @@ def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
     return "undetermined" if any(note["unread"] for note in notes) else "nothing-found"
 
 
-def _sort(item: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of the overview with what it means."""
+def _sort(item: dict[str, Any], version: str) -> dict[str, Any]:
+    """Return a row of the overview with what it means, by the rules of a version."""
     sort = SORTS[item["sort"]]
-    return {
-        **item,
-        "kind": "violation" if sort.violation else "exposure",
-        "about": sort.about,
-        "page": sort.page,
-        "sentence": sort.sentence,
-        "look": sort.look,
-    }
+    more = {"about": sort.about, "page": sort.page, "rule": sort.rule, "sentence": sort.sentence}
+    return {**item, "kind": _kind(sort), **more, "look": sort.remedy(version)}
+
+
+def _looked_for(every: list[dict[str, Any]], release: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each rule with how often it is broken, and why it cannot be if so."""
+    made = []
+    for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
+        count = sum(item["count"] for item in every if item["sort"] == sort.name)
+        why_not = "ELR was never on" if sort.needs_elr and release["elr"] is False and not count else ""
+        rule = {"sort": sort.name, "severity": sort.severity, "kind": _kind(sort), "about": sort.about}
+        made.append({**rule, "rule": sort.rule, "count": count, "why_not": why_not})
+    return made
+
+
+def _kind(sort: Sort) -> str:
+    return "violation" if sort.violation else "exposure"
 
 
 def _finding(item: dict[str, Any]) -> dict[str, Any]:
     del item["topic_id"]
     sort = SORTS[item["sort"]]
-    return {**item, "kind": "violation" if sort.violation else "exposure", "about": sort.about}
+    return {**item, "kind": _kind(sort), "about": sort.about}
 
 
 def _histories(
-    histories: DataFrame, findings: list[dict[str, Any]], missing: list[tuple[int, int]], end: tuple[int, int]
+    log: MetadataLog, findings: list[dict[str, Any]], missing: list[tuple[int, int]]
 ) -> list[dict[str, Any]]:
     """Return the histories of the partitions with the worst findings."""
-    from pyspark.sql import Window
-    from pyspark.sql import functions as f
-
     worst: dict[tuple[str, int], int] = {}
     for item in findings:
         if item["severity"] in ("critical", "high") and len(worst) < TOLD:
             worst.setdefault((item["topic"], item["partition"]), item["offset"])
-    if not worst:
-        return []
-    wanted, upto = f.lit(False), f.lit(False)
+    made = []
     for (topic, partition), offset in worst.items():
-        own = (f.col("topic") == topic) & (f.col("partition") == partition)
-        wanted |= own
-        upto |= own & (f.col("offset") <= offset)
-    rows = histories.where(wanted & (f.col("election") != "end")).drop("findings").withColumn("earlier", upto)
-    side = Window.partitionBy("topic", "partition", "earlier")
-    rows = rows.withColumn("back", f.row_number().over(side.orderBy(f.col("offset").desc())))
-    rows = rows.withColumn("on", f.row_number().over(side.orderBy("offset"))).withColumn("of", f.count("*").over(side))
-    shown = rows.where(f"earlier AND back <= {BEFORE} OR NOT earlier AND (on <= {AFTER} OR back = 1)")
-    steps: dict[tuple[str, int], list[dict[str, Any]]] = {key: [] for key in worst}
-    for row in shown.orderBy("offset").collect():
-        steps[row["topic"], row["partition"]].append(row.asDict())
-    return [
-        partition_story(made, [item for item in findings if (item["topic"], item["partition"]) == key], missing, end)
-        for key, made in steps.items()
-    ]
+        own = [("topic", "==", topic), ("partition", "==", partition), ("election", "!=", "end")]
+        rows = log.kept(HISTORIES, STEP, own).sort_by("offset")
+        upto = int((rows["offset"].to_numpy() <= offset).sum())
+        first, last = max(0, upto - BEFORE), min(upto + AFTER, rows.num_rows)
+        steps = rows.slice(first, last - first).to_pylist()
+        steps += rows.slice(rows.num_rows - 1).to_pylist() if last < rows.num_rows else []
+        said = [item for item in findings if (item["topic"], item["partition"]) == (topic, partition)]
+        story = partition_story(steps, said, missing, (max(log.context.end, 0), log.context.until))
+        left_out = max(0, rows.num_rows - last - 1)
+        made.append({"topic": topic, "partition": partition, "earlier": first, "left_out": left_out, **story})
+    return made
 
 
 def warnings_of(
     counts: dict[str, Any],
     notes: list[dict[str, Any]],
     missing: list[tuple[int, int]],
-    differ: Disagreement,
+    differ: dict[str, int],
     common: int,
 ) -> list[str]:
     """Return what a reader must know before the findings: what is not judged, and that logs do not belong together."""
     found = []
-    if differ.count * SEEMS > common:
+    if differ["count"] * SEEMS > common:
         found.append(
-            f"these logs seem to be of different clusters: {differ.count:,} of {common:,} offsets that they "
+            f"these logs seem to be of different clusters: {differ['count']:,} of {common:,} offsets that they "
             "share differ. Audit each by itself."
         )
     unread = [note for note in notes if note["unread"]]
@@ -229,45 +252,23 @@ def warnings_of(
     return found
 
 
+STEP = "offset time leader leader_epoch replicas isr elr adding removing min_isr election why"
 BEFORE, AFTER = 8, 20
 """Changes that are shown: the last ones up to the worst finding, and the first ones after it; the newest is shown
 always."""
-STEP = (
-    "offset",
-    "time",
-    "leader",
-    "leader_epoch",
-    "replicas",
-    "isr",
-    "elr",
-    "adding",
-    "removing",
-    "min_isr",
-    "election",
-    "why",
-)
 LOSING = ("removed-replica-elected", "late-min-isr-elected", "stale-elr-elected", "unclean-election")
 """Elections after which the leader before may be the only one that has the records."""
 Told = dict[str, Any]
 
 
-def partition_story(rows: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
+def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, int]], end: tuple[int, int]) -> Told:
     """Return the history of a partition for a report.
 
-    Rows are its changes in their order, each with how many there are on its side of the finding (`of`) and whether it
-    is up to it (`earlier`). `end` is the offset and the time at which the log ends.
+    Steps are its changes in their order. `end` is the offset and the time at which the log ends.
     """
-    steps = [{name: row[name] for name in STEP} for row in rows]
-    first = rows[0]
-    earlier = sum(row["earlier"] for row in rows)
-    later = next((row["of"] for row in rows if not row["earlier"]), 0)
     advice = [one for item in found if item["sort"] in LOSING and (one := _advice(item, steps, end))]
     return {
-        "topic": first["topic"],
-        "partition": first["partition"],
         "steps": steps,
-        "earlier": (first["of"] if first["earlier"] else 0) - earlier,
-        "left_out": later - (len(rows) - earlier),
         "gaps": [list(gap) for gap in gaps if steps[0]["offset"] < gap[0] <= end[0]],
         "end": {"offset": end[0], "time": end[1]},
         "advice": advice,

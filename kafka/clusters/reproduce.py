@@ -55,7 +55,7 @@ class Asked:
     port: int = PORT
     seconds: float = SECONDS
     keep: Path | None = None
-    """Where the nodes' logs and settings are kept."""
+    """Where the nodes' logs, settings and disks are kept."""
 
 
 @dataclass
@@ -219,5 +219,8 @@ def _ending(report: Report) -> str:
 
 
 def _keep(folder: Path, kept: Path) -> None:
+    """Copy logs and settings of the nodes, and their disks but for what Kafka makes of segments: indexes and locks."""
     for path in (*folder.glob("*.log"), *folder.glob("*.properties"), *folder.glob("*.json")):
         shutil.copy2(path, kept)
+    for disk in (*folder.glob("data-*"), *folder.glob("disk-*")):
+        shutil.copytree(disk, kept / disk.name, ignore=shutil.ignore_patterns("*index", ".lock"), dirs_exist_ok=True)

@@ -517,16 +517,40 @@ def test_a_folder_that_cannot_be_opened_is_a_line(tmp_path: Path, monkeypatch: p
     ],
 )
 def test_bad_input_ends_with_one_message(words: list[str], says: str) -> None:
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyarrow")
     found = fencepost("audit", *words)
     assert (found.exit_code, found.stdout) == (2, "")
     assert says in found.stderr
 
 
 def test_without_a_log_nothing_begins() -> None:
-    pytest.importorskip("pyspark")
+    pytest.importorskip("pyarrow")
     with pytest.raises(UsageError, match="no log was given"):
         audit()
+
+
+def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    log = Log(elr=False, replicas=(1, 2))
+    log.change(isr=[1])
+    log.change(isr=[2], leader=2, leaderRecoveryState=1)
+    known = [(item.offset, item.time, item.type, item.fields) for item in log.events]
+    for *_, offset, time, _epoch, creates, _snapshot, fields in log.changes:
+        known.append((offset, time, "PARTITION_RECORD" if creates else "PARTITION_CHANGE_RECORD", fields))
+    text = [
+        record(offset, f'{{"type":"{kind}","version":0,"data":{fields}}}', time)
+        for offset, time, kind, fields in sorted(known)
+    ]
+    (tmp_path / "dump.txt").write_text("".join([BATCH, *text]))
+    found = audit(tmp_path / "dump.txt")
+    assert [item["sort"] for item in found.findings][:2] == ["unclean-election", "last-replica"]
+    assert found.data["release"] == {"version": "kafka-4.4", "supported": None, "metadata_version": None, "elr": False}
+    possible = {item["sort"]: not item["why_not"] for item in found.data["looked_for"]}
+    assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 29)
+    (tmp_path / "00000000000000000000.log").write_bytes(b"\0" * 100)
+    with pytest.raises(UsageError, match=r"kafka-dump-log.sh prints is read without Java"):
+        audit(tmp_path / "00000000000000000000.log")
 
 
 # -- what is said
@@ -555,11 +579,18 @@ DATA: Any = {
     "elections": 1,
     "seconds": 1.0, "findings": [FOUND], "unjudged": 3, "gaps": [[4, 5]], "by_topic": [], "by_broker": [],
     "sorts": [{**FOUND, "count": 4, "partitions": 1, "first": 1000, "last": 1000, "longest": -1, "page": "docs/x.md",
-               "sentence": "A leader was elected uncleanly.", "look": "Compare the logs."}],
+               "rule": "Leaders come from the ISR.", "sentence": "A leader was elected uncleanly.",
+               "look": "Compare the logs."}],
     "histories": [{"topic": "t", "partition": 0, "steps": [STEP, {**STEP, "offset": 9, "leader": 2, "isr": [2],
     "election": "unclean"}],
                    "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000},
                    "advice": ["Keep it down."]}],
+    "release": {"version": "kafka-4.1", "supported": 27, "metadata_version": 27, "elr": False},
+    "looked_for": [
+        {**FOUND, "rule": "Leaders come from the ISR.", "count": 1, "why_not": ""},
+        {**FOUND, "sort": "created-twice", "rule": "A partition is created once.", "count": 0, "why_not": ""},
+        {**FOUND, "sort": "elr-emptied", "rule": "The ELR stays.", "count": 0, "why_not": "ELR was never on"},
+    ],
     "warnings": ["incomplete: offsets 4 to 5 are damaged or missing"], "severity": "low", "milder": 0, "began": 0,
     "until": 2000,
     "inputs": [{"path": "/var/00.log", "kind": "segment", "records": 10, "first": 0, "last": 9}],
@@ -585,6 +616,9 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "a batch is damaged", "offsets 4 to 5 are in no file", "files disagree about 2 offsets",
         "3 changes of partitions whose state before is in no file",
         "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
+        "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
+        "found 1 unclean-election: Leaders come from the ISR.", "not found created-twice: A partition is created once.",
+        "ELR was never on elr-emptied: The ELR stays.", "Rule: Leaders come from the ISR.",
         "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text

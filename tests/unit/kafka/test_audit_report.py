@@ -11,7 +11,6 @@ from fencepost.cli.views.audit import describe_coverage, headline, lines_of, pri
 from fencepost.cli.views.console import results
 from fencepost.kafka.audit.findings import SORTS
 from fencepost.kafka.audit.logs import files_in
-from fencepost.kafka.audit.pipeline import Disagreement
 from fencepost.kafka.audit.report import partition_story, warnings_of
 from fencepost.model.language.errors import UsageError
 
@@ -105,9 +104,8 @@ def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None
 
 
 def change(offset: int, leader: int, isr: list[int], election: str = "", **more: Any) -> dict[str, Any]:
-    """Return a change as the report reads it: up to offset 9, or after it."""
-    step = {**STEP, "offset": offset, "time": 1000 * offset, "leader": leader, "isr": isr, "election": election, **more}
-    return {**step, "topic": "t", "partition": 0, "earlier": offset <= 9, "of": 30}
+    """Return a change as the report reads it."""
+    return {**STEP, "offset": offset, "time": 1000 * offset, "leader": leader, "isr": isr, "election": election, **more}
 
 
 LED = [change(8, 1, [1]), change(9, 2, [2], "unclean")]
@@ -115,13 +113,13 @@ LED = [change(8, 1, [1]), change(9, 2, [2], "unclean")]
 
 def history(*later: dict[str, Any], gaps: tuple[tuple[int, int], ...] = ()) -> dict[str, Any]:
     """Return the history of a partition whose leader 1 lost it to 2 at offset 9, of a log that ends at offset 50."""
-    return partition_story([*LED, *later], [FOUND], list(gaps), (50, 50_000))
+    return {"earlier": 28, "left_out": 28, **partition_story([*LED, *later], [FOUND], list(gaps), (50, 50_000))}
 
 
 def test_a_history_goes_on_to_the_end_of_the_log_and_counts_what_is_not_shown() -> None:
     made = history(change(12, 2, [2, 1]), change(40, 1, [2, 1]))
     assert [step["offset"] for step in made["steps"]] == [8, 9, 12, 40]
-    assert (made["earlier"], made["left_out"], made["end"]) == (28, 28, {"offset": 50, "time": 50_000})
+    assert made["end"] == {"offset": 50, "time": 50_000}
     texts = [line["told"] for line in lines_of(made)]
     assert texts[0].startswith("(28 earlier changes not shown)")
     assert texts[3].startswith("(28 changes before this one not shown)")
@@ -150,7 +148,7 @@ def test_a_gap_is_a_line_of_the_table_and_what_comes_after_it_is_not_taken_for_k
     made = history(change(20, -1, [], "unjudged"), gaps=((11, 12),))
     assert [(line["offset"], line["told"]) for line in lines_of(made)][2:] == [
         (11, "offsets 11 to 12 are damaged or missing: what was changed there is not known"),
-        (20, "(29 changes before this one not shown) not judged: the state before is not known"),
+        (20, "(28 changes before this one not shown) not judged: the state before is not known"),
         (50, "as the log ends: not known"),
     ]
 
@@ -188,14 +186,14 @@ def test_the_headline_is_in_an_operators_words() -> None:
 
 
 def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
-    none, damage = Disagreement(0, -1), [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
+    none, damage = {"count": 0, "offset": -1}, [{"unread": True, "text": "cut off", "what": "x", "count": 1}]
     counts = {"unjudged": 3, "unjudged_partitions": 1}
     assert warnings_of(counts, damage, [(111, 111)], none, 0) == [
         "incomplete: offset 111 is damaged or missing; 3 later changes of 1 partition were not judged"
     ]
     assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
-    assert warnings_of({"unjudged": 0}, [], [(0, 99)], Disagreement(2, 80), 87) == []
-    (seem,) = warnings_of({"unjudged": 0}, [], [], Disagreement(55, 7), 87)
+    assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
+    (seem,) = warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
     assert seem.startswith("these logs seem to be of different clusters: 55 of 87 offsets")
 
 
@@ -250,4 +248,10 @@ def test_logs_of_two_clusters_are_refused_if_their_ids_are_known(tmp_path: Path)
         (folder.parent / "meta.properties").write_text(f"version=1\ncluster.id={cluster}\n")
     with pytest.raises(UsageError, match=r"is of the cluster X and .* of Y, by their meta.properties"):
         files_in(folders[:2])
+    with pytest.raises(UsageError, match="an audit is of one cluster"):
+        files_in([tmp_path])
     assert len(files_in([folders[0], folders[2]])[0]) == 2
+    (tmp_path / "b/meta.properties").write_text("cluster.id=X\n")
+    assert [file for file, _, _ in files_in([tmp_path])[0]] == [
+        folder / "00000000000000000000.log" for folder in folders
+    ]
