@@ -236,7 +236,8 @@ def reproduce(
 
     `control` leaves out what the finding needs, `repaired` runs Kafka with its repair; if it has several, `repair`
     names some of them. `port` is the first port of the cluster, `budget` the seconds after which the run ends. Logs,
-    settings and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`.
+    settings and disks of all nodes (metadata logs, segments, checkpoints) are copied to the folder `output`; disks as
+    they were before a node was last started again, to `before-start-*` in it.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.clusters.reproduce import PORT, SECONDS, Asked, choose_repairs, scenario_named

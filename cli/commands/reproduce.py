@@ -44,11 +44,7 @@ COLOURS = {
 @click.option(
     "--port", type=click.IntRange(1024, 65_000), metavar="N", help="The first port of the cluster.  [default: 19200]"
 )
-@click.option(
-    "--output",
-    metavar="DIR",
-    help="Keep logs, settings and disks of all nodes there.",
-)
+@click.option("--output", metavar="DIR", help="Keep logs, settings and disks of all nodes there, for an audit.")
 @output_options
 def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: Any) -> Exit:
     """Play the finding NAME on a cluster of Apache Kafka on this machine, and say what was lost.

@@ -8,6 +8,7 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from fencepost.kafka.clusters.processes import Process
@@ -18,7 +19,6 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     import signal
     from collections.abc import Mapping
-    from pathlib import Path
 
     from fencepost.kafka.clusters.kit import Kit
 
@@ -78,8 +78,8 @@ class Log:
 class Cluster:
     """The nodes, their files and their proxy. `close` ends all of them."""
 
-    def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int) -> None:
-        self.kit, self.shape, self.folder, self.base = kit, shape, folder, base
+    def __init__(self, kit: Kit, shape: Shape, folder: Path, base: int, keep: Path | None = None) -> None:
+        self.kit, self.shape, self.folder, self.base, self._keep = kit, shape, folder, base, keep
         self.proxy = Proxy()
         self._running: dict[int, Process] = {}
         self._places = {node: place for place, node in enumerate((CONTROLLER, *shape.brokers))}
@@ -116,6 +116,7 @@ class Cluster:
         log = self.log(node)
         if node in self._running:
             self._running[node].close()
+            self._keep_disks(node, "before-start-")
         self._running[node] = Process(
             self.kit.java("fencepost.clusters.Node", str(self._file(node))), self._log_file(node)
         )
@@ -174,6 +175,17 @@ class Cluster:
         for process in self._running.values():
             process.close()
         self.proxy.close()
+        for node in self._places:
+            self._keep_disks(node)
+
+    def _keep_disks(self, node: int, mark: str = "") -> None:
+        """Copy a node's disks where they are to be kept, without what Kafka makes of segments: indexes and locks."""
+        if self._keep is None:
+            return
+        for disk in filter(Path.is_dir, self._disks[node]):
+            kept = self._keep / f"{mark}{disk.name}"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(disk, kept, ignore=shutil.ignore_patterns("*index", ".lock"))
 
     def _look_at_ports(self) -> None:
         """Raise UsageError if a port is taken."""

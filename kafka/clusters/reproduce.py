@@ -172,7 +172,7 @@ def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line],
             story.tell(f"A control: {scenario.control}.")
         if asked.repairs:
             story.tell(f"With the repair of {' and '.join(asked.repairs)}.")
-        cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port))
+        cluster = stack.enter_context(Cluster(kit, shape, folder, asked.port, asked.keep))
         story.tell(f"A controller and brokers {', '.join(map(str, shape.brokers))} start.")
         cluster.begin()
         client = stack.enter_context(Client(cluster, TOPIC))
@@ -219,8 +219,5 @@ def _ending(report: Report) -> str:
 
 
 def _keep(folder: Path, kept: Path) -> None:
-    """Copy logs and settings of the nodes, and their disks but for what Kafka makes of segments: indexes and locks."""
     for path in (*folder.glob("*.log"), *folder.glob("*.properties"), *folder.glob("*.json")):
         shutil.copy2(path, kept)
-    for disk in (*folder.glob("data-*"), *folder.glob("disk-*")):
-        shutil.copytree(disk, kept / disk.name, ignore=shutil.ignore_patterns("*index", ".lock"), dirs_exist_ok=True)

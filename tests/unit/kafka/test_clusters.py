@@ -187,10 +187,17 @@ def test_logs_settings_and_disks_are_kept_where_it_was_asked(tmp_path: Path) -> 
         (disk / "t-0").mkdir(parents=True)
         for name in ("meta.properties", ".lock", "t-0/leader-epoch-checkpoint", "t-0/0.log", "t-0/0.index"):
             (disk / name).touch()
+        stage.kill(1)
+        stage.start(1)
+        (disk / "t-0/0.log").unlink()
 
     reproduce(scenario(writes, delays=False), Asked(port=first_of_free_ports(), keep=tmp_path), fake(), lambda _: None)
-    kept = {str(path.relative_to(tmp_path / "data-1")) for path in (tmp_path / "data-1").rglob("*")}
-    assert kept == {"meta.properties", "t-0", "t-0/leader-epoch-checkpoint", "t-0/0.log"}
+    before, kept = (
+        {str(path.relative_to(tmp_path / disk)) for path in (tmp_path / disk).rglob("*")}
+        for disk in ("before-start-data-1", "data-1")
+    )
+    assert kept == {"meta.properties", "t-0", "t-0/leader-epoch-checkpoint"}
+    assert before == {*kept, "t-0/0.log"}
     assert {"100.log", "1.log", "2.log", "100.properties", "1.properties", "2.properties"} <= {
         path.name for path in tmp_path.iterdir()
     }
