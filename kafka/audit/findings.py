@@ -152,9 +152,9 @@ ALL = (
          "The assignment of a directory leaves the ELR as it is (Kafka 4.3 and newer).",
          "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
          "without loss.",
-         "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that broker "
-         "if its disk is new, and elect one that has everything: an unclean election. Start brokers with new disks "
-         "only while every partition has a leader."),
+         "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that "
+         "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with new "
+         "disks only while every partition has a leader."),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
          "Who is elected from the ELR became eligible long after min ISR was raised.",
          "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
