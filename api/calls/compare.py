@@ -255,8 +255,8 @@ def _side(found: Protocol, title: str, first: Machine, common: Mapping[str, int]
     machine = found.machine
     known = machine.constants.declared()
     words = [word for word in _words(title) if not _is_model(word)] if title != machine.name else []
-    is_known = machine is first or version in {item.name for item in machine.versions}
-    values = dict(machine.version(version).values) if version and is_known else {}
+    has_versions = machine is first or machine.versions
+    values = dict(machine.version(version).values) if version and has_versions else {}
     values.update({name: value for name, value in common.items() if name in known})
     for word in words:
         if "=" not in word:
