@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -100,14 +100,14 @@ def conform(
     )
 
     folder = _folder(output)
-    bound, release = _prepare(what, kafka, jars, watched(progress))
+    bound, release = _prepare(what, kafka, jars, watched(progress), version)
     files = tuple(map(Path, traces))
     if files:
         reports = [conform_trace(bound, release, file) for file in files]
     else:
         usual = {**bound.rules(release.model), **({} if walks else bound.small)}
         given = read_values(bound.machine, join_values(constants, settings))
-        chosen = make_constants(bound.machine, version or release.model, {**usual, **given})
+        chosen = make_constants(bound.machine, release.model, {**usual, **given})
         plan = HistoriesPlan(chosen, walks or 0, depth or DEPTH, seed, budget, workers or os.cpu_count() or 1, lines)
         reports = [conform_histories(bound, release, plan, watched(progress).note)]
     if folder is not None:
@@ -135,10 +135,8 @@ def conform_guards(
     from fencepost.kafka.conform.guards import conform_guards as compare
 
     watch = watched(progress)
-    bound, release = _prepare(what, kafka, jars, watch)
-    return ConformResult.of(
-        compare(bound, release, version or release.model, refusals or 0, seed, watch.note, ablate=ablate)
-    )
+    bound, release = _prepare(what, kafka, jars, watch, version)
+    return ConformResult.of(compare(bound, release, refusals or 0, seed, watch.note, ablate=ablate))
 
 
 @call
@@ -160,8 +158,8 @@ def conform_changes(
             "Kafka's PartitionChangeBuilder."
         )
     watch = watched(progress)
-    bound, release = _prepare(what, kafka, jars, watch)
-    base = make_constants(bound.machine, version or release.model, {})
+    bound, release = _prepare(what, kafka, jars, watch, version)
+    base = make_constants(bound.machine, release.model, {})
     return ConformResult.of(compare(release, bound.machine, base, watch.note))
 
 
@@ -273,8 +271,10 @@ def _folder(output: str | Path | None) -> Path | None:
     return folder
 
 
-def _prepare(what: str, kafka: str | None, jars: str | Path | None, watch: Watch) -> tuple[Binding, Release]:
-    """Return how a protocol is bound to Kafka, and the release with the driver compiled against it."""
+def _prepare(
+    what: str, kafka: str | None, jars: str | Path | None, watch: Watch, version: str
+) -> tuple[Binding, Release]:
+    """Return how a protocol is bound to Kafka, and the release with its driver, compared with `version` if given."""
     from fencepost.kafka.conform.binding import binding
     from fencepost.kafka.driver.releases import release
 
@@ -282,4 +282,12 @@ def _prepare(what: str, kafka: str | None, jars: str | Path | None, watch: Watch
     found = release(kafka, Path(jars) if jars else None, bound.harness)
     if found.warning:
         watch.note(found.warning)
+    if version:
+        known = list(dict.fromkeys(bound.harness.releases.values()))
+        named = bound.machine.version(version).name
+        if named not in known:
+            raise UsageError(
+                f"`version=` was given {version!r}, which no release is: Kafka is compared with {', '.join(known)}."
+            )
+        found = replace(found, model=named)
     return bound, found

@@ -108,7 +108,7 @@ def _seen(bound: Binding, version: str) -> dict[str, str]:
     def tell(text: str) -> None:
         sys.stderr.write(f"{version}: {text}\n")
 
-    found = conform_guards(bound, kafka, kafka.model, REFUSALS, 1, tell, ablate=True)
+    found = conform_guards(bound, kafka, REFUSALS, 1, tell, ablate=True)
     for row in found.rows:
         if not row.is_well:
             sys.stderr.write(f"{row.variant.name}: {row.sight} {row.shown}\n")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom, run, tool
-from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release
+from fencepost.kafka.driver.releases import BROKERS, compile_driver, line_of, locate_release
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,8 +47,7 @@ class Kit:
     @property
     def number(self) -> tuple[int, int]:
         """The release's first two numbers."""
-        found = re.match(r"(\d+)\.(\d+)", self.version)
-        return (int(found[1]), int(found[2])) if found else (99, 0)
+        return line_of(self.version)
 
     def java(self, main: str, *words: str) -> list[str]:
         """Return the command that runs a class with Kafka's jars."""
@@ -103,6 +101,6 @@ def _tools(version: str, jars: Path) -> Path:
     """Return a folder with Kafka's command line tools: that of the jars if they have them, as in a distribution."""
     if list(jars.glob("kafka-tools-[0-9]*.jar")):
         return jars
-    taken = TOOLS_OF.get(version, version) if version in RELEASES else list(TOOLS_OF.values())[-1]
+    taken = TOOLS_OF.get(version, version) if BROKERS.knows(version) else list(TOOLS_OF.values())[-1]
     project = pom("kafka-tools", Artifact("org.apache.kafka", "kafka-tools", taken))
     return fetch_jars(project, cache_folder() / "kafka" / taken / "tools", f"the command line tools of Kafka {taken}")

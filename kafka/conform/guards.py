@@ -346,7 +346,6 @@ class GuardsReport:
 def conform_guards(
     bound: Binding,
     release: Release,
-    version: str,
     refusals: int,
     seed: int,
     tell: Callable[[str], None],
@@ -355,7 +354,7 @@ def conform_guards(
 ) -> GuardsReport:
     """Try on Kafka's classes what checks and rules refuse, of each variant, and `refusals` that are drawn."""
     machine = bound.machine
-    base = bound.as_built(version, machine.set_constants(dict(machine.version(version).values)))
+    base = bound.as_built(release.model, machine.set_constants(dict(machine.version(release.model).values)))
     bound.make_sure_drivable(release.model, base)
     report = GuardsReport(bound, release)
     began = time.monotonic()

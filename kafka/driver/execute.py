@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.states import changes
+from fencepost.kafka.driver.process import FailedError
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -205,16 +206,18 @@ class Execution(ABC):
 
     def run(self, initial: Key, history: Iterable[Transition]) -> Difference | None:
         """Execute a history from the beginning; return the first difference."""
-        found = self.begin(initial)
         taken: list[Step] = []
-        for transition in history:
-            if found is not None:
-                break
-            try:
-                found = self.step(taken, transition)
-            except SetAsideError:
-                break
-            taken.append(transition.step)
+        try:
+            found = self.begin(initial)
+            for transition in history:
+                if found is not None:
+                    break
+                taken.append(transition.step)
+                found = self.step(taken[:-1], transition)
+        except SetAsideError:
+            return None
+        except FailedError as error:
+            return Difference(tuple(taken), (("the step", "happens", error.why),))
         return found
 
 

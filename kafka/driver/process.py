@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import selectors
 import subprocess
 import tempfile
@@ -35,19 +36,41 @@ class DriverError(UsageError):
     """The process died, hung, or answered something that is not an answer."""
 
 
+class FailedError(DriverError):
+    """The process failed at a line: `why` says that it throws, ends or hangs. It starts anew at the next line."""
+
+    def __init__(self, message: str, why: str) -> None:
+        super().__init__(message)
+        self.why = why
+
+
+KAFKAS = re.compile(r"\tat (?:\S+//)?((?:org\.apache\.kafka|kafka)\.[\w.$]+)\(([^)]*)\)")
+
+
+def thrown(trace: str) -> str:
+    """Return one line for a stack trace: the exception, and the innermost method of Kafka that it came from."""
+    where = next((item for item in KAFKAS.finditer(trace) if "Fencepost" not in item[1]), None)
+    place = f" at {'.'.join(where[1].split('.')[-2:])} ({where[2]})" if where else ""
+    return f"throws {trace.partition(chr(10))[0].strip()}{place}"
+
+
 class Driver:
     """One JVM with a controller and brokers of Kafka's classes."""
 
     def __init__(self, release: Release, patience: float = PATIENCE) -> None:
         self.release, self.patience = release, patience
+        self._start()
+
+    def _start(self) -> None:
         self._folder = tempfile.TemporaryDirectory(
             prefix="fencepost-kafka-", dir=MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else None
         )
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
         self._rest = b""
+        self._failed = False
         self._selector = selectors.DefaultSelector()
         self._process = subprocess.Popen(  # noqa: S603 (our own command)
-            release.command(self._folder.name),
+            self.release.command(self._folder.name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -81,6 +104,9 @@ class Driver:
 
     def _answered(self, line: str) -> dict[str, Any]:
         """Send a line, and return the answer unless it reports an error."""
+        if self._failed:
+            self.close()
+            self._start()
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode("ascii") + b"\n")
@@ -94,7 +120,9 @@ class Driver:
                 f"Take a release that it knows: {', '.join(self.release.known)}."
             )
         if "broken" in answer:
-            raise DriverError(f"the driver for Kafka {self.release.version} failed at {line!r}:\n{answer['broken']}")
+            self._failed = True
+            why = thrown(answer["broken"])
+            raise FailedError(f"the driver for Kafka {self.release.version} failed at {line!r}: it {why}.", why)
         return answer
 
     def tell(self, line: str) -> dict[str, Any]:
@@ -119,9 +147,11 @@ class Driver:
             left -= SLICE
             if left <= 0:
                 self._process.kill()
-                raise DriverError(
+                self._failed = True
+                raise FailedError(
                     f"the driver for Kafka {self.release.version} did not answer {asked!r} within "
-                    f"{self.patience:g} s; it was ended."
+                    f"{self.patience:g} s; it was ended.",
+                    f"gives no answer within {self.patience:g} s",
                 )
         line, _, self._rest = self._rest.partition(b"\n")
         try:
@@ -142,9 +172,11 @@ class Driver:
         said = "\n".join(
             line for line in lines if not line.startswith("SLF4J: ")
         ).strip()  # no logging is there, as intended
-        raise DriverError(
+        self._failed = True
+        raise FailedError(
             f"the driver for Kafka {self.release.version} died at {asked!r} with status {status}"
-            + (f", saying:\n{said}" if said else ", saying nothing.")
+            + (f", saying:\n{said}" if said else ", saying nothing."),
+            f"ends the process with status {status}",
         )
 
     def close(self) -> None:

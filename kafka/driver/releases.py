@@ -26,7 +26,7 @@ RELEASES: dict[str, str] = {
     "4.3.1": "kafka-4.3",
     "4.4.0": "kafka-4.4",
 }
-"""The releases that the driver knows, each with the model's version that it is compared with."""
+"""The releases that the driver was written for, each with the model's version; others of their lines are known too."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
@@ -49,8 +49,22 @@ class Harness:
     tests: str = ""
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model that a release is compared with, of the newest one if it is unknown."""
-        return self.releases.get(version, list(self.releases.values())[-1])
+        """Return the version of the model that a release is compared with: that of its line, else of the line before.
+
+        Without numbers, it is that of the newest; before the oldest, that of the oldest.
+        """
+        models = {line_of(known): model for known, model in self.releases.items()}
+        return models[max((line for line in models if line <= line_of(version)), default=min(models))]
+
+    def knows(self, version: str) -> bool:
+        """Say whether the driver was written for a release of this line."""
+        return line_of(version) in map(line_of, self.releases)
+
+
+def line_of(version: str) -> tuple[int, int]:
+    """Return the first two numbers of a release, those of a far one if it has none, such as a build of trunk."""
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
 
 BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replication" / "java"))
@@ -99,14 +113,14 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
             raise UsageError(
                 f"no release of Kafka was given: write one of {known} as `kafka=`, or a folder as `jars=`."
             )
-        if version not in harness.releases:
+        if not harness.knows(version):
             lacks = (
                 f" Kafka {version} has no test jar of {harness.tests}." if harness.tests and version in RELEASES else ""
             )
             raise UsageError(
                 f"Kafka {version} is not a release that the driver "
                 f"knows.{lacks}{nearest(version, list(harness.releases))} "
-                f"Write one of {known}, or give a folder of jars as `jars=`."
+                f"Write one of {known}, another patch release of these lines, or give a folder of jars as `jars=`."
             )
         return version, fetch_kafka(version), ""
     told = version_of(jars)
@@ -114,11 +128,9 @@ def locate_release(version: str | None, jars: Path | None = None, harness: Harne
         raise UsageError(
             f"`kafka=` was given {version}, and the jars in {jars} are Kafka {told}: write {told} or leave it out."
         )
-    unknown = (
-        f"Kafka {told} is not a release that the driver knows; it is compared with the model's "
-        f"{harness.model_of(told)}."
-    )
-    return told, jars, "" if told in harness.releases else unknown
+    model = harness.model_of(told)
+    unknown = f"Kafka {told} is not of a line that the driver knows; it is compared with the model's {model}."
+    return told, jars, "" if harness.knows(told) else unknown
 
 
 def with_tests(version: str, jars: Path, harness: Harness) -> tuple[Path, ...]:
@@ -194,11 +206,11 @@ def compile_driver(version: str, jars: Path, folders: Iterable[Path], *more: Pat
         command = [tool("javac"), "-nowarn", "-Xlint:none", "--release", str(JAVA), "-cp", among, "-d", str(made)]
         done = run([*command, *map(str, written)], COMPILER_SECONDS, "javac")
         if done.returncode != 0:
-            said = "\n".join(done.stderr.splitlines()[:12])
+            said = next((line for line in done.stderr.splitlines() if ": error: " in line), done.stderr.strip()[:200])
             raise UsageError(
                 f"the driver does not compile against Kafka {version} in {jars}: a class has changed, or a "
-                "jar is missing or damaged. "
-                f"The driver knows {', '.join(RELEASES)}.\n{said}"
+                f"jar is missing or damaged ({said.replace(f'{work}{os.sep}java{os.sep}', '')}). "
+                f"The driver knows {', '.join(RELEASES)}."
             )
         move_folder(made, classes)
     return classes
@@ -222,8 +234,7 @@ def select_lines(text: str, version: str) -> str:
     A line that ends in `// until 4.1` is for 4.1 and what was before, one that ends in `// since 4.3` for 4.3 and
     later.
     """
-    numbers = re.match(r"(\d+)\.(\d+)", version)
-    release = (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
+    release = line_of(version)
     kept = []
     for line in text.splitlines(keepends=True):
         mark = MARKED.search(line.rstrip())

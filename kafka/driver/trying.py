@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fencepost.kafka.driver.process import FailedError
+
 if TYPE_CHECKING:
     from fencepost.kafka.driver.ablation import Ablation
     from fencepost.kafka.driver.chances import Chance
@@ -55,7 +57,10 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
     others = [item for item in plain.transitions(chance.at) if item.step != chance.step]
     alike = [item for item in others if execution.line_of(item.step) == line]
     same = [item.after for item in alike]
-    did = execution.ask(line)
+    try:
+        did = execution.ask(line)
+    except FailedError as error:
+        return Trial("done", error.why, error.why, False, False, steps, plain.constants)
     why = execution.why
     for item in alike if did == "done" else ():
         execution.ignore(item)

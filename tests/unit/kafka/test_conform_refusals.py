@@ -13,7 +13,8 @@ import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver import releases as kafka
 from fencepost.kafka.driver.maven import fetch_jars, tool
-from fencepost.kafka.driver.process import Driver, DriverError
+from fencepost.kafka.driver.process import Driver, DriverError, thrown
+from fencepost.kafka.driver.releases import model_of
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import (
@@ -59,7 +60,7 @@ def children() -> set[int]:
         (GREETING + "input(); print('[1]', flush=True)", "answered 'look' with garbage: b'[1]'"),
         (GREETING + "input(); print('{}', flush=True)", "answered 'look' with something else"),
         (GREETING + 'input(); print(\'{"changed": "class X"}\', flush=True)', "class X is not there"),
-        (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed at 'look':\ntrace"),
+        (GREETING + 'input(); print(\'{"broken": "trace"}\', flush=True)', "failed at 'look': it throws trace."),
         (GREETING + "input(); import os; os._exit(3)", "died at 'look' with status 3, saying nothing"),
         (GREETING + "input(); import time; time.sleep(60)", "did not answer 'look' within 0.5 s"),
     ],
@@ -116,11 +117,25 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert "need Java 17 or newer" in found.stderr
 
 
+def test_a_release_is_compared_with_the_rules_of_its_line() -> None:
+    named = {"3.9.0": "3.9", "4.1.0-rc1": "4.1", "3.7.1": "3.9", "4.5.0-SNAPSHOT": "4.4", "trunk": "4.4"}
+    assert {version: model_of(version) for version in named} == {v: f"kafka-{line}" for v, line in named.items()}
+
+
+def test_a_stack_trace_is_one_line_with_the_innermost_method_of_kafka() -> None:
+    frames = (
+        "\n\tat java.base/java.util.Optional.get(Optional.java:1)\n\tat kafka.cluster.Partition.lead(Partition.scala:7)"
+    )
+    assert thrown(f"java.util.NoSuchElementException: None{frames}\n\tat fencepost.Loop.run(Loop.java:1)") == (
+        "throws java.util.NoSuchElementException: None at Partition.lead (Partition.scala:7)"
+    )
+
+
 @on_kafka
 def test_an_unknown_release_is_refused_with_the_nearest_one() -> None:
-    found = fencepost("conform", "replication", "--kafka", "4.1.1")
+    found = fencepost("conform", "replication", "--kafka", "4.9.1")
     assert found.exit_code == 2
-    assert "Kafka 4.1.1 is not a release that the driver knows" in found.stderr
+    assert "Kafka 4.9.1 is not a release that the driver knows" in found.stderr
     assert KAFKA in found.stderr
 
 
