@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,7 +45,15 @@ def judged(verdict: object, expected: object | None) -> dict[str, Any]:
     return {"expected": {"verdict": str(expected)}, "as_expected": verdict is expected}
 
 
-class Answer:
+class Printed:
+    """An answer that `print` shows as the first screen of its command, which the root of the package makes."""
+
+    def __str__(self) -> str:
+        text: str = import_module("fencepost").first_screen(self)
+        return text
+
+
+class Answer(Printed):
     """An answer of a call, a frozen dataclass."""
 
     def to_dict(self) -> dict[str, Any]:

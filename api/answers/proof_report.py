@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.as_json import FORMAT, Printed, pick
 from fencepost.api.answers.results import table
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.model.language.interpreter import Path, Step
@@ -26,7 +26,7 @@ ANY_STATE = "any state"
 
 
 @dataclass(frozen=True, repr=False)
-class ProveResult:
+class ProveResult(Printed):
     """A proof with what it is about, and what the exhaustive engine says of the state that breaks an induction.
 
     `lemmas` are the conjuncts that were found to make it inductive, in words.

@@ -12,7 +12,7 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from fencepost.api.answers.as_json import FORMAT, actions_of, as_json, judged, pick
+from fencepost.api.answers.as_json import FORMAT, Printed, actions_of, as_json, judged, pick
 from fencepost.api.answers.counterexample import Counterexample, Histories
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.answers.warned import warnings_of
@@ -35,7 +35,7 @@ Data = TypeVar("Data")
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Data]):
+class Answer(Printed, Generic[Data]):
     """An answer with its JSON beside it."""
 
     data: Data = field(repr=False, compare=False)
@@ -62,7 +62,7 @@ class Base(StrEnum):
 
 
 @dataclass(frozen=True, repr=False)
-class CheckResult(Result):
+class CheckResult(Printed, Result):
     """Result of a check: verdict, properties, counts, coverage, and a history for every violation and witness.
 
     `fired` says how often each action happened, `guards` how often each guard was the first of its action to refuse.

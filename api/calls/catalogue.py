@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT
+from fencepost.api.answers.as_json import FORMAT, Printed
 from fencepost.api.asking.model_files import is_file
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.watching import watched
@@ -30,7 +30,7 @@ fit into a tenth of their time.
 
 
 @dataclass(frozen=True, repr=False)
-class CatalogueResult:
+class CatalogueResult(Printed):
     """Answers of the chosen runs of the catalogue, as JSON objects, and the runs that were not begun."""
 
     profile: Profile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,7 +48,7 @@ class ConformResult(Answer[dict[str, Any]]):
     """Kafka compared with the model: the worst verdict, and each comparison with its own."""
 
     verdict: str
-    runs: tuple[Comparison, ...]
+    runs: tuple[Comparison, ...] = field(repr=False)
 
     @classmethod
     def of(cls, *runs: Comparison) -> ConformResult:
@@ -199,7 +199,7 @@ class ReproduceResult(Answer[dict[str, Any]]):
     title: str
     verdict: str
     expected: str
-    lost: tuple[str, ...]
+    lost: tuple[str, ...] = field(repr=False)
 
     @classmethod
     def of(cls, report: Report) -> ReproduceResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,9 +44,9 @@ class FuzzResult(Answer[dict[str, Any]]):
     kafka: str
     histories: int
     findings: dict[str, int]
-    unknown: tuple[Alarm, ...]
-    sentence: str
-    sight: str
+    unknown: tuple[Alarm, ...] = field(repr=False)
+    sentence: str = field(repr=False)
+    sight: str = field(repr=False)
 
     def _repr_html_(self) -> str:
         return table(self.sentence, ("finding", "times"), self.findings.items())

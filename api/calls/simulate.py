@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.as_json import FORMAT, actions_of, judged, pick
+from fencepost.api.answers.as_json import FORMAT, Printed, actions_of, judged, pick
 from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.advice import against
@@ -20,6 +20,7 @@ from fencepost.api.calls.shrink import ShrinkResult, shrink
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, require_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
+from fencepost.invariants.gravity import gravity
 from fencepost.model.language.errors import DomainError
 
 if TYPE_CHECKING:
@@ -34,12 +35,12 @@ WALKS, DEPTH = 10_000, 100
 
 
 @dataclass(frozen=True, repr=False)
-class SimulateResult(Sample):
-    """Result of random walks: for each property how many walks decided it, and the shortest violation, shortened."""
+class SimulateResult(Printed, Sample):
+    """Result of random walks: for each property how many walks decided it, and the gravest violation, shortened."""
 
     question: Question = field(kw_only=True, repr=False)
     shown: Sampled | None = field(kw_only=True, default=None, repr=False)
-    """The violation that took the fewest steps."""
+    """The gravest violation: a loss before an inner invariant, and then the shortest."""
     trace: Counterexample | None = field(kw_only=True, default=None, repr=False)
     """The history of that violation, shortened if that was asked for."""
     shrunk: ShrinkResult | None = field(kw_only=True, default=None, repr=False)
@@ -90,7 +91,7 @@ class SimulateResult(Sample):
         return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})
 
     def _repr_html_(self) -> str:
-        """Return what was walked, and the diagram of the shortest violation."""
+        """Return what was walked, and the diagram of the gravest violation."""
         summary = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
         return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {summary}.</p>" + (
             self.trace._repr_html_() if self.trace else ""
@@ -169,9 +170,10 @@ def _walked(question: Question, plan: Plan, watch: Watch, *, normalize: bool) ->
 def _with_trace(
     made: Sample, question: Question, watch: Watch, workers: int, *, normalize: bool, shrinks: bool
 ) -> SimulateResult:
-    """Return the result with the violation that took the fewest steps, shortened."""
+    """Return the result with the trace of the gravest violation, shortened."""
+    ranks = {prop.name: gravity(prop) for prop in question.properties}
     violated = [item for item in made.properties if item.result.verdict is Verdict.VIOLATED and item.path is not None]
-    first = min(violated, key=lambda item: item.path.length if item.path else 0, default=None)
+    first = min(violated, key=lambda item: (ranks[item.result.name], item.path and item.path.length), default=None)
     if first is None or first.path is None:
         return SimulateResult(**vars(made), question=question)
     about = (question.protocol, question.constants, first.result.name, first.path)

@@ -34,7 +34,7 @@ from fencepost.cli.commands.options import (
 )
 from fencepost.cli.failures import unkept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, print_text
+from fencepost.cli.views.console import print_json, print_text, results
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
@@ -244,6 +244,7 @@ def refusal(result: CheckResult) -> str:
 
 def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> None:
     print_page(
+        results(narrow=not given["verbose"]),
         result,
         first=first,
         verbose=given["verbose"],

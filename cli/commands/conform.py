@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.quantities import counted
 from fencepost.cli.commands.constants import parse_constants
 from fencepost.cli.commands.options import (
     Count,
@@ -27,12 +30,12 @@ if TYPE_CHECKING:
 
 ENDS = {"conforms": Exit.AS_EXPECTED, "differs": Exit.FAILED, "undetermined": Exit.UNDETERMINED}
 WORDS = {
-    "conforms": "conforms, no difference was found.",
+    "conforms": "conforms: no difference was found.",
     "differs": "differs from the model.",
-    "undetermined": "undetermined, it ended early.",
+    "undetermined": "is undetermined: the comparison ended early.",
 }
-LINES = 18
-"""Lines on a comparison that a first screen shows."""
+ROWS = 16
+"""Lines of a first screen for what was compared."""
 COLOURS = {"conforms": "bold green", "differs": "bold red", "undetermined": "bold yellow"}
 PROTOCOL_OF_CLIENTS = "leader-discovery"
 OWN = ("traces", "walks", "settings", "with_", "without")
@@ -100,17 +103,22 @@ def conform(protocol: str, **given: Any) -> Exit:
 
 def print_conform(console: Console, found: ConformResult, *, verbose: bool) -> None:
     """Print each comparison: its verdict, what was executed, what was not tried, and the first lines of differences."""
+    most = sys.maxsize if verbose else max(1, ROWS // len(found.runs))
     for run in found.runs:
-        print_lines(console, f"{run.title}: {WORDS[run.verdict]}", style=COLOURS[run.verdict])
+        verdict = styled(f"{run.title} {WORDS[run.verdict]}", COLOURS[run.verdict])
+        print_lines(console, verdict)
         lines = list(run.summary())
-        for line in lines if verbose else lines[:LINES]:
+        heights = accumulate(-(-len(line) // (console.width - 4)) for line in lines)
+        fitting = sum(height <= most for height in heights)
+        for line in lines[:fitting]:
             print_hanging(console, styled(" " * (len(line) - len(line.lstrip()) + 2), ""), styled(line.lstrip(), ""))
+        if fitting < len(lines):
+            print_lines(console, f"{counted(len(lines) - fitting, 'more line')}: `-v`", style="dim", indent=2)
         untried = _untried(run)
         if untried:
             print_lines(console, f"Not tried, as these constants are 0: {some(untried)}.", style="yellow", indent=2)
-        if len(lines) > LINES and not verbose:
-            print_lines(console, f"{len(lines) - LINES} more lines: `-v`", style="dim", indent=2)
-            print_lines(console, f"{run.title}: {WORDS[run.verdict]}", style=COLOURS[run.verdict])
+        if fitting < len(lines):
+            print_lines(console, verdict)
 
 
 def _untried(run: Any) -> list[str]:

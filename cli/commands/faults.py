@@ -27,6 +27,7 @@ from fencepost.cli.views.console import print_json, print_lines, print_rows, res
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.screen import print_answer, violation
 from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
@@ -137,9 +138,16 @@ def headline(data: FaultsData, properties: Iterable[Property]) -> str:
 
 
 def print_faults(
-    console: Console, data: FaultsData, properties: Iterable[Property], *, verbose: bool = True, quiet: bool = False
+    console: Console,
+    data: FaultsData,
+    properties: Iterable[Property] | None = None,
+    *,
+    verbose: bool = True,
+    quiet: bool = False,
 ) -> None:
-    """Print what every setting tolerates, and how it breaks."""
+    """Print what every setting tolerates, and how it breaks; by default of a protocol that comes with Fencepost."""
+    if properties is None:
+        properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()
     print_lines(console, headline(data, tuple(properties)), style=_style(data))
     if verbose:
         print_lines(console, data["property"]["sentence"], style="dim")

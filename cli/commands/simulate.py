@@ -78,7 +78,7 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
 @normalize_option
 @expect_option(FOUND)
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@click.option("--trace", type=Writable(), help="Write the shortest violation's trace there.")
+@click.option("--trace", type=Writable(), help="Write the trace of the gravest violation there.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
 @verbose_option
 @output_options
@@ -152,8 +152,8 @@ def verdict_sentence(sample: SimulateResult) -> str:
     """Return the verdict: what the gravest violation means, or how far the walks went without one."""
     violated = _violated(sample)
     if violated:
-        worst = violated[0]
-        found = worst.path if worst is not sample.shown or sample.trace is None else sample.trace.path
+        worst = sample.shown or violated[0]
+        found = sample.trace.path if sample.trace else worst.path
         how = f"{counted(found.length, 'state') if found else ''}, found in walk {worst.walk}"
         return violation(sample.question.properties, worst.result.name, how)
     what = "a property" if sample.question.file else "a guarantee"
@@ -171,12 +171,12 @@ def print_sample(
     console: Console,
     sample: SimulateResult,
     *,
-    command: Callable[[str], str],
+    command: Callable[[str], str] | None = None,
     verbose: int = 0,
     coverage: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Print the answer to one simulation; `command(property)` shows the trace of a violation that is not shown here."""
+    """Print the answer to one simulation; `command(property)` shows the trace of another violation."""
     from rich.text import Text
 
     style = verdict_style(sample.verdict)
@@ -211,7 +211,7 @@ def print_sample(
     if sample.shrunk is not None:
         print_lines(console, sample.shrunk.summary, style="dim")
     for item in _violated(sample):
-        if item is not sample.shown:
+        if command is not None and item is not sample.shown:
             print_lines(console, f"`{command(item.result.name)}` shows {item.result.name}.", style="dim")
     print_lines(console, "", verdict_sentence(sample), style=style)
 

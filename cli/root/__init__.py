@@ -23,5 +23,11 @@ def __getattr__(name: str) -> Any:
     return getattr(library, name)
 
 
+def first_screen(answer: Any) -> str:
+    """Return an answer as `print` shows it: the first screen of its command, with 80 columns."""
+    text: str = import_module("fencepost.cli.printing").first_screen(answer)
+    return text
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *import_module("fencepost.api").__all__})

@@ -40,8 +40,8 @@ FILES = 6
 VERDICTS = {
     "violated": "the controller broke a rule that it must keep",
     "exposed": "the cluster passed through states from which records may be lost, or were",
-    "undetermined": "nothing was found, and parts of the log could not be read",
-    "nothing-found": "nothing was found",
+    "undetermined": "no violation was found, but parts of the log could not be read",
+    "nothing-found": "no broken rule and no state in which records are at risk was found",
 }
 
 

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Path
     from rich.console import Console, RenderableType
     from rich.text import Text
+    from rich.theme import Theme
 
 GAP = 2
 """Blanks between two columns."""
 NARROWEST = 24
 """Columns that a paragraph gets at the least, even where the terminal has fewer."""
+COLOURS = {"red": "color(160)", "green": "color(28)", "yellow": "color(130)", "cyan": "color(31)"}
+"""The colours that are used, by numbers that every terminal shows alike: readable on black and on white."""
 _STYLES = {
     Verdict.HOLDS: "green",
     Verdict.PROVED: "green",
@@ -47,11 +50,19 @@ def results(*, must_be_read: bool = False, narrow: bool = False) -> Console:
     from rich.console import Console
 
     fixed = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH
-    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed)
+    console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False, width=fixed, theme=theme())
     if narrow:
         console.width = min(console.width, SCREEN)
     console.on_broken_pipe = _reader_gone if must_be_read else close_stdout  # type: ignore[method-assign]
     return console
+
+
+def theme() -> Theme:
+    """Return the styles by name, each also in bold."""
+    from rich.theme import Theme
+
+    styles = {f"{weight}{name}": f"{weight}{colour}" for name, colour in COLOURS.items() for weight in ("", "bold ")}
+    return Theme(styles)
 
 
 def _reader_gone() -> NoReturn:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 
 from fencepost.api.asking.quantities import show_rate, show_seconds
 from fencepost.api.asking.watching import Watch
+from fencepost.cli.views.console import theme
 from fencepost.cli.wording import reword
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Display(Watch):
     def _console(self) -> Console:
         from rich.console import Console
 
-        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+        return Console(file=sys.stderr, highlight=False, markup=False, emoji=False, theme=theme())
 
 
 class Busy:

@@ -49,6 +49,7 @@ MANY = 10_000
 
 
 def print_page(
+    console: Console,
     result: CheckResult,
     *,
     first: bool = True,
@@ -59,7 +60,6 @@ def print_page(
     expected: Verdict | None = None,
 ) -> None:
     """Print the answer to one check, after a rule if it is not the first: one screen, or everything if `verbose`."""
-    console = results(narrow=not verbose)
     if not first:
         console.print()
         console.rule(result.protocol, style="dim")

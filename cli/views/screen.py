@@ -120,7 +120,7 @@ def _because(result: CheckResult) -> Iterator[str]:
         )
     version = result.question.version
     if explained and not version.endswith(REPAIRED):
-        yield f"`--version {version}{REPAIRED}` checks it repaired"
+        yield f'`version="{version}{REPAIRED}"` checks it repaired'
 
 
 def _guarantees(result: CheckResult) -> list[PropertyResult]:

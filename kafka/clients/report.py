@@ -334,7 +334,7 @@ class ClientReport:
         return self.outcome.client.title if self.outcome is not None else self.asked
 
     def summary(self) -> Iterator[str]:
-        """Yield a table, rule by rule: histories that broke a rule of those in which it could be broken."""
+        """Yield each broken rule with a history, then all rules: histories that broke it of those that could."""
         outcome = self.outcome
         if outcome is None:
             yield self.missing
@@ -346,15 +346,15 @@ class ClientReport:
         for reasons, verb in ((outcome.begun_again, "begun again alone"), (outcome.undone, "not played to the end")):
             for why, times in sorted(reasons.items()):
                 yield f"{count_histories(times)} {verb}: {why}"
-        for name in NAMES:
-            if outcome.exercised_in[name]:
-                broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
-                yield f"  {name:<30} {broken}{outcome.exercised_in[name]:,}"
         for rule, found in outcome.failures.items():
             shown = max(found, key=lambda item: item.is_steady)
             yield f"{rule}, in {shown.history.name}: {shown.verdict.why} ({outcome.again(rule)})"
             if rule in self.traces:
                 yield f"  {self.traces[rule]}"
+        for name in sorted(NAMES, key=lambda item: not outcome.broken[item]):
+            if outcome.exercised_in[name]:
+                broken = f"broken in {outcome.broken[name]:,} of " if outcome.broken[name] else "kept in "
+                yield f"  {name:<30} {broken}{outcome.exercised_in[name]:,}"
 
     def data(self) -> dict[str, Any]:
         """Return the report as JSON."""

@@ -152,7 +152,7 @@ def test_what_is_missing_is_said_and_the_others_play(monkeypatch: pytest.MonkeyP
     assert found.exit_code == 3
     assert found.stderr.count("`go` was not found") == 1
     assert found.stderr.count("(`mvn`) was not found") == 1
-    assert "fencepost: conforms" in found.stdout
+    assert "fencepost conforms: " in found.stdout
 
 
 def test_without_kio_there_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:

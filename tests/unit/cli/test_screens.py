@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import fencepost as f
 import pytest
+from fencepost.api.asking.constants import make_constants
+from fencepost.api.calls.audit import AuditResult
+from fencepost.api.calls.conform import ConformResult
+from fencepost.cli.commands.conform import print_conform
+from fencepost.cli.printing import HINT
+from fencepost.cli.views.audit import print_screen
+from fencepost.cli.views.console import COLOURS, theme
+from fencepost.kafka.clients.install import Installed
+from fencepost.kafka.clients.report import ClientOutcome, ClientReport
+from fencepost.kafka.clients.rules import NAMES
+from fencepost.kafka.conform.binding import binding
+from fencepost.kafka.conform.histories import HistoriesOutcome, HistoriesReport
+from fencepost.kafka.driver.execute import Difference, Tally
+from fencepost.kafka.driver.releases import Release
+from fencepost.model.language.interpreter import Step
+from rich.color import Color
+from rich.console import Console
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import MACHINES, ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.calls.conform import Comparison
 
 FOLDER = Path(__file__).parent / "screens"
 LINES, COLUMNS = 24, 80
@@ -44,6 +71,67 @@ TITLES = (": the shortest trace has ", ": a trace of ", ", in what clients can s
 """Words of the line above a trace."""
 
 
+def histories(*differences: Difference) -> HistoriesReport:
+    """Return a comparison of Kafka's classes with the model, as `conform replication` makes it."""
+    bound, release = binding("replication"), Release("4.1.2", "kafka-4.1", Path(), Path())
+    tally = Tally(5_106, 66_319, 98_099, aside=Counter({"a follower reads an older snapshot": 12}))
+    found = {item.kind: item for item in differences}
+    outcome = HistoriesOutcome(tally, found, Counter(list(found)), set(range(14_252)), seconds=38.7)
+    constants = make_constants(bound.machine, "kafka-4.1", bound.small)
+    return HistoriesReport(bound, release, constants, outcome, 5_807, 14_252)
+
+
+def client(name: str, version: str) -> ClientReport:
+    """Return what rules a client keeps, as `conform leader-discovery --client` makes it."""
+    outcome = ClientOutcome(Installed(name, version), 2_400, 2_390, exercised_in=Counter(dict.fromkeys(NAMES, 300)))
+    return ClientReport(name, outcome)
+
+
+def departures() -> HistoriesReport:
+    """Return a comparison with more differences than a screen has lines."""
+    actions = binding("replication").machine.actions
+    rows = (("isr", "{0, 1, 2}", "{0, 1}"), ("partition_epoch", "2", "1"))
+    return histories(*(Difference((Step(action, ()),), rows) for action in actions[:9]))
+
+
+def audited(name: str) -> Callable[[Console], None]:
+    """Return what prints the screen of an audit: of a log that a real cluster wrote."""
+    return lambda console: print_screen(console, json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
+
+
+def compared(*runs: Comparison) -> Callable[[Console], None]:
+    """Return what prints the screen of comparisons."""
+    return lambda console: print_conform(console, ConformResult.of(*runs), verbose=False)
+
+
+PAGES: dict[str, Callable[[Console], None]] = {
+    "conformance": compared(histories()),
+    "departures": compared(departures()),
+    "one-client": compared(client("librdkafka", "2.6.1")),
+    "two-clients": compared(client("librdkafka", "2.6.1"), client("java", "4.1.2")),
+    "audit": audited("audit"),
+    "audit-without": audited("audit-without"),
+}
+"""Screens of commands that need Kafka, from results of theirs."""
+
+
+def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
+    """Return a screen as a terminal of this width gets it."""
+    file = io.StringIO()
+    console = Console(
+        file=file,
+        width=width,
+        force_terminal=colours,
+        color_system="256" if colours else None,
+        highlight=False,
+        markup=False,
+        theme=theme(),
+    )
+    console.width = min(console.width, COLUMNS)
+    PAGES[name](console)
+    return file.getvalue()
+
+
 def screen(command: str) -> str:
     """Return what a command prints, with times that are always the same."""
     words = shlex.split(command)
@@ -51,12 +139,13 @@ def screen(command: str) -> str:
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", [*SCREENS, *PAGES])
 def test_a_first_screen_is_as_it_was_looked_at(name: str) -> None:
-    assert screen(SCREENS[name]) == (FOLDER / f"{name}.txt").read_text("utf-8")
+    made = screen(SCREENS[name]) if name in SCREENS else page(name)
+    assert made == (FOLDER / f"{name}.txt").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("name", [*SCREENS, *PAGES])
 def test_a_first_screen_fits_a_terminal(name: str) -> None:
     text = (FOLDER / f"{name}.txt").read_text("utf-8")
     answer, _, trace = text.partition(next((title for title in TITLES if title in text), "no trace"))
@@ -67,9 +156,47 @@ def test_a_first_screen_fits_a_terminal(name: str) -> None:
         assert " ".join(text.split()).startswith(" ".join(text.rsplit("\n\n", 1)[1].split()))
 
 
+PRINTED: dict[str, Callable[[], object]] = {
+    "repaired": lambda: f.check("replication", version="kafka-4.1-repaired", brokers=2, min_isr=2, cross_check=100),
+    "two-violations": lambda: f.check("kip101", replicas=2, cross_check=100),
+    "walks-without": lambda: f.simulate("kip320", walks=100, workers=1),
+    "faults": lambda: f.faults(
+        "replication", prop="acknowledged-survives", constants={"brokers": 2}, grid={"min_isr": [1, 2]}
+    ),
+    "catalogue": lambda: f.catalogue("kip101", "kip320", "quorum"),
+    "departures": lambda: ConformResult.of(departures()),
+    "audit": lambda: AuditResult.of(json.loads((FOLDER / "audit.json").read_text("utf-8"))),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_python_prints_the_screen_without_its_hints(name: str) -> None:
+    answer = PRINTED[name]()
+    known = HINT.sub("", (FOLDER / f"{name}.txt").read_text("utf-8"))
+    shown = TIME.sub("0.01 s", str(answer)).replace('version="kafka-4.1-repaired"', "--version kafka-4.1-repaired")
+    assert known.startswith(shown)
+    assert len(repr(answer)) < COLUMNS
+    assert "\n" not in repr(answer)
+
+
 def test_the_readme_shows_the_screen_of_a_loss() -> None:
     verdict, _, _, trace, _ = (FOLDER / "loss.txt").read_text("utf-8").split("\n\n")
     assert f"```\n{verdict}\n\n...\n\n{trace}\n```\n" in (ROOT / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", COLOURS)
+def test_a_colour_is_readable_on_black_and_on_white(name: str) -> None:
+    parts = [part / 255 for part in Color.parse(COLOURS[name]).get_truecolor()]
+    linear = [part / 12.92 if part <= 0.04 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert min(1.05 / (light + 0.05), (light + 0.05) / 0.05) > 3.5
+
+
+def test_a_screen_has_no_colours_but_those() -> None:
+    used = set().union(*(re.findall(r"\x1b\[([0-9;]+)m", page(name, colours=True)) for name in PAGES))
+    numbers = {f"38;5;{Color.parse(colour).number}" for colour in COLOURS.values()}
+    assert used <= {"0", "1", "2", *numbers, *(f"1;{number}" for number in numbers)}
+    assert used & numbers
 
 
 def write() -> None:
@@ -77,7 +204,9 @@ def write() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, command in SCREENS.items():
         (FOLDER / f"{name}.txt").write_text(screen(command), "utf-8")
-        sys.stdout.write(f"wrote {FOLDER / name}.txt\n")
+    for name in PAGES:
+        (FOLDER / f"{name}.txt").write_text(page(name), "utf-8")
+    sys.stdout.write(f"wrote {len(SCREENS) + len(PAGES)} screens to {FOLDER}\n")
 
 
 if __name__ == "__main__":

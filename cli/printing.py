@@ -1,0 +1,46 @@
+"""First screens of answers as text, for `print(answer)` in Python: the views of the commands, without their hints."""
+
+from __future__ import annotations
+
+import io
+import re
+from contextlib import redirect_stdout
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from fencepost.cli.views.console import results
+
+HINT = re.compile(r"^`-v` shows .*?(\n\n|\Z)|: `-v`", re.MULTILINE | re.DOTALL)
+"""What a screen says of options that a call in Python does not have."""
+VIEWS = {
+    "AblateResult": ("commands.ablate", "print_matrix"),
+    "AdviceResult": ("commands.advise", "print_advice"),
+    "AuditResult": ("views.audit", "print_screen"),
+    "CatalogueResult": ("commands.catalogue", "print_headline"),
+    "CheckResult": ("views.report", "print_page"),
+    "ConformResult": ("commands.conform", "print_conform"),
+    "CompareResult": ("commands.compare", "print_compared"),
+    "FaultsResult": ("commands.faults", "print_faults"),
+    "ProveResult": ("commands.prove", "print_report"),
+    "SimulateResult": ("commands.simulate", "print_sample"),
+}
+"""By class of an answer the module and the function of the command line that print it."""
+DATA = ("AblateResult", "AuditResult", "FaultsResult")
+"""Answers whose view takes their JSON."""
+BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "FaultsResult", "ProveResult")
+"""Answers whose view shows one screen only if it is not `verbose`."""
+
+
+def first_screen(answer: Any) -> str:
+    """Return what the command prints that gives such an answer; its `repr` if the command has no first screen."""
+    name = type(answer).__name__
+    if name not in VIEWS:
+        return repr(answer)
+    module, view = VIEWS[name]
+    show = getattr(import_module(f"fencepost.cli.{module}"), view)
+    if name in BRIEF:
+        show = partial(show, verbose=False)
+    with redirect_stdout(io.StringIO()) as out:
+        show(results(narrow=True), answer.to_dict() if name in DATA else answer)
+    return HINT.sub("", out.getvalue()).rstrip("\n")
