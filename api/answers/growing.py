@@ -319,16 +319,19 @@ class Growing:
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
 
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
-        """Say whether a cell has a property's verdict because of a cell that was searched.
+        """Say whether a cell has a property's verdict because of cells that were searched.
 
-        What no larger cell reaches, no smaller one does; what a smaller one reaches, larger ones do.
+        What no larger cell reaches, no smaller one does. What a smaller one reaches, larger ones do, unless the model
+        raises an error there: it does not if a search of one that is larger still came to its end.
         """
+
+        def is_within(small: Mapping[str, int], large: Mapping[str, int]) -> bool:
+            return all(small[one] <= large[one] if one in growing else small[one] == large[one] for one in cell)
+
         prop = next(item for item in self.question.properties if item.name == name)
         unreached = self.verdicts[name] == str(Verdict.HOLDS if prop.kind.must_hold else Verdict.UNREACHED)
-        for other, verdicts in self.found:
-            small, large = (cell, other) if unreached else (other, cell)
-            if verdicts[name] == self.verdicts[name] and all(
-                small[bound] <= large[bound] if bound in growing else small[bound] == large[bound] for bound in cell
-            ):
-                return True
-        return False
+        alike = [other for other, verdicts in self.found if verdicts[name] == self.verdicts[name]]
+        if unreached:
+            return any(is_within(cell, other) for other in alike)
+        ends = any(is_within(cell, other) for other, _ in self.found)
+        return ends and any(is_within(other, cell) for other in alike)

@@ -109,8 +109,29 @@ class Prevents:
 
 
 @dataclass(frozen=True)
+class Executed:
+    """So many steps of this machine, under these constants, were taken on Kafka's own classes of a release."""
+
+    steps: int
+    release: str
+    differences: int
+    aside: int
+    """Histories that were not followed to their end."""
+
+    @property
+    def sentence(self) -> str:
+        """Return how many steps were taken, and what is not compared."""
+        found = f"{self.differences:,} differences" if self.differences else "no difference"
+        aside = f"{self.aside:,} histories were not followed to their end, and are left out of the comparison"
+        return (
+            f"{f'{self.steps:,} of its' if self.steps else 'Its'} steps were taken on Kafka's own classes of "
+            f"{self.release}, with {found}{f'; {aside}' if self.aside else ''} (docs/kafka/conformance.md)."
+        )
+
+
+@dataclass(frozen=True)
 class NeverMatters:
-    """Larger values of a bound add no state."""
+    """Larger values of these bounds, one or several of them, add no state."""
 
     bounds: Sequence[str]
 

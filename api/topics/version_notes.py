@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import listed
 from fencepost.api.topics.applying import unrepaired
-from fencepost.api.topics.claims import Prevents
+from fencepost.api.topics.claims import Executed, Prevents
 from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.api.topics.measured import (
     beyond,
@@ -95,23 +95,26 @@ def _unrepaired(question: Question) -> str:
     return listed(told)
 
 
+def executed(question: Question, mark: str) -> Executed | None:
+    """Return what was executed of a question's machine, which has this mark, under its constants; None if nothing."""
+    own = driven_rows(question.version, mark)
+    if not own or beyond(question, mark):
+        return None
+    counts = ("steps", "differences", "aside")
+    steps, differ, aside = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in counts)
+    return Executed(steps, own[0]["release"], differ, aside)
+
+
 def _compared(question: Question, mark: str) -> str:
     """Return on how many steps a version was compared with Kafka's classes of that release, as a sentence."""
     own = driven_rows(question.version, mark)
     if not own:
         return " It was not compared with Kafka's classes."
-    release = own[0]["release"]
-    others = beyond(question, mark)
-    if others:
-        return f" It was not compared with Kafka's classes of {release} under these constants: {', '.join(others)}."
-    counts = ("steps", "differences", "aside")
-    steps, differ, aside = (sum(int(row[key].replace(",", "") or 0) for row in own) for key in counts)
-    found = f"{differ:,} differences" if differ else "no difference"
-    left = f"; {aside:,} histories were not followed to their end, and are left out of the comparison" if aside else ""
-    return (
-        f" {f'{steps:,} of its' if steps else 'Its'} steps were taken on Kafka's own classes of {release}, "
-        f"with {found}{left} (docs/kafka/conformance.md)."
-    )
+    claim = executed(question, mark)
+    if claim is not None:
+        return f" {claim.sentence}"
+    others = ", ".join(beyond(question, mark))
+    return f" It was not compared with Kafka's classes of {own[0]['release']} under these constants: {others}."
 
 
 def background_notes(question: Question, result: Result, *, normalize: bool) -> Iterator[str]:

@@ -14,24 +14,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
 from fencepost import api
 from fencepost.api.answers import growing, results
 from fencepost.api.answers.growing import MANY_CELLS
 from fencepost.api.calls.ablate import ablate
+from fencepost.api.topics import version_notes
 from fencepost.api.topics.claims import Needed, NeverMatters, Prevents, Stable, Tolerates, stable_claims
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers import plain
 from fencepost.explorers.evidence import faults
 from fencepost.explorers.program.removal import find_guard, without
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import BoundCount, Verdict
 from fencepost.model.language import Kind
 from fencepost.model.language.errors import DisabledError, DomainError, FencepostError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
-from tests.helpers.search import Search
+from tests.helpers.search import Found, Search
+from tests.random_machines import evidence
 from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
@@ -169,6 +171,15 @@ class Draw:
         return HEADER + "\n".join(lines) + "\n"
 
 
+class Seen(NamedTuple):
+    """What a search of a cell saw: which properties are as they must be, as far as that is decided, and its size."""
+
+    good: dict[str, bool]
+    size: tuple[int, int]
+    wrong: bool = False
+    """Whether the model raises an error, before which the others are not decided."""
+
+
 @dataclass
 class Drawn:
     """A machine with what searches by the definition have found of it."""
@@ -176,49 +187,81 @@ class Drawn:
     machine: Machine
     properties: tuple[Property, ...]
     seed: int = 0
-    found: dict[tuple[tuple[str, int], ...], dict[str, bool] | None] = field(default_factory=dict)
-    """By cell: which properties are as they must be; None where the cell is refused or the model goes wrong."""
+    found: dict[tuple[int, ...], Seen | None] = field(default_factory=dict)
+    """By cell; None where the machine refuses it."""
 
     @cached_property
     def first(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.machine.set_constants({}).values.items()}
 
-    @property
-    def bounds(self) -> list[str]:
-        return [name for name in self.first if name != "fast"]
+    @cached_property
+    def highs(self) -> dict[str, int]:
+        return {name: int(item.high) for name, item in self.machine.constants.declared().items() if name != "fast"}
 
-    def at(self, cell: Cell) -> dict[str, bool] | None:
-        """Return the verdicts in a cell."""
+    def at(self, cell: Cell) -> Seen | None:
+        """Return what a cell has."""
         values = {**self.first, **cell}
-        key = tuple(values.items())
+        key = tuple(values.values())
         if key not in self.found:
-            self.found[key] = explored(self.machine, values, self.properties)[0]
+            try:
+                self.found[key] = self.explored(values)
+            except UsageError:
+                self.found[key] = None
         return self.found[key]
+
+    def explored(self, values: Cell) -> Seen:
+        search = Search(self.machine, values, self.properties)
+        wrong = ends_in_error(search)
+        return Seen(
+            judged(search.found, self.properties, wrong=wrong), (search.found.distinct, search.found.generated), wrong
+        )
+
+    def differs(self, cell: Cell, prop: str, *, good: bool) -> bool:
+        """Say whether a property has another verdict in a cell that the machine does not refuse."""
+        found = self.at(cell)
+        return found is not None and found.good.get(prop) is not good
 
     def grid(self) -> Iterator[dict[str, int]]:
         """Yield some of all cells."""
-        declared = self.machine.constants.declared()
-        every = list(product(*(range(int(declared[name].high) + 1) for name in self.bounds)))
+        every = list(product(*(range(high + 1) for high in self.highs.values())))
         chosen = random.Random(self.seed).sample(every, min(GRID, len(every)))  # noqa: S311 (no secret)
-        yield from (dict(zip(self.bounds, values, strict=True)) for values in chosen)
+        yield from (dict(zip(self.highs, values, strict=True)) for values in chosen)
 
 
-def explored(
-    machine: Machine, values: Cell, properties: tuple[Property, ...]
-) -> tuple[dict[str, bool] | None, tuple[int, int]]:
-    """Return the verdicts by the definition, with how many states and steps there are."""
+class ByAnEngine(Drawn):
+    """The same machine as the plain engine sees it: a second answer to whether a planted claim is false."""
+
+    def explored(self, values: Cell) -> Seen:
+        try:
+            found = plain.search(self.machine, self.machine.set_constants(values), self.properties)
+        except DomainError:
+            return Seen({}, (0, 0), wrong=True)
+        good = {
+            item.name: item.verdict is Verdict.HOLDS
+            for item in found.properties
+            if item.verdict is not Verdict.UNDETERMINED
+        }
+        return Seen(good, (found.distinct, found.generated), not found.complete)
+
+
+def ends_in_error(search: Search) -> bool:
+    """Search to the end, and say whether the model raises an error before it."""
     try:
-        search = Search(machine, values, properties)
         for _ in search.levels():
             pass
-    except (DomainError, UsageError):
-        return None, (0, 0)
-    found = search.found
-    good = {
+    except DomainError:
+        return True
+    return False
+
+
+def judged(found: Found, properties: tuple[Property, ...], *, wrong: bool) -> dict[str, bool]:
+    """Return which properties are as they must be; before an error only violations have been reported."""
+    if wrong:
+        return dict.fromkeys(found.violated, False)
+    return {
         item.name: item.name in found.reached if item.kind is Kind.SOMETIMES else item.name not in found.violated
         for item in properties
     }
-    return good, (found.distinct, found.generated)
 
 
 @dataclass(frozen=True)
@@ -240,12 +283,13 @@ def stable(case: Drawn) -> Iterator[Outcome]:
             named = claim.properties == "every verdict" or item.name in claim.properties.split(", ")
             if named and item.changes is None and (len(item.cells), item.box) == (len(claim.cells), claim.box):
                 good = item.verdict == "holds"
-                differs = any((found := case.at(cell)) and found[item.name] is not good for cell in case.grid())
-                yield Outcome(claim, refute_stable(case, claim, item.name, good=good), bool(differs))
+                differs = any(case.differs(cell, item.name, good=good) for cell in case.grid())
+                yield Outcome(
+                    replace(claim, properties=item.name), refute_stable(case, claim, item.name, good=good), differs
+                )
     for item in growth.properties:
         if item.changes is not None:
-            found = case.at(item.changes.cell)
-            wrong = found is not None and found[item.name] is (item.verdict == "holds")
+            wrong = not case.differs(item.changes.cell, item.name, good=item.verdict == "holds")
             yield Outcome(item.changes, "the verdict does not change" if wrong else "", True)
 
 
@@ -257,11 +301,7 @@ def refute_stable(case: Drawn, claim: Stable, prop: str, *, good: bool) -> str:
         ranges = [range(first[name], last[name] + 1) for name in first]
         cells = [dict(zip(first, values, strict=True)) for values in product(*ranges)]
         assert len(cells) <= MANY_CELLS
-    for cell in cells:
-        found = case.at(cell)
-        if found is not None and found[prop] is not good:
-            return f"{prop} is another with {cell}"
-    return ""
+    return next((f"{prop} is another with {cell}" for cell in cells if case.differs(cell, prop, good=good)), "")
 
 
 def tolerates(case: Drawn) -> Iterator[Outcome]:
@@ -276,16 +316,11 @@ def tolerates(case: Drawn) -> Iterator[Outcome]:
             continue
         costs = {kind: chosen.choice([0, 1, 1, 1, 3]) for kind in kinds}
         point = counted(case, prop, costs)
-        claim = Tolerates.of(point) if point is not None else None
         if point is None or point["undetermined"]:
             continue
-        claim = claim or Tolerates(-1, point["most"], point["least"])
-        breaking = list(broken(case, prop, point["most"]))
-        declared = case.machine.constants.declared()
-        most = {name: int(declared[name].high) for name in kinds}
-        yield Outcome(
-            claim, refute_tolerates(case, prop, claim, point), any(broken(case, prop, most)) or bool(breaking)
-        )
+        claim = Tolerates.of(point) or Tolerates(-1, point["most"], point["least"])
+        could_fail = any(broken(case, prop, {name: case.highs[name] for name in kinds}))
+        yield Outcome(claim, refute_tolerates(case, prop, claim, point), could_fail)
 
 
 def counted(case: Drawn, prop: Property, costs: dict[str, int]) -> Any:
@@ -302,8 +337,7 @@ def broken(case: Drawn, prop: Property, most: Cell) -> Iterator[dict[str, int]]:
     """Yield the faults up to `most` that break a property, whatever the machine refuses."""
     for values in product(*(range(count + 1) for count in most.values())):
         faults = dict(zip(most, values, strict=True))
-        found = violated_with(case, prop, faults)
-        if found:
+        if violated_with(case, prop, faults):
             yield faults
 
 
@@ -312,16 +346,15 @@ def violated_with(case: Drawn, prop: Property, faults: Cell, *, bounded: bool = 
 
     If it is `bounded`, steps that leave a domain go no further, as they do without a guard.
     """
-    search = Search.__new__(Search)
     constants = case.machine.set_constants({}).replace(**faults)
+    if isinstance(case, ByAnEngine) and not bounded:
+        try:
+            return plain.search(case.machine, constants, (prop,)).of(prop.name).verdict is Verdict.VIOLATED
+        except DomainError:
+            return False
+    search = Search(case.machine, case.first, (prop,))
     search.interpreter = Interpreter(case.machine, constants, bounded=bounded)
-    search.of_states, search.of_steps = ([] if prop.over_steps else [prop]), ([prop] if prop.over_steps else [])
-    search.found = type(Search(case.machine, case.first).found)(fired={item.name: 0 for item in case.machine.actions})
-    try:
-        for _ in search.levels():
-            pass
-    except DomainError:
-        pass
+    ends_in_error(search)
     return prop.name in search.found.violated
 
 
@@ -346,32 +379,30 @@ def refute_tolerates(case: Drawn, prop: Property, claim: Tolerates, point: Any) 
 
 
 def never_matters(case: Drawn) -> Iterator[Outcome]:
-    """Ask which bounds add no state if they are larger."""
+    """Ask which bounds add no state if they are larger, one of them or all."""
     found = api.check(case.machine, case.properties, engine="plain")
     if not found.complete:
         return
     names = [item.constant for item in found.bounds if not item.reached and item.constant in found.bounds_unshared]
-    for name in names:
-        claim = NeverMatters((name,))
-        smaller = [explored(case.machine, {**case.first, name: less}, ())[1] for less in range(case.first[name])]
-        here = explored(case.machine, case.first, ())[1]
-        yield Outcome(claim, refute_never_matters(case, claim), any(item not in (here, (0, 0)) for item in smaller))
+    if names:
+        claim = NeverMatters(names)
+        sizes = {seen.size for cell in case.grid() if (seen := case.at(cell))}
+        yield Outcome(claim, refute_never_matters(case, claim), len(sizes) > 1)
 
 
 def refute_never_matters(case: Drawn, claim: NeverMatters) -> str:
-    """Return a larger value that adds states."""
-    here = explored(case.machine, case.first, case.properties)
-    for name in claim.bounds:
-        for value in range(case.first[name] + 1, int(case.machine.constants.declared()[name].high) + 1):
-            there = explored(case.machine, {**case.first, name: value}, case.properties)
-            if there[0] is not None and there != here:
-                return f"{name}={value} gives {there} instead of {here}"
+    """Return larger values that add states, or make the model go wrong."""
+    here = case.at({})
+    for values in product(*(range(case.first[name], case.highs[name] + 1) for name in claim.bounds)):
+        there = case.at(cell := dict(zip(claim.bounds, values, strict=True)))
+        if there is not None and there != here:
+            return f"{cell} gives {there} instead of {here}"
     return ""
 
 
 def needed(case: Drawn) -> Iterator[Outcome]:
     """Ask which guards are needed, of one machine of some."""
-    if case.seed % NATIVE or case.at({}) is None:
+    if case.seed % NATIVE:
         return
     must = tuple(item for item in case.properties if item.kind.must_hold)
     found = ablate(case.machine, must)
@@ -384,13 +415,13 @@ def needed(case: Drawn) -> Iterator[Outcome]:
 def refute_needed(case: Drawn, claim: Needed) -> str:
     """Return a property that is not violated without the guard, or is with it."""
     changed = without(case.machine, find_guard(case.machine, claim.guard))
-    one = Drawn(changed, case.properties)
+    one = type(case)(changed, case.properties)
     here = case.at({})
     for prop in case.properties:
         if prop.name in claim.properties:
             if not violated_with(one, prop, {}, bounded=True):
                 return f"{prop.name} is not violated without {claim.guard}"
-            if here is not None and not here[prop.name]:
+            if here is not None and not here.good[prop.name]:
                 return f"{prop.name} is violated anyway"
     return ""
 
@@ -402,7 +433,7 @@ def prevents(case: Drawn) -> Iterator[Outcome]:
         found = plain.search(case.machine, constants, case.properties)
     except DomainError:
         return
-    others = [{"fast": 1}, *({name: value} for name in case.bounds for value in range(3) if value != case.first[name])]
+    others = [{"fast": 1}, *({name: value} for name in case.highs for value in range(3) if value != case.first[name])]
     for item in found.properties:
         prop = next(prop for prop in case.properties if prop.name == item.name)
         if item.verdict is not Verdict.VIOLATED or item.path is None:
@@ -442,12 +473,20 @@ def refute_prevents(case: Drawn, prop: Property, path: Any, values: Cell) -> str
     return "" if prop.over_steps or other.holds(prop, state) else f"{prop.name} is violated at the end"
 
 
+def executed(case: Drawn) -> Iterator[Outcome]:
+    """Ask what was executed on Kafka's own classes, of one question about a version of Kafka for some machines."""
+    if case.seed % NATIVE == 0:
+        for claim, refuted in evidence.ask(case.seed):
+            yield Outcome(claim, refuted, True)
+
+
 QUESTIONS: dict[str, Callable[[Drawn], Iterator[Outcome]]] = {
     "stable": stable,
     "tolerates": tolerates,
     "never matters": never_matters,
     "needed": needed,
     "prevents": prevents,
+    "executed": executed,
 }
 """The kinds of claims, each with what makes claims of a machine and tries to refute them."""
 
@@ -461,23 +500,37 @@ def a_fault_more(point: Any) -> Tolerates | None:
 TRUE_OF = Tolerates.of
 PLANTS: dict[str, tuple[str, Any, str, Callable[..., Any]]] = {
     "all bounds only add steps": ("stable", growing, "growing_bounds", lambda program: frozenset(program.bounds)),
+    "every cell beside is covered": ("stable", growing.Growing, "is_covered", lambda *_: True),
+    "no verdict changes": ("stable", growing.Growing, "changed", lambda *_: ()),
     "fewer faults are covered": ("tolerates", faults, "why_fewer_matter", lambda *_, **__: ""),
     "a fault more is tolerated": ("tolerates", Tolerates, "of", a_fault_more),
     "nothing else reads a bound": ("never matters", results, "unshared_bounds", lambda program: {*program.bounds}),
+    "no bound is reached": (
+        "never matters", plain, "counted_bounds",
+        lambda constants, declared, *_: tuple(BoundCount(name, int(constants.values[name]), 0) for name in declared),
+    ),
     "every guard is needed": (
         "needed", Needed, "of", lambda row: Needed(row["row"], tuple(row["cells"])) if row["kind"] == "guard" else None,
     ),
     "everything is prevented": ("prevents", sys.modules[__name__], "is_prevented", lambda *_, **__: True),
+    "all machines are the one that was driven": ("executed", evidence, "machine_mark", lambda _: evidence.MARK),
+    "all constants were driven": ("executed", version_notes, "beyond", lambda *_: []),
 }  # fmt: skip
 """What makes false claims: their kind, and what is replaced by what."""
 
 
-def with_plant(name: str, case: Drawn) -> Iterator[Outcome]:
-    """Ask with a planted mistake; yield the claims that are not made without it."""
+def with_plant(name: str, case: Drawn) -> Iterator[tuple[Outcome, bool]]:
+    """Ask with a planted mistake; yield the claims that are not made without it, and whether each is false.
+
+    Some happen to be true. What a search by an engine says of a claim decides, not the search that is to refute it.
+    """
     kind, where, what, instead = PLANTS[name]
     true = {str(outcome.claim) for outcome in QUESTIONS[kind](case)}
+    other = ByAnEngine(case.machine, case.properties, case.seed)
     with patch.object(where, what, instead):
-        yield from (outcome for outcome in QUESTIONS[kind](case) if str(outcome.claim) not in true)
+        for outcome, again in zip(QUESTIONS[kind](case), QUESTIONS[kind](other), strict=True):
+            if str(outcome.claim) not in true:
+                yield outcome, bool(again.refuted)
 
 
 def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") -> dict[str, Any]:
@@ -495,7 +548,7 @@ def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") ->
             return {"seed": seed, "refused": str(error)}
         try:
             case = Drawn(machine, properties, seed)
-            if case.at({}) is None:
+            if (first := case.at({})) is None or first.wrong:
                 return {"seed": seed, "wrong": True}
             for name in kinds:
                 for outcome in QUESTIONS[name](case):
@@ -503,9 +556,9 @@ def ask(seed: int, kinds: tuple[str, ...] = tuple(QUESTIONS), text: str = "") ->
                     made[f"{name}, could have failed"] += outcome.could_fail
                     if outcome.refuted:
                         false.append(f"{name}: {outcome.claim}: {outcome.refuted}")
-            for name in () if seed % NATIVE else PLANTS:
-                for outcome in with_plant(name, case):
-                    made[f"planted, {name}"] += 1
+            for name in () if seed % NATIVE or len(kinds) < len(QUESTIONS) else PLANTS:
+                for outcome, is_false in with_plant(name, case):
+                    made[f"planted, {name}: {'false' if is_false else 'true by chance'}"] += 1
                     made[f"planted, {name}: refuted"] += bool(outcome.refuted)
         finally:
             del sys.modules[machine.state.__module__]
