@@ -31,7 +31,10 @@ PROFILES = {
     "operators": "reassignments, elections, deleted records, topics made again, other min ISRs; nothing loses data",
     "all": "disks, crashes and operators together",
 }
-REPAIRS = ("hyp-16", "hyp-17", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-1")
+REPAIRS = (
+    *("hyp-16", "hyp-17", "hyp-12", "hyp-18", "hyp-13", "hyp-3", "hyp-10", "hyp-11", "hyp-1"),
+    *("reassigned-twice", "failed-while-fenced"),
+)
 """Findings whose repair is an edit of Kafka's classes, the most frequent first."""
 SWITCHES = {
     "late-epoch-flush": "-Dfencepost.flush-at-once=true",
@@ -160,6 +163,10 @@ WORDS = {
     "resend": "broker {0} sends its AlterPartition again",
     "assign": "broker {0} assigns a replica to a directory (AssignReplicasToDirs)",
     "heartbeat": "broker {0} sends a heartbeat",
+    "late-heartbeat": "a heartbeat of an earlier process of broker {0} arrives",
+    "checkpoint": "broker {0} writes its checkpoints",
+    "roll": "the log of partition {1} on broker {0} begins a new segment",
+    "retain": "broker {0} deletes all segments of partition {1} but the last (retention)",
     "fence": "the session of broker {0} ends: it is fenced",
     "stop": "broker {0} asks for a controlled shutdown",
     "kill": "broker {0} is killed; its disks keep everything",

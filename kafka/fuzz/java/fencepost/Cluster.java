@@ -111,6 +111,13 @@ final class Cluster {
     /** Records may be lost since an operator has asked for an unclean election. */
     boolean excused;
     int minIsr;
+    /** Whether eligible leader replicas are on. */
+    boolean hasElr;
+    /** Whether a directory was taken out or replaced, with the only log that may be elected. */
+    boolean hasLostDisk;
+    /** Of each broker that was shut down cleanly the high watermarks, by directory and topic. */
+    private final List<Map<String, Long>> heights = new ArrayList<>();
+    private final long[] former;
     private final List<Sent> fetches = new ArrayList<>();
     private final List<Map<Integer, Fetching.Answer>> answers = new ArrayList<>();
     private final int[] lastDir;
@@ -124,6 +131,8 @@ final class Cluster {
         this.shape = shape;
         this.root = root;
         minIsr = shape.minIsr;
+        hasElr = shape.elr == 1;
+        former = new long[shape.brokers];
         up = new Broker[shape.brokers];
         lastDir = new int[shape.brokers];
         failed = new String[shape.brokers];
@@ -136,6 +145,7 @@ final class Cluster {
         for (int b = 0; b < shape.brokers; b++) {
             dirs.add(new ArrayList<>());
             answers.add(new TreeMap<>());
+            heights.add(Map.of());
             Broker.remove(root.resolve("broker-" + b));
             for (int d = 0; d < shape.disks; d++) {
                 dirs.get(b).add("d" + lastDir[b]++);
@@ -175,6 +185,7 @@ final class Cluster {
     }
 
     private void register(Broker b) {
+        former[b.id] = controller.registration(b.id) == null ? -1 : controller.registration(b.id).epoch();
         b.epoch = controller.register(b.id, new Uuid(6, controller.log.size() + 1), b.previousEpoch, b.directoryIds());
     }
 
@@ -197,6 +208,10 @@ final class Cluster {
 
     boolean unfenced(int b) {
         return controller.registration(b) != null && !controller.registration(b).fenced();
+    }
+
+    boolean isStopping(int b) {
+        return unfenced(b) && controller.registration(b).inControlledShutdown();
     }
 
     /** A broker that takes connections: it is registered, and has read so in the metadata. Null if it is none. */
@@ -272,6 +287,7 @@ final class Cluster {
             case "boot": case "start": add(found, isDown, verb, b, 0, 0); break;
             case "register": add(found, !isDown && up.epoch < 0, verb, b, 0, 0); break;
             case "fence": add(found, unfenced(b), verb, b, 0, 0); break;
+            case "late-heartbeat": add(found, former[b] >= 0 && controller.registration(b) != null && former[b] != controller.registration(b).epoch(), verb, b, 0, 0); break;
             case "unregister": add(found, isDown && mayHurt && controller.registration(b) != null, verb, b, 0, 0); break;
             case "take":
                 for (String dir : dirs.get(b)) {
@@ -289,6 +305,7 @@ final class Cluster {
                 break;
             case "kill": add(found, !isDown && mayKill, verb, b, 0, 0); break;
             case "crash": add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 1, 0); add(found, !isDown && mayHurt && hasUnflushed(b), verb, b, 3, 0); break;
+            case "checkpoint": add(found, !isDown, verb, b, 0, 0); break;
             case "work": add(found, !isDown && !up.tasks.isEmpty(), verb, b, 0, 0); break;
             case "assign": add(found, !isDown && !up.assignments.isEmpty() && up.image().cluster().broker(b) != null, verb, b, 0, 0); break;
             case "fail":
@@ -308,6 +325,13 @@ final class Cluster {
     private void listConnected(String verb, int b, List<Step> found) {
         switch (verb) {
             case "stop": case "shrink": found.add(new Step(verb, b, 0, 0)); break;
+            case "roll": case "retain":
+                for (int p = 0; p < shape.partitions; p++) {
+                    UnifiedLog log = log(b, p);
+                    boolean can = log != null && (verb.equals("roll") ? log.activeSegment().size() > 0 : log.numberOfSegments() > 1);
+                    add(found, can, verb, b, p, 0);
+                }
+                break;
             case "produce": case "delete":
                 for (int p = 0; p < shape.partitions; p++) {
                     add(found, leads(b, p), verb, b, p, 0);
@@ -374,7 +398,7 @@ final class Cluster {
             case "answer": answer(alteration(step)); break;
             case "balance": controller.balance(); break;
             case "recreate": recreate(); break;
-            case "elr-off": controller.turnElrOff(); break;
+            case "elr-off": hasElr = false; controller.turnElrOff(); break;
             case "min-isr": minIsr = step.a; controller.setMinIsr("t", minIsr); break;
             case "elect": expect(controller.elect("t", step.a, false)); break;
             case "elect-unclean":
@@ -388,6 +412,10 @@ final class Cluster {
             case "fence": controller.fence(b); break;
             case "unregister": hurt(b); controller.unregister(b); break;
             case "heartbeat": heartbeat(b, false); break;
+            case "late-heartbeat": lateHeartbeat(b); break;
+            case "checkpoint": up[b].checkpoint(); break;
+            case "roll": Broker.roll(log(b, step.b)); break;
+            case "retain": retain(b, step.b); break;
             case "stop": stop(b); break;
             case "kill": hurt = b; halt(b, 0); break;
             case "crash": hurt(b); halt(b, step.b); break;
@@ -415,7 +443,7 @@ final class Cluster {
     }
 
     private static boolean isOfBroker(String verb) {
-        return !List.of("balance", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve").contains(verb);
+        return !List.of("balance", "elect", "elect-unclean", "cancel", "reassign", "min-isr", "elr-off", "recreate", "serve", "late-heartbeat").contains(verb);
     }
 
     /** Return whether the controller did as it was asked; an answer that no operator understands is a defect. */
@@ -432,6 +460,7 @@ final class Cluster {
     }
 
     private void lose(int b, String dir) {
+        hasLostDisk = true;
         if (!dir.equals(failed[b])) {
             hurt(b);
         }
@@ -444,15 +473,36 @@ final class Cluster {
         } catch (ApiException e) {
             a.response = new AlterPartitionResponseData().setErrorCode(Errors.forException(e).code());
         }
-        expect(Errors.forCode(a.response.errorCode()).name());
+        refuse("an AlterPartition", a.sender.id, a.request.data().brokerEpoch(), Errors.forCode(a.response.errorCode()));
         if (a.isStray()) {
             alterations.remove(a);  // the answer goes to a connection that is closed
+        }
+    }
+
+    /** A request of an earlier process of a broker is refused, whatever it says. */
+    private void refuse(String what, int b, long epoch, Errors answer) {
+        expect(answer.name());
+        BrokerRegistration known = controller.registration(b);
+        if ((known == null || known.epoch() != epoch) && answer != Errors.STALE_BROKER_EPOCH) {
+            throw new Judge.Violation("the controller answers " + answer + " to " + what + " of an earlier process of broker " + b);
+        }
+    }
+
+    private void lateHeartbeat(int b) {
+        try {
+            controller.heartbeat(b, former[b], false, Long.MAX_VALUE);
+            refuse("a heartbeat", b, former[b], Errors.NONE);
+        } catch (ApiException e) {
+            refuse("a heartbeat", b, former[b], Errors.forException(e));
         }
     }
 
     private void answer(Alteration a) {
         alterations.remove(a);
         if (up[a.sender.id] == a.sender) {
+            if (Broker.SETTINGS_FIRST) {
+                a.sender.configure(minIsr);  // the repair of HYP-11: an answer carries the min ISR by which it was judged
+            }
             a.answer();
             a.sender.act();
         }
@@ -460,7 +510,9 @@ final class Cluster {
 
     private void recreate() {
         for (TopicPartition p : partitions) {
-            if (shape.replicasOf(p.partition()).stream().noneMatch(b -> unfenced(b) && !controller.registration(b).inControlledShutdown())) {
+            List<Integer> replicas = shape.replicasOf(p.partition());
+            if (replicas.stream().anyMatch(b -> controller.registration(b) == null)
+                || replicas.stream().noneMatch(b -> unfenced(b) && !controller.registration(b).inControlledShutdown())) {
                 return;
             }
         }
@@ -488,6 +540,24 @@ final class Cluster {
     private void boot(int b) throws Exception {
         up[b] = process(b);
         up[b].start(controller.log, last(), ends.size() - 1);
+        Map<String, Long> now = heights(b);
+        heights.get(b).forEach((log, was) -> {
+            if (now.getOrDefault(log, was) < was) {
+                throw new Judge.Violation("broker " + b + ", " + log + ": the high watermark is " + now.get(log) + " after a clean restart, and was " + was);
+            }
+        });
+        heights.set(b, Map.of());
+    }
+
+    private Map<String, Long> heights(int b) {
+        Map<String, Long> found = new TreeMap<>();
+        for (TopicPartition p : partitions) {
+            UnifiedLog log = up[b].log(p);
+            if (log != null) {
+                found.put(log.dir() + " of topic " + Scala.value(log.topicId()), log.highWatermark());
+            }
+        }
+        return found;
     }
 
     private void enrol(int b) {
@@ -506,6 +576,7 @@ final class Cluster {
         String answer = controller.heartbeat(b, up[b].epoch, stop || known.inControlledShutdown(), up[b].appliedRecords(), up[b].offline);
         note();
         if (answer.equals("stop")) {
+            heights.set(b, heights(b));
             up[b].stop();
             gone(b);
         }
@@ -521,6 +592,7 @@ final class Cluster {
     }
 
     private void halt(int b, int lost) throws Exception {
+        heights.set(b, Map.of());
         up[b].crash(partitions, lost);
         gone(b);
     }
@@ -549,8 +621,9 @@ final class Cluster {
         Object[] next = up[b].assignments.remove(0);
         Uuid of = (Uuid) Reflect.call(next[0], "topicId");
         int partition = (int) Reflect.number(Reflect.call(next[0], "partitionId"));
-        Errors answer = controller.assign(b, up[b].image().cluster().broker(b).epoch(), of, partition, (Uuid) next[1]);
-        expect(answer.name());
+        long epoch = up[b].image().cluster().broker(b).epoch();
+        Errors answer = controller.assign(b, epoch, of, partition, (Uuid) next[1]);
+        refuse("an AssignReplicasToDirs", b, epoch, answer);
         if (answer == Errors.NONE) {
             ((Runnable) next[3]).run();
         } else if (answer == Errors.STALE_BROKER_EPOCH && up[b].image().cluster().broker(b).epoch() != up[b].epoch) {
@@ -574,9 +647,23 @@ final class Cluster {
     private void delete(int b, int partition) {
         Object result = up[b].found(partitions.get(partition)).deleteRecordsOnLeader(-1);
         long low = Reflect.number(Reflect.call(result, "requestedOffset"));
+        if (log(b, partition).logStartOffset() < low) {
+            throw new Judge.Violation("broker " + b + ", partition " + partition + ": records were deleted up to " + low + ", and its log starts at "
+                + log(b, partition).logStartOffset());
+        }
         everDeleted[partition] = Math.max(everDeleted[partition], low);
         if (up[b].image().topics().getTopic("t").id().equals(topic)) {
             deleted[partition] = Math.max(deleted[partition], low);
+        }
+    }
+
+    /** Retention by size, of which nothing but the last segment is left: each replica deletes by itself. */
+    private void retain(int b, int partition) {
+        Broker.retain(log(b, partition));
+        long start = log(b, partition).logStartOffset();
+        everDeleted[partition] = Math.max(everDeleted[partition], start);
+        if (topic.equals(Scala.value(log(b, partition).topicId()))) {
+            deleted[partition] = Math.max(deleted[partition], start);
         }
     }
 
@@ -592,10 +679,12 @@ final class Cluster {
             return;
         }
         touched |= 1 << leader.id;
+        List<Object> before = pending(leader);
         Map<TopicIdPartition, FetchRequest.PartitionData> asked = sent.request.asked();
         asked.keySet().removeIf(p -> leader.image().topics().getTopic(p.topicId()) == null);
         Map<TopicIdPartition, FetchPartitionData> found = asked.isEmpty() ? Map.of() : Calls.fetch(leader.manager, sent.request.request, asked);
         leader.act();
+        eligible(leader, before);
         Fetching.Answer answer = new Fetching.Answer(sent.request);
         for (Map.Entry<TopicIdPartition, FetchPartitionData> of : found.entrySet()) {
             expect(of.getValue().error.name());
@@ -607,6 +696,32 @@ final class Cluster {
         }
         if (up[sent.follower.id] == sent.follower && !answer.data.isEmpty()) {
             answers.get(sent.follower.id).put(leader.id, answer);
+        }
+    }
+
+    private List<Object> pending(Broker leader) {
+        return partitions.stream().map(leader::found).map(p -> p == null ? null : Reflect.call(p, "partitionState")).toList();
+    }
+
+    /** A leader asks to add who runs, as far as its metadata says, and has fetched since it was registered. */
+    private void eligible(Broker leader, List<Object> before) {
+        List<Object> now = pending(leader);
+        for (int p = 0; p < now.size(); p++) {
+            if (now.get(p) == null || now.get(p) == before.get(p) || !(boolean) Reflect.call(now.get(p), "isInflight")) {
+                continue;
+            }
+            int added = Scala.bits(Reflect.call(Reflect.call(now.get(p), "sentLeaderAndIsr"), "isr")) & ~Scala.bits(Reflect.call(now.get(p), "isr"));
+            for (int f = 0; f < shape.brokers; f++) {
+                if ((added & 1 << f) != 0) {
+                    BrokerRegistration known = leader.image().cluster().broker(f);
+                    Object state = Reflect.call(Scala.value(leader.found(partitions.get(p)).getReplica(f)), "stateSnapshot");
+                    Object epoch = Scala.value(Reflect.call(state, "brokerEpoch"));
+                    if (known == null || known.fenced() || known.inControlledShutdown() || epoch == null || known.epoch() != (long) epoch) {
+                        throw new Judge.Violation("broker " + leader.id + ", partition " + p + ": it asks to add broker " + f
+                            + " to the ISR, which is fenced or has fetched before it was registered");
+                    }
+                }
+            }
         }
     }
 

@@ -9,8 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -27,15 +29,17 @@ public final class Fuzz {
         Map.entry("produce", 8.0), Map.entry("fetch", 16.0), Map.entry("follow", 16.0), Map.entry("publish", 14.0), Map.entry("alter", 8.0),
         Map.entry("answer", 8.0), Map.entry("assign", 8.0), Map.entry("heartbeat", 8.0), Map.entry("fence", 2.0), Map.entry("stop", 1.5),
         Map.entry("kill", 0.5), Map.entry("boot", 1.0), Map.entry("register", 6.0), Map.entry("start", 3.0), Map.entry("lag", 2.0),
-        Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0)));
+        Map.entry("work", 8.0), Map.entry("shrink", 3.0), Map.entry("send", 2.0), Map.entry("serve", 3.0), Map.entry("resend", 1.0), Map.entry("late-heartbeat", 0.5),
+        Map.entry("checkpoint", 1.0)));
     private static final Map<String, Map<String, Double>> PROFILES = Map.of(
         "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0),
         "crashes", Map.of("crash", 2.0),
-        "operators", Map.of("reassign", 2.0, "cancel", 1.0, "elect", 1.0, "elect-unclean", 0.2, "balance", 1.0, "recreate", 0.4, "delete", 2.0,
-            "min-isr", 1.0, "elr-off", 0.1),
+        "operators", Map.ofEntries(Map.entry("reassign", 2.0), Map.entry("cancel", 1.0), Map.entry("elect", 1.0), Map.entry("elect-unclean", 0.2),
+            Map.entry("balance", 1.0), Map.entry("recreate", 0.4), Map.entry("delete", 2.0), Map.entry("min-isr", 1.0), Map.entry("elr-off", 0.1),
+            Map.entry("roll", 2.0), Map.entry("retain", 1.0)),
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
-            Map.entry("delete", 1.0), Map.entry("unregister", 0.3)));
+            Map.entry("delete", 1.0), Map.entry("unregister", 0.3), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
     private static final int REPLAYS = 400;
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =
@@ -49,13 +53,15 @@ public final class Fuzz {
         Throwable end;
         long digest;
 
-        void note(Cluster c, Cluster.Step step, boolean shows) {
+        /** Keep a step, and return the state that it leads to. */
+        String note(Cluster c, Judge judge, Cluster.Step step, boolean shows) {
             steps.add(step);
-            String state = c.show();
+            String state = judge.state();
             digest = digest * 1_000_003 + step.toString().hashCode() * 31L + state.hashCode();
             if (shows) {
-                shown.add(state);
+                shown.add(c.show());
             }
+            return state;
         }
 
         boolean isLike(History other) {
@@ -108,18 +114,27 @@ public final class Fuzz {
         TreeMap<String, Double> weights = weights(profile, random);
         int most = 40 + random.nextInt(160);
         within(history, (c, judge) -> {
+            Set<Cluster.Step> idle = new HashSet<>();
+            String state = judge.state();
             for (int i = 0; i < most; i++) {
-                Cluster.Step step = next(c, weights, random);
+                Cluster.Step step = next(c, weights, idle, random);
                 if (step == null) {
                     return;
                 }
-                take(c, judge, history, step, false);
+                String before = state;
+                state = take(c, judge, history, step, false);
+                if (!state.equals(before) || step.verb().equals("lag")) {
+                    idle.clear();
+                } else {
+                    idle.add(step);
+                }
             }
         });
         return history;
     }
 
-    private static Cluster.Step next(Cluster c, Map<String, Double> weights, SplittableRandom random) {
+    /** Draw a step that can be taken and did not do nothing a moment ago. */
+    private static Cluster.Step next(Cluster c, Map<String, Double> weights, Set<Cluster.Step> idle, SplittableRandom random) {
         TreeMap<String, Double> left = new TreeMap<>(weights);
         while (!left.isEmpty()) {
             double at = random.nextDouble() * left.values().stream().mapToDouble(w -> w).sum();
@@ -132,6 +147,7 @@ public final class Fuzz {
                 }
             }
             List<Cluster.Step> steps = c.steps(verb);
+            steps.removeAll(idle);
             if (!steps.isEmpty()) {
                 return steps.get(random.nextInt(steps.size()));
             }
@@ -151,7 +167,7 @@ public final class Fuzz {
         try {
             c = new Cluster(history.shape, root);
             Judge judge = new Judge(c);
-            judge.rest();
+            judge.rest(true);
             body.run(c, judge);
             judge.settle();
         } catch (Throwable e) {
@@ -163,14 +179,16 @@ public final class Fuzz {
         }
     }
 
-    private void take(Cluster c, Judge judge, History history, Cluster.Step step, boolean shows) throws Exception {
+    private String take(Cluster c, Judge judge, History history, Cluster.Step step, boolean shows) throws Exception {
         steps++;
+        String state;
         try {
             c.act(step);
         } finally {
-            history.note(c, step, shows);
+            state = history.note(c, judge, step, shows);
         }
         judge.look();
+        return state;
     }
 
     private History replayed(Cluster.Shape shape, List<Cluster.Step> script, boolean shows) throws Exception {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 import org.apache.kafka.common.record.FileRecords;
 import org.apache.kafka.common.record.MemoryRecords;
 import org.apache.kafka.common.record.RecordBatch;
@@ -60,11 +61,15 @@ final class Judge {
     private final List<Map<Integer, Integer>> leaders = new ArrayList<>();
     /** The records below a leader's high watermark, which consumers can read. */
     private final List<TreeMap<Long, Integer>> readable = new ArrayList<>();
+    /** Of a leader what its high watermark was, in which process and epoch. */
+    private final Object[][][] heights;
     private Object topic;
+    private int records = -1;
 
     Judge(Cluster c) {
         this.c = c;
         copies = new Copy[c.shape.brokers()][c.shape.partitions()];
+        heights = new Object[c.shape.brokers()][c.shape.partitions()][];
     }
 
     private void forget() {
@@ -82,6 +87,10 @@ final class Judge {
         if (c.topic != topic) {
             forget();
         }
+        if (c.touched == 0 && records == c.controller.log.size()) {
+            return;
+        }
+        records = c.controller.log.size();
         for (int b = 0; b < c.shape.brokers(); b++) {
             for (int p = 0; p < c.shape.partitions(); p++) {
                 if ((c.touched & 1 << b) != 0) {
@@ -91,7 +100,7 @@ final class Judge {
                         role(b, p, copies[b][p]);
                     }
                 }
-                if (copies[b][p] != null) {
+                if (copies[b][p] != null && !c.excused) {
                     ledger(b, p, copies[b][p]);
                 }
             }
@@ -109,17 +118,20 @@ final class Judge {
         // until 4.0 who registers again in its session is fenced, and still leads
         boolean fences = false;  // until 4.0
         boolean fences = true;  // since 4.1
-        if (r.leader >= 0 && (fences && !c.unfenced(r.leader) || Arrays.stream(r.isr).noneMatch(b -> b == r.leader))) {
+        if (r.leader >= 0 && (fences && !c.unfenced(r.leader) || !contains(r.isr, r.leader))) {
             throw new Violation(of + "is led by broker " + r.leader + ", which is fenced or not in the ISR");
         }
+        if (r.leader >= 0 && c.controller.registration(r.leader) != null && !c.controller.registration(r.leader).hasOnlineDir(r.directory(r.leader))) {
+            throw new Violation(of + "is led by broker " + r.leader + ", which has reported that its directory has failed");
+        }
         for (int b : r.elr) {
-            if (Arrays.stream(r.isr).anyMatch(member -> member == b) || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
+            if (contains(r.isr, b) || !contains(r.replicas, b)) {
                 throw new Violation(of + "has broker " + b + " in the ELR, which is in the ISR or no replica");
             }
         }
         for (int b : r.isr) {
             boolean isLast = r.isr.length == 1 && r.leader < 0;
-            if (fences && !c.unfenced(b) && !isLast || Arrays.stream(r.replicas).noneMatch(member -> member == b)) {
+            if (fences && !c.unfenced(b) && !isLast || !contains(r.replicas, b)) {
                 throw new Violation(of + "has broker " + b + " in the ISR, which is fenced or no replica");
             }
         }
@@ -138,12 +150,13 @@ final class Judge {
             throw new Violation(where(b, p) + "the high watermark " + found.highWatermark + " is not in the log, "
                 + found.start + " to " + found.end);
         }
-        FileRecords file = log.activeSegment().log();
-        ByteBuffer buffer = ByteBuffer.allocate(file.sizeInBytes());
-        file.readInto(buffer, 0);
         Object cache = cache(log);
+        Object earliest = Scala.value(Reflect.call(cache, "earliestEntry"));
+        if (earliest != null && Reflect.number(Reflect.get(earliest, "startOffset")) < found.start) {
+            throw new Violation(where(b, p) + "the epoch cache starts at " + Reflect.get(earliest, "startOffset") + ", and its log at " + found.start);
+        }
         int before = -1;
-        for (RecordBatch batch : MemoryRecords.readableRecords(buffer).batches()) {
+        for (RecordBatch batch : MemoryRecords.readableRecords(bytes(log)).batches()) {
             for (org.apache.kafka.common.record.Record r : batch) {
                 int epoch = batch.partitionLeaderEpoch();
                 if (found.count == 0) {
@@ -168,10 +181,22 @@ final class Judge {
         return found;
     }
 
+    private static ByteBuffer bytes(UnifiedLog log) throws Exception {
+        List<FileRecords> files = new ArrayList<>();
+        log.logSegments().forEach(segment -> files.add(segment.log()));
+        ByteBuffer all = ByteBuffer.allocate(files.stream().mapToInt(FileRecords::sizeInBytes).sum());
+        for (FileRecords file : files) {
+            ByteBuffer of = all.slice(all.position(), file.sizeInBytes());
+            file.readInto(of, 0);
+            all.position(all.position() + file.sizeInBytes());
+        }
+        return all.flip();
+    }
+
     private void role(int b, int p, Copy copy) {
         kafka.cluster.Partition partition = c.up[b].found(c.partitions.get(p));
         PartitionRegistration seen = c.up[b].image().topics().getPartition(c.topic, p);
-        if (seen == null || Arrays.stream(seen.replicas).noneMatch(r -> r == b)) {
+        if (seen == null || !contains(seen.replicas, b)) {
             return;
         }
         if (partition.isLeader() != (seen.leader == b) || partition.getLeaderEpoch() != seen.leaderEpoch) {
@@ -186,24 +211,35 @@ final class Judge {
             if (other != null && other != b) {
                 throw new Violation("brokers " + other + " and " + b + " lead partition " + p + " in epoch " + seen.leaderEpoch);
             }
+            Object[] was = heights[b][p];
+            if (was != null && was[0] == c.up[b] && was[1].equals(seen.leaderEpoch) && was[2] == c.topic && (long) was[3] > copy.highWatermark) {
+                throw new Violation(where(b, p) + "the high watermark of the leader goes back from " + was[3] + " to " + copy.highWatermark);
+            }
+            heights[b][p] = new Object[] {c.up[b], seen.leaderEpoch, c.topic, copy.highWatermark};
         }
     }
 
-    /** Whoever leads has what was acknowledged, and what could be read. */
+    /** Who leads, or may be elected, has the records that were acknowledged, and those that could be read. */
     private void ledger(int b, int p, Copy copy) {
         PartitionRegistration r = c.registration(p);
-        if (c.excused || r.leader != b || !c.leads(b, p) || c.up[b].image().topics().getPartition(c.topic, p) == null
-            || c.up[b].found(c.partitions.get(p)).getLeaderEpoch() != r.leaderEpoch) {
+        boolean knows = c.connected(b) != null && c.up[b].image().topics().getPartition(c.topic, p) != null;
+        if (!knows || !c.unfenced(b)) {
             return;
         }
-        if (copy.start > c.deleted[p]) {
+        boolean leads = r.leader == b && c.leads(b, p) && c.up[b].found(c.partitions.get(p)).getLeaderEpoch() == r.leaderEpoch;
+        boolean isIn = contains(r.isr, b);
+        if (!leads && !isIn && !contains(r.elr, b)) {
+            return;
+        }
+        String as = leads ? "it leads in epoch " + r.leaderEpoch : "it is in the " + (isIn ? "ISR" : "ELR");
+        if (leads && copy.start > c.deleted[p]) {
             throw new Violation(where(b, p) + "it leads with a log that starts at " + copy.start + ", and records were deleted up to " + c.deleted[p]);
         }
         for (Cluster.Write w : c.writes) {
             if (w.partition == p && w.acknowledged() && w.answer.baseOffset >= c.deleted[p]) {
                 int there = copy.value(w.answer.baseOffset);
                 if (there != w.value) {
-                    throw new Violation(where(b, p) + "it leads in epoch " + r.leaderEpoch + " without record " + w.value
+                    throw new Violation(where(b, p) + as + " without record " + w.value
                         + ", which was acknowledged at offset " + w.answer.baseOffset + (there == 0 ? "" : ": record " + there + " is there"));
                 }
             }
@@ -211,11 +247,10 @@ final class Judge {
         TreeMap<Long, Integer> known = readable.get(p);
         for (Map.Entry<Long, Integer> e : known.tailMap(Math.max(copy.start, c.deleted[p])).entrySet()) {
             if (copy.value(e.getKey()) != e.getValue()) {
-                throw new Violation(where(b, p) + "it leads in epoch " + r.leaderEpoch + " without record " + e.getValue()
-                    + ", which consumers could read at offset " + e.getKey());
+                throw new Violation(where(b, p) + as + " without record " + e.getValue() + ", which consumers could read at offset " + e.getKey());
             }
         }
-        for (long o = Math.max(copy.start, known.isEmpty() ? 0 : known.lastKey() + 1); o < copy.highWatermark; o++) {
+        for (long o = Math.max(copy.start, known.isEmpty() ? 0 : known.lastKey() + 1); leads && o < copy.highWatermark; o++) {
             known.put(o, copy.value(o));
         }
     }
@@ -236,13 +271,20 @@ final class Judge {
 
     // ---- the end of a history
 
-    /** All that is under way arrives, and all brokers run and are repaired: then everything must be well. */
+    /** All that is under way arrives, sessions of processes that are down end; then brokers start; then disks are replaced: all is well each time. */
     void settle() throws Exception {
-        rest();
-        repair();
-        rest();
-        for (int p = 0; p < c.shape.partitions(); p++) {
-            settled(p);
+        boolean isWhole = Arrays.stream(c.up).allMatch(b -> b != null && b.epoch >= 0);
+        if (!isWhole) {
+            rest(false);
+            well(false);
+        }
+        rest(true);
+        boolean isSound = Arrays.stream(c.up).allMatch(b -> b.offline.isEmpty());
+        well(isSound);
+        if (!isSound) {
+            repair();
+            rest(true);
+            well(true);
         }
         for (int p = 0; p < c.shape.partitions(); p++) {
             int leader = c.registration(p).leader;
@@ -250,8 +292,14 @@ final class Judge {
                 c.act(new Cluster.Step("produce", leader, p, 0));
             }
         }
-        rest();
+        rest(true);
         answered();
+    }
+
+    private void well(boolean isWhole) {
+        for (int p = 0; p < c.shape.partitions(); p++) {
+            settled(p, isWhole);
+        }
     }
 
     /** The operator takes what has failed out, or gives a broker with one disk a new one. */
@@ -283,12 +331,17 @@ final class Judge {
 
     private static final int ROUNDS = 60;
 
-    void rest() throws Exception {
+    void rest(boolean starts) throws Exception {
+        int still = 0;
         for (int round = 0; round < ROUNDS; round++) {
             String before = state();
             for (int b = 0; b < c.shape.brokers(); b++) {
-                step("start", b, 0);
-                step("register", b, 0);
+                if (starts) {
+                    step("start", b, 0);
+                    step("register", b, 0);
+                } else if (c.up[b] == null || c.up[b].epoch < 0) {
+                    step("fence", b, 0);
+                }
                 step("work", b, 0);
                 step("heartbeat", b, 0);
                 step("assign", b, 0);
@@ -307,21 +360,25 @@ final class Judge {
                     continue;
                 }
             }
-            if (before.equals(state())) {
+            boolean isStill = before.equals(state()) && c.alterations.isEmpty();
+            still = isStill ? still + 1 : 0;
+            // a controlled shutdown waits for heartbeats of others, which change nothing that can be seen
+            if (isStill && (still > 2 || IntStream.range(0, c.shape.brokers()).noneMatch(c::isStopping))) {
                 return;
             }
         }
         throw new Violation("it does not come to rest");
     }
 
-    private String state() {
+    /** All that a step may change and that can be seen, in one line. */
+    String state() {
         StringBuilder out = new StringBuilder().append(c.ends.size()).append(c.alterations.size()).append(c.show());
         for (int b = 0; b < c.shape.brokers(); b++) {
             for (int p = 0; p < c.shape.partitions(); p++) {
                 UnifiedLog log = c.log(b, p);
                 out.append(' ').append(log == null ? -1 : log.highWatermark());
             }
-            out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size());
+            out.append(c.up[b] == null ? "" : "/" + c.up[b].applied + "/" + c.up[b].tasks.size() + "/" + c.up[b].assignments.size() + "/" + c.up[b].epoch);
         }
         return out.append(c.writes.stream().filter(w -> w.answer != null).count()).toString();
     }
@@ -331,10 +388,22 @@ final class Judge {
         return c.connected(b) != null && of != null && !of.fenced() && of.hasOnlineDir(r.directory(b));
     }
 
-    private void settled(int p) {
+    private void settled(int p, boolean isWhole) {
         PartitionRegistration r = c.registration(p);
         String of = "partition " + p + " ";
+        for (Broker b : c.up) {
+            if (b != null && !r.equals(b.image().topics().getPartition(c.topic, p))) {
+                throw new Violation(of + "is not in the metadata of broker " + b.id + " as the controller has it");
+            }
+        }
+        boolean isReassigned = r.addingReplicas.length + r.removingReplicas.length > 0;
+        if (isReassigned && Arrays.stream(r.replicas).allMatch(b -> contains(r.isr, b) || contains(r.removingReplicas, b))) {
+            throw new Violation(of + "is still reassigned, and all new replicas are in the ISR");
+        }
         if (r.leader < 0) {
+            if (isWhole && c.hasElr && !c.hasLostDisk && Arrays.stream(r.replicas).allMatch(b -> isOnline(b, r))) {
+                throw new Violation(of + "has no leader, and all its replicas run");
+            }
             for (int[] members : new int[][] {r.isr, r.elr}) {
                 for (int b : members) {
                     if (isOnline(b, r)) {
@@ -348,12 +417,23 @@ final class Judge {
             throw new Violation(of + "is led by broker " + r.leader + ", which does not know it");
         }
         Copy leader = copies[r.leader][p];
+        // a replica that runs without its directory counts as caught up until its lag time is over
+        boolean isComplete = Arrays.stream(r.replicas).allMatch(b -> isOnline(b, r)) && r.isr.length >= c.minIsr;
+        if (isComplete && leader.highWatermark != leader.end) {
+            throw new Violation(of + "has the high watermark " + leader.highWatermark + ", and the ISR has its log up to " + leader.end);
+        }
         for (int b : r.replicas) {
             Copy copy = copies[b][p];
-            if (!isOnline(b, r) || copy == null) {
+            if (!isOnline(b, r)) {
                 continue;
             }
-            if (Arrays.stream(r.isr).noneMatch(member -> member == b)) {
+            if (copy == null) {
+                throw new Violation(of + "has no log on broker " + b + ", whose directory is online");
+            }
+            if (copy.start < leader.start) {
+                throw new Violation(of + "starts at " + copy.start + " on broker " + b + ", and at " + leader.start + " on leader " + r.leader);
+            }
+            if (!contains(r.isr, b)) {
                 throw new Violation(of + "has replica " + b + ", which runs and stays out of the ISR");
             }
             if (copy.end != leader.end || copy.highWatermark != leader.highWatermark) {
@@ -367,6 +447,10 @@ final class Judge {
                 }
             }
         }
+    }
+
+    private static boolean contains(int[] members, int wanted) {
+        return Arrays.stream(members).anyMatch(member -> member == wanted);
     }
 
     /** Every write to a leader that still leads, and has min ISR, has an answer. */

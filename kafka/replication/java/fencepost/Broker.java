@@ -39,6 +39,7 @@ import org.apache.kafka.server.common.DirectoryEventHandler;
 import org.apache.kafka.server.common.KRaftVersion;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
+import org.apache.kafka.storage.internals.log.LogSegment;
 import kafka.log.UnifiedLog;  // until 4.0
 import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
@@ -47,10 +48,13 @@ import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 final class Broker {
     static final TopicPartition PARTITION = new TopicPartition("t", 0);
     /** The repair of HYP-11, which is in a class that this driver stands for. */
-    private static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
+    static final boolean SETTINGS_FIRST = Boolean.getBoolean("fencepost.settings-first");
     /** The directory of a broker that has one. */
     static final String DIRECTORY = "d0";
     private static final Class<?> MANAGER = Reflect.type("kafka.server.ReplicaManager");
+    private static final Constructor<?> LARGEST = Arrays.stream(MANAGER.getConstructors())
+        .max(Comparator.comparingInt(Constructor::getParameterCount)).orElseThrow();
+    private static final Type[] GENERIC = LARGEST.getGenericParameterTypes();
     private static final Metrics METRICS = new Metrics();
     private static final BrokerTopicStats STATS = new BrokerTopicStats(false);  // until 3.9
     private static final BrokerTopicStats STATS = new BrokerTopicStats();  // since 4.0
@@ -119,6 +123,7 @@ final class Broker {
             p.put("log.cleaner.enable", "false");
             p.put("num.recovery.threads.per.data.dir", "1");
             p.put("log.segment.bytes", "1048576");
+            p.put("log.retention.bytes", "1");  // which no thread looks at
             p.put("log.index.size.max.bytes", "4096");
             p.put("replica.fetch.max.bytes", "1");  // one record an answer: the first batch comes whatever its size
             p.put("replica.fetch.wait.max.ms", "0");
@@ -148,10 +153,8 @@ final class Broker {
     private kafka.server.ReplicaManager manager(
         Object config, Object scheduler, Fakes.Clock clock, Object failures, Object quotas, Object alterations
     ) throws Exception {
-        Constructor<?> constructor = Arrays.stream(MANAGER.getConstructors())
-            .max(Comparator.comparingInt(Constructor::getParameterCount)).orElseThrow();
+        Constructor<?> constructor = LARGEST;
         Class<?>[] types = constructor.getParameterTypes();
-        Type[] generic = constructor.getGenericParameterTypes();
         Object[] arguments = new Object[types.length];
         for (int i = 0; i < types.length; i++) {
             switch (types[i].getSimpleName()) {
@@ -160,7 +163,7 @@ final class Broker {
                 case "Time": arguments[i] = clock; break;
                 case "Scheduler": arguments[i] = scheduler; break;
                 case "LogManager": arguments[i] = logs; break;
-                case "Option": arguments[i] = purgatory(generic[i].getTypeName()); break;
+                case "Option": arguments[i] = purgatory(GENERIC[i].getTypeName()); break;
                 case "QuotaManagers": arguments[i] = quotas; break;
                 case "MetadataCache": arguments[i] = cache; break;
                 case "LogDirFailureChannel": arguments[i] = failures; break;
@@ -311,6 +314,13 @@ final class Broker {
         act();
     }
 
+    /** The topic's min ISR is this one, although the metadata has not arrived. */
+    void configure(int minIsr) {
+        Properties changed = new Properties();
+        changed.put("min.insync.replicas", "" + minIsr);
+        Reflect.call(topics, "processConfigChanges", "t", changed);
+    }
+
     /** The min ISR that is the configuration of its log. */
     int minIsr() {
         return log(PARTITION) == null ? -1 : log().config().minInSyncReplicas;
@@ -403,33 +413,58 @@ final class Broker {
         return !now.isEmpty();
     }
 
+    /** The background threads write their checkpoints: recovery points, log starts and high watermarks. */
+    void checkpoint() {
+        Reflect.call(logs, "checkpointLogRecoveryOffsets");
+        Reflect.call(logs, "checkpointLogStartOffsets");
+        manager.checkpointHighWatermarks();
+    }
+
+    static void roll(UnifiedLog log) {
+        Reflect.call(log, "roll", scala.Option.empty());  // until 4.0
+        Reflect.call(log, "roll");  // since 4.1
+    }
+
+    static void retain(UnifiedLog log) {
+        Reflect.call(log, "deleteOldSegments");
+    }
+
     /** The process is killed: of each log the last `lost` records are gone that were not flushed; other files stay. */
     void crash(List<TopicPartition> partitions, int lost) throws IOException {
         Map<Path, Long> sizes = new HashMap<>();
         for (TopicPartition partition : partitions) {
             UnifiedLog log = log(partition);
             if (log != null && lost > 0) {
-                long end = Math.max(log.logEndOffset() - lost, log.recoveryPoint());
-                long size = 0;
-                for (RecordBatch batch : log.activeSegment().log().batches()) {
-                    size += batch.lastOffset() < end ? batch.sizeInBytes() : 0;
-                }
-                sizes.put(log.dir().toPath(), size);
+                cut(log, Math.max(log.logEndOffset() - lost, log.recoveryPoint()), sizes);
             }
         }
         close();
         for (Map.Entry<Path, Long> size : sizes.entrySet()) {
-            try (Stream<Path> files = Files.list(size.getKey())) {
-                for (Path file : files.toArray(Path[]::new)) {
-                    if (file.toString().endsWith("index")) {
-                        Files.delete(file);
-                    } else if (file.toString().endsWith(".log")) {
-                        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-                            channel.truncate(size.getValue());
-                        }
-                    }
+            try (Stream<Path> files = Files.list(size.getKey().getParent())) {
+                for (Path file : files.filter(file -> file.toString().endsWith("index")).toArray(Path[]::new)) {
+                    Files.delete(file);
                 }
             }
+            if (size.getValue() < 0) {
+                Files.delete(size.getKey());
+                continue;
+            }
+            try (FileChannel channel = FileChannel.open(size.getKey(), StandardOpenOption.WRITE)) {
+                channel.truncate(size.getValue());
+            }
+        }
+    }
+
+    /** The size of each segment without what is from `end` on; -1 if the file is gone. */
+    private static void cut(UnifiedLog log, long end, Map<Path, Long> sizes) {
+        boolean isFirst = true;
+        for (LogSegment segment : log.logSegments()) {
+            long size = 0;
+            for (RecordBatch batch : segment.log().batches()) {
+                size += batch.lastOffset() < end ? batch.sizeInBytes() : 0;
+            }
+            sizes.put(segment.log().file().toPath(), isFirst || segment.baseOffset() <= end ? size : -1L);
+            isFirst = false;
         }
     }
 

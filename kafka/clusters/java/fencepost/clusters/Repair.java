@@ -38,10 +38,13 @@ public final class Repair {
             case "hyp-3" -> List.of(keepPendingChange());
             case "hyp-10" -> List.of(keepReplicasOnly());
             case "hyp-11" -> List.of(applySettingsFirst());
+            case "hyp-12" -> List.of(keepElrWithoutLeader(), clearElrOnceEnough());
             case "hyp-13" -> List.of(clearIndex());
             case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
             case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
             case "hyp-18" -> refuseOfflineReplicas();
+            case "reassigned-twice" -> List.of(forgetReplicasAdded());
+            case "failed-while-fenced" -> List.of(reportBeforeUnfencing());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
     }
@@ -195,6 +198,60 @@ public final class Repair {
         });
         validate.insertBefore("this.altered = $4;");
         return List.of(edited(manager, checks), refused);
+    }
+
+    /** A change of min ISR clears no ELR while there is no leader: nothing is committed then. */
+    private static CtClass keepElrWithoutLeader() throws Exception {
+        CtClass partition = ClassPool.getDefault().get("org.apache.kafka.metadata.PartitionRegistration");
+        partition.getDeclaredMethod("merge").insertBefore("{ java.util.List e = $1.eligibleLeaderReplicas(); java.util.List k = $1.lastKnownElr();"
+            + " if (this.leader < 0 && $1.leader() == -2 && $1.isr() == null && e != null && e.isEmpty() && k != null && k.isEmpty())"
+            + " { return this; } }");
+        return partition;
+    }
+
+    /** An election that leads to an ISR of min ISR clears the rest of the ELR: the new leader commits without it. */
+    private static CtClass clearElrOnceEnough() throws Exception {
+        CtClass builder = ClassPool.getDefault().get("org.apache.kafka.controller.PartitionChangeBuilder");
+        builder.getDeclaredMethod("maybeUpdateRecordElr").insertBefore(
+            "if (($1.isr() != null ? $1.isr() : this.targetIsr).size() >= this.minISR) { this.targetElr = java.util.Collections.emptyList(); }");
+        return builder;
+    }
+
+    /** A reassignment to replicas that are all there adds none, whatever the one that it replaces was about to add. */
+    private static CtClass forgetReplicasAdded() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        AtomicInteger checks = new AtomicInteger();
+        manager.getDeclaredMethod("changePartitionReassignment").instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("isEmpty") && call.getClassName().equals("java.util.List")) {
+                    checks.incrementAndGet();
+                    call.replace("{ $_ = false; }");
+                }
+            }
+        });
+        return edited(manager, checks);
+    }
+
+    /** A broker that reports a failed directory stays fenced until its next heartbeat: it is elected by what is known then. */
+    private static CtClass reportBeforeUnfencing() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        manager.addField(CtField.make("private boolean reports;", manager));
+        CtMethod heartbeat = manager.getDeclaredMethod("processBrokerHeartbeat");
+        AtomicInteger states = new AtomicInteger();
+        heartbeat.instrument(new ExprEditor() {
+            @Override
+            public void edit(MethodCall call) throws CannotCompileException {
+                if (call.getMethodName().equals("calculateNextBrokerState")) {
+                    states.incrementAndGet();
+                    call.replace("{ $_ = $proceed($$); if (this.reports && $_.current().fenced() && !$_.next().fenced())"
+                        + " { $_ = new org.apache.kafka.controller.BrokerControlStates($_.current(), $_.current()); } }");
+                }
+            }
+        });
+        heartbeat.insertBefore("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
+            + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }");
+        return edited(manager, states);
     }
 
     private static CtClass edited(CtClass found, AtomicInteger edits) {
