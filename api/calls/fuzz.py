@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from contextlib import suppress
@@ -18,7 +19,7 @@ from fencepost.explorers.running.files import write_file
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from fencepost.api.asking.watching import Event, Watch
     from fencepost.kafka.driver.releases import Release
@@ -29,6 +30,11 @@ HISTORIES = 1_000
 LEAST = 100
 """Histories below which the measured table of planted mistakes has nothing to say."""
 UNKNOWN = ""
+SHORTENED = 3
+"""Violations of a finding that are shortened; of the others the whole history is kept."""
+PIECE = 5_000
+"""Histories in a file of Parquet."""
+COLUMNS = ("kafka", "seed", "steps", "verdict", "finding", "violated", "script")
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,8 @@ def fuzz(
     No model says what happens: steps are drawn among those that are possible, history by history from `seed` on, with
     few faults, so that every loss is a defect. Each violation is shortened, and known findings are recognised by
     replaying it with their repairs. It ends after `histories`, or `budget` seconds; `replay` takes one history from a
-    file instead. The shortest histories are written to the folder `output`, as scripts and, with pyarrow, as Parquet.
+    file instead. The shortest histories are written to the folder `output` as scripts and, with pyarrow, all of them
+    as Parquet, a row each: a run that was stopped goes on from there.
     """
     from fencepost.kafka.clusters.kit import kit
     from fencepost.kafka.fuzz.histories import PROFILES, Fuzzer, Repaired, Script, fuzz_release
@@ -90,17 +97,78 @@ def fuzz(
     began = time.monotonic()
     with Fuzzer(release) as fuzzer, Repaired(release, kit(kafka, folder_of_jars)) as repaired:
         found = _Found(release, profile, seed, folder, watch)
+        found.pieces.read(found.alarms)
         try:
             if script is not None:
                 found.replayed(fuzzer.replayed(script), repaired)
             else:
-                count = histories or (HISTORIES if budget is None else 1 << 40)
-                found.take(fuzzer.histories(profile, seed, count, budget or 0), repaired)
+                count = (histories or (HISTORIES if budget is None else 1 << 40)) - found.pieces.earlier
+                if count > 0:
+                    found.take(fuzzer.histories(profile, found.pieces.next, count, budget or 0), repaired)
         except KeyboardInterrupt:
             found.stopped = True
             fuzzer.stop()
         watch.clear()
     return found.result(time.monotonic() - began)
+
+
+class _Pieces:
+    """All histories of a release and profile from a seed on, as files of Parquet in a folder, PIECE rows in each."""
+
+    def __init__(self, release: Release, profile: str, seed: int, folder: Path | None) -> None:
+        driver = release.classes.name.rpartition("-")[2]  # another driver draws other histories
+        self.kafka, self.folder, self.name = release.version, folder, f"{release.version}-{profile}-{driver}"
+        self.next = seed
+        self.earlier = self.steps = 0
+        self.rows: list[tuple[Any, ...]] = []
+
+    def _path(self, first: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"histories-{self.name}-{first:09}.parquet"
+
+    def read(self, alarms: dict[int, tuple[Alarm, str]]) -> None:
+        """Count the histories of earlier runs, and take their violations."""
+        from fencepost.kafka.fuzz.histories import Alarm, Script, Step
+
+        with suppress(ImportError):
+            from pyarrow import parquet
+
+            while self.folder is not None and (path := self._path(self.next)).is_file():
+                rows = parquet.read_table(path).to_pylist()
+                for row in (row for row in rows if row["verdict"] != "nothing"):
+                    script, kind = Script.parse(row["script"], path), re.sub(r"\d+", "#", row["violated"])
+                    alarm = Alarm(row["seed"], kind, row["violated"], "", script.shape, tuple(map(Step, script.steps)))
+                    alarms[row["seed"]] = (alarm, row["finding"])
+                self.steps += sum(row["steps"] for row in rows)
+                self.next += len(rows)
+                self.earlier += len(rows)
+
+    def add(self, taken: Iterable[int], alarms: dict[int, tuple[Alarm, str]]) -> None:
+        """Keep the steps of each history, and what it violates."""
+        for steps in taken:
+            seed = self.next + len(self.rows)
+            alarm, name = alarms.get(seed, (None, UNKNOWN))
+            if alarm is None:
+                row = (steps, "nothing", "", "", "")
+            else:
+                row = (steps, "known" if name else "unknown", name, alarm.message, alarm.script.text())
+            self.rows.append((self.kafka, seed, *row))
+            if len(self.rows) == PIECE:
+                self.write()
+
+    def write(self) -> None:
+        """Write what is not in a file yet."""
+        with suppress(ImportError):
+            import pyarrow as pa
+            from pyarrow import parquet
+
+            if self.folder is not None and self.rows:
+                columns = [list(column) for column in zip(*self.rows, strict=True)]
+                part = self._path(self.next).with_suffix(".part")
+                parquet.write_table(pa.table(columns, names=COLUMNS), part)
+                part.replace(self._path(self.next))
+        self.next += len(self.rows)
+        self.rows = []
 
 
 class _Found:
@@ -109,7 +177,8 @@ class _Found:
     def __init__(self, release: Release, profile: str, seed: int, folder: Path | None, watch: Watch) -> None:
         self.release, self.profile, self.seed, self.folder, self.watch = release, profile, seed, folder, watch
         self.stopped = self.is_replay = False
-        self.alarms: list[tuple[Alarm, str]] = []
+        self.alarms: dict[int, tuple[Alarm, str]] = {}
+        self.pieces = _Pieces(release, profile, seed, folder)
         self.progress: Progress | None = None
 
     def take(self, told: Iterator[Alarm | Progress], repaired: Repaired) -> None:
@@ -121,6 +190,7 @@ class _Found:
                 self._add(item, repaired)
             else:
                 self.progress = item
+                self.pieces.add(item.taken, self.alarms)
                 each = f"{item.histories:,} histories, {item.steps:,} steps"
                 self.watch.spin(f"Kafka {self.release.version}: {each}, {counted(len(self.alarms), 'violation')}")
 
@@ -132,22 +202,28 @@ class _Found:
 
     def _add(self, alarm: Alarm, repaired: Repaired) -> None:
         self.watch.spin(f"seed {alarm.seed}: {alarm.message}; is it known?")
-        names = repaired.findings(alarm.script)
-        self.alarms.append((alarm, UNKNOWN if names is None else " and ".join(names).upper()))
+        names, short = repaired.explained(alarm)
+        name = UNKNOWN if names is None else " and ".join(names).upper()
+        if short is alarm and not self.is_replay and sum(n == name for _, n in self.alarms.values()) < SHORTENED:
+            short = repaired.shortened(alarm)
+        self.alarms[alarm.seed] = (short, name)
 
     def result(self, seconds: float) -> FuzzResult:
         """Return the result, and write the shortest histories."""
         from fencepost.kafka.fuzz.sight import sight
 
-        counts = Counter(name for _, name in self.alarms)
+        alarms = list(self.alarms.values())
+        self.pieces.write()
+        counts = Counter(name for _, name in alarms)
         shortest: dict[tuple[str, str], Alarm] = {}
-        for alarm, name in self.alarms:
+        for alarm, name in alarms:
             key = (name, alarm.kind if name == UNKNOWN else "")
             if key not in shortest or len(alarm.steps) < len(shortest[key].steps):
                 shortest[key] = alarm
         unknown = tuple(alarm for (name, _), alarm in shortest.items() if name == UNKNOWN)
         findings = {name: count for name, count in counts.most_common() if name != UNKNOWN}
-        done = self.progress.histories if self.progress else int(self.is_replay)
+        drawn, steps = (self.progress.histories, self.progress.steps) if self.progress else (int(self.is_replay), 0)
+        done, steps = self.pieces.earlier + drawn, self.pieces.steps + steps
         enough = done >= LEAST or self.is_replay
         seen = sight(done) if not self.is_replay else None
         verdict = "unknown" if unknown else "known" if findings else "nothing" if enough else "undetermined"
@@ -158,7 +234,7 @@ class _Found:
             "profile": self.profile,
             "seed": self.seed,
             "histories": done,
-            "steps": self.progress.steps if self.progress else 0,
+            "steps": steps,
             "digest": self.progress.digest if self.progress else "",
             "seconds": round(seconds, 3),
             "stopped": self.stopped,
@@ -167,7 +243,7 @@ class _Found:
                 {"name": name, "times": times, **shortest[name, ""].data()} for name, times in findings.items()
             ],
             "unknown": [
-                {**alarm.data(), "times": sum(a.kind == alarm.kind and n == UNKNOWN for a, n in self.alarms)}
+                {**alarm.data(), "times": sum(a.kind == alarm.kind and n == UNKNOWN for a, n in alarms)}
                 for alarm in unknown
             ],
             "sight": seen._asdict() if seen else None,
@@ -200,15 +276,5 @@ class _Found:
             path = self.folder / f"{name.lower().replace(' ', '-') or 'unknown'}-{number}.fuzz"
             write_file(path, alarm.script.text(alarm, self.release.version).encode())
             written.append(str(path))
-        with suppress(ImportError):
-            import pyarrow as pa
-            from pyarrow import parquet
-
-            kept = ((a.seed, name, a.message, len(a.steps), a.script.text()) for a, name in self.alarms)
-            columns = [list(column) for column in zip(*kept, strict=True)]
-            if columns:
-                path = self.folder / "violations.parquet"
-                named = ("seed", "finding", "violated", "steps", "script")
-                parquet.write_table(pa.table(columns, names=named), path)
-                written.append(str(path))
+        written += map(str, sorted(self.folder.glob(f"histories-{self.pieces.name}-*.parquet")))
         return written

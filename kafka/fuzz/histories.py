@@ -64,8 +64,8 @@ class Script:
     steps: tuple[str, ...]
 
     def line(self) -> str:
-        """Return the line that replays it."""
-        return f"replay {self.shape}|{';'.join(self.steps)}"
+        """Return it in one line, as the driver reads it."""
+        return f"{self.shape}|{';'.join(self.steps)}"
 
     def text(self, alarm: Alarm | None = None, kafka: str = "") -> str:
         """Return it as a file, with comments that tell the story of an alarm."""
@@ -201,35 +201,35 @@ def words(step: str) -> str:
 
 
 class Progress(NamedTuple):
-    """How far a run has come; `digest` is that of every state of every history."""
+    """How far a run has come: `digest` is of every state of every history, `taken` the steps of each since the last."""
 
     histories: int
     steps: int
     seconds: float
     digest: str
+    taken: tuple[int, ...] = ()
 
 
 class Fuzzer(Driver):
     """One Java process that draws histories, and replays scripts."""
 
-    def histories(
-        self, profile: str, first: int, count: int, seconds: float = 0, *, shortens: bool = True
-    ) -> Iterator[Alarm | Progress]:
+    def histories(self, profile: str, first: int, count: int, seconds: float = 0) -> Iterator[Alarm | Progress]:
         """Draw histories by their seeds from `first` on, and yield each alarm and, now and then, the progress."""
-        line = f"run {profile} {first} {count} {seconds} {int(shortens)}"
+        line = f"run {profile} {first} {count} {seconds}"
         told = self._answered(line)
         while True:
             if "seed" in told:
                 yield Alarm.of(told)
             else:
-                yield Progress(told.get("at", told.get("done", 0)), told["steps"], told["seconds"], told["digest"])
+                done = told.get("at", told.get("done", 0))
+                yield Progress(done, told["steps"], told["seconds"], told["digest"], tuple(told["taken"]))
                 if "done" in told:
                     return
             told = self._read(line)
 
-    def replayed(self, script: Script) -> Alarm | None:
+    def replayed(self, script: Script, *, shortens: bool = False) -> Alarm | None:
         """Take the steps of a script, as far as they can be; return its violation, None if it ends well."""
-        told = self._answered(script.line())
+        told = self._answered(f"{'shorten' if shortens else 'replay'} {script.line()}")
         return Alarm.of(told) if told["kind"] else None
 
     def stop(self) -> None:
@@ -250,7 +250,8 @@ class Repaired:
     kit: Kit
     _stack: ExitStack = field(default_factory=ExitStack)
     _running: dict[tuple[str, ...], Fuzzer | None] = field(default_factory=dict)
-    _known: dict[Script, tuple[str, ...] | None] = field(default_factory=dict)
+    _latest: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The findings that the latest violation of a kind was."""
 
     def __enter__(self) -> Self:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="fencepost-repairs-")))
@@ -262,10 +263,11 @@ class Repaired:
     def _process(self, repairs: tuple[str, ...]) -> Fuzzer | None:
         """Return a process with these repairs, None if one of them does not fit the release."""
         if repairs not in self._running:
-            folder = self._folder / "-".join(repairs)
+            folder = self._folder / "-".join(("with", *repairs))
             folder.mkdir()
             try:
-                self.kit.repaired([name for name in repairs if name in REPAIRS], folder)
+                if edited := [name for name in repairs if name in REPAIRS]:
+                    self.kit.repaired(edited, folder)
             except UsageError:
                 self._running[repairs] = None
                 return None
@@ -275,13 +277,27 @@ class Repaired:
             self._running[repairs] = self._stack.enter_context(started)
         return self._running[repairs]
 
-    def findings(self, script: Script) -> tuple[str, ...] | None:
-        """Return the findings whose repairs, as few as possible, let a history end well; None if it is not known."""
-        if script not in self._known:
-            fit = [name for name in (*REPAIRS, "late-epoch-flush") if self._process((name,)) is not None]
-            sets = [named for size in range(1, TOGETHER + 1) for named in combinations(fit, size)]
-            self._known[script] = next((named for named in sets if self._ends(named, script)), None)
-        return self._known[script]
+    def explained(self, alarm: Alarm) -> tuple[tuple[str, ...] | None, Alarm]:
+        """Return the findings that a violation is, as few as possible, or None; and the alarm, shortened if need be.
+
+        A repair that ends the whole history explains it; if none does, each and two together are tried on the
+        shortest history.
+        """
+        fit = [(name,) for name in (*REPAIRS, "late-epoch-flush") if self._process((name,)) is not None]
+        tried = [self._latest[alarm.kind]] if alarm.kind in self._latest else []
+        for names in (*tried, *fit):
+            if self._ends(names, alarm.script):
+                self._latest[alarm.kind] = names
+                return names, alarm
+        short = self.shortened(alarm)
+        pairs = [first + second for first, second in combinations(fit, TOGETHER)]
+        return next((names for names in (*fit, *pairs) if self._ends(names, short.script)), None), short
+
+    def shortened(self, alarm: Alarm) -> Alarm:
+        """Return the shortest history that still ends in this violation; the same if it does not come again."""
+        process = self._process(())
+        found = process.replayed(alarm.script, shortens=True) if process is not None else None
+        return alarm if found is None else replace(found, seed=alarm.seed, drawn=len(alarm.steps))
 
     def _ends(self, repairs: tuple[str, ...], script: Script) -> bool:
         process = self._process(repairs)

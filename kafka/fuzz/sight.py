@@ -137,7 +137,7 @@ def measure(version: str, profile: str, histories: int) -> Iterator[tuple[Plant,
             path = Path(f"{folder}{os.pathsep}{repaired.first}{os.pathsep}{release.classes}")
             options = (*FLAGS, *SWITCHES.values())
             with Fuzzer(replace(release, classes=path, options=options), patience=30) as fuzzer:
-                found, last = fuzzer.histories(profile, 1, histories, shortens=False), 0
+                found, last = fuzzer.histories(profile, 1, histories), 0
                 try:
                     for item in found:
                         if isinstance(item, Alarm):

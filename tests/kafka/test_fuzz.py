@@ -25,7 +25,7 @@ LAST_LEADER = Script(
 
 def digest(seed: int, count: int) -> str:
     with Fuzzer(fuzz_release("4.3.1", None)) as fuzzer:
-        *_, last = fuzzer.histories("mixed", seed, count, shortens=False)
+        *_, last = fuzzer.histories("mixed", seed, count)
     assert isinstance(last, Progress)
     return last.digest
 

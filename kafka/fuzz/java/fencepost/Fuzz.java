@@ -20,8 +20,9 @@ import org.apache.kafka.common.utils.AppInfoParser;
 import org.apache.kafka.common.utils.Exit;
 
 /**
- * Random histories of Kafka's classes. It reads lines and answers in JSON: `run PROFILE FIRST COUNT SECONDS SHORTEN` draws
- * histories, each by its seed alone; `replay SHAPE|STEP;STEP` takes the steps of a script, as far as they can be.
+ * Random histories of Kafka's classes. It reads lines and answers in JSON: `run PROFILE FIRST COUNT SECONDS` draws
+ * histories, each by its seed alone; `replay SHAPE|STEP;STEP` takes the steps of a script, as far as they can be, and
+ * `shorten SHAPE|STEP;STEP` leaves out those that a violation does not need.
  */
 public final class Fuzz {
     /** How often each verb is drawn, as a ratio; a seed makes more of some and leaves others out. */
@@ -72,6 +73,8 @@ public final class Fuzz {
     private final Path root;
     private final PrintStream out;
     private long steps;
+    /** How many steps each history has taken since the last report. */
+    private final List<Integer> taken = new ArrayList<>();
 
     private Fuzz(Path root, PrintStream out) {
         this.root = root;
@@ -257,18 +260,21 @@ public final class Fuzz {
 
     // ---- lines
 
-    private void run(String profile, long first, long count, double seconds, boolean shortens) throws Exception {
+    private void run(String profile, long first, long count, double seconds) throws Exception {
         long began = System.nanoTime();
         long shown = began;
         steps = 0;
+        taken.clear();
         long digest = 0;
         long done = 0;
         for (long seed = first; seed < first + count; seed++) {
             History history = drawn(profile, seed);
             digest = digest * 31 + history.digest;
             done++;
+            taken.add(history.steps.size());
             if (history.end != null) {
-                violation(seed, history, shortens ? shortened(history) : history);
+                out.println("{\"seed\":" + seed + "," + json(history) + "}");
+                out.flush();
             }
             long now = System.nanoTime();
             if (seconds > 0 && now - began > seconds * 1e9) {
@@ -283,21 +289,16 @@ public final class Fuzz {
     }
 
     private void progress(String name, long done, long began, long digest) {
-        out.printf(java.util.Locale.ROOT, "{\"%s\":%d,\"steps\":%d,\"seconds\":%.3f,\"cpu\":%.3f,\"digest\":\"%x\"}%n", name, done, steps,
-            (System.nanoTime() - began) / 1e9, SYSTEM.getProcessCpuTime() / 1e9, digest);
+        out.printf(java.util.Locale.ROOT, "{\"%s\":%d,\"steps\":%d,\"seconds\":%.3f,\"cpu\":%.3f,\"digest\":\"%x\",\"taken\":%s}%n", name, done, steps,
+            (System.nanoTime() - began) / 1e9, SYSTEM.getProcessCpuTime() / 1e9, digest, taken);
         out.flush();
+        taken.clear();
     }
 
-    private void violation(long seed, History drawn, History history) {
-        Throwable end = history.end == null ? drawn.end : history.end;
-        out.println("{\"seed\":" + seed + ",\"drawn\":" + drawn.steps.size() + "," + json(history, end) + "}");
-        out.flush();
-    }
-
-    private static String json(History h, Throwable end) {
-        String trace = end == null || end instanceof Judge.Violation ? "" : Arrays.stream(end.getStackTrace()).limit(14)
+    private static String json(History h) {
+        String trace = h.end == null || h.end instanceof Judge.Violation ? "" : Arrays.stream(h.end.getStackTrace()).limit(14)
             .map(StackTraceElement::toString).collect(Collectors.joining("\n"));
-        return "\"kind\":" + (end == null ? "null" : Loop.quote(kind(end))) + ",\"message\":" + (end == null ? "null" : Loop.quote(message(end)))
+        return "\"kind\":" + (h.end == null ? "null" : Loop.quote(kind(h.end))) + ",\"message\":" + (h.end == null ? "null" : Loop.quote(message(h.end)))
             + ",\"trace\":" + Loop.quote(trace) + ",\"shape\":" + Loop.quote(h.shape.toString()) + ",\"steps\":" + list(h.steps)
             + ",\"shown\":" + list(h.shown) + ",\"digest\":\"" + Long.toHexString(h.digest) + "\"";
     }
@@ -307,16 +308,19 @@ public final class Fuzz {
     }
 
     private void line(String line) throws Exception {
-        if (line.startsWith("replay ")) {
-            String[] parts = line.substring(7).split("\\|", -1);
+        if (line.startsWith("replay ") || line.startsWith("shorten ")) {
+            String[] parts = line.substring(line.indexOf(' ')).split("\\|", -1);
             List<Cluster.Step> script = Arrays.stream(parts[1].split(";")).filter(s -> !s.isBlank()).map(Cluster.Step::of).toList();
             History history = replayed(Cluster.Shape.of(parts[0].trim()), script, true);
-            out.println("{" + json(history, history.end) + "}");
+            if (line.startsWith("shorten ") && history.end != null) {
+                history = shortened(history);
+            }
+            out.println("{" + json(history) + "}");
             out.flush();
             return;
         }
         String[] words = line.split(" ");
-        run(words[1], Long.parseLong(words[2]), Long.parseLong(words[3]), Double.parseDouble(words[4]), words[5].equals("1"));
+        run(words[1], Long.parseLong(words[2]), Long.parseLong(words[3]), Double.parseDouble(words[4]));
     }
 
     public static void main(String[] arguments) throws Exception {
