@@ -70,7 +70,7 @@ def hold(folder: Path) -> Lock:
 
 
 def keeps_search(folder: Path) -> bool:
-    """Say whether a folder holds the checkpoint of a search on one machine."""
+    """Return whether a folder holds the checkpoint of a search on one machine."""
     from fencepost.explorers.native.checkpoint import MANIFEST
 
     return (folder / MANIFEST).is_file()

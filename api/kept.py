@@ -142,7 +142,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _row_in(file: Path) -> dict[str, Any]:
-    """Return what a file says of a row; nothing where it cannot be read."""
+    """Return a row as its file has it; nothing if it cannot be read."""
     try:
         return sealed.parse_object(read_file(file))
     except (OSError, sealed.BrokenSealError):

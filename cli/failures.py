@@ -89,5 +89,5 @@ def visible(message: str) -> str:
 
 
 def debugging() -> bool:
-    """Say whether tracebacks are asked for."""
+    """Return whether tracebacks are asked for."""
     return os.environ.get("FENCEPOST_DEBUG", "") not in ("", "0")

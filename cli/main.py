@@ -164,7 +164,7 @@ def run(ctx: click.Context) -> None:
 
 
 def note_on_clone(folder: Path) -> str:
-    """Return what a user must know in a clone of Fencepost whose models are not those that run; else nothing."""
+    """Return a warning if the user is in a clone of Fencepost whose models are not those that run."""
     spec = find_spec("fencepost.model")
     if spec is None or spec.origin is None:
         return ""
@@ -222,7 +222,7 @@ def _end(error: BaseException, group: Commands) -> Exit:
 
 
 def _flush() -> None:
-    """Print what waits; a reader that is gone changes nothing about what was found."""
+    """Flush the output; a reader that is gone does not change the result."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

@@ -33,7 +33,7 @@ BRIEF = ("AblateResult", "AdviceResult", "CompareResult", "ConformResult", "Faul
 
 
 def first_screen(answer: Any) -> str:
-    """Return what the command prints that gives such an answer; its `repr` if the command has no first screen."""
+    """Return the output of the command that gives such an answer; its `repr` if the command has no first screen."""
     name = type(answer).__name__
     if name not in VIEWS:
         return repr(answer)

@@ -94,7 +94,7 @@ def _pieces(text: str, command: click.Command | None, group: click.Group | None)
 
 
 def _words(found: re.Match[str], command: click.Command | None, group: click.Group | None) -> str | None:
-    """Return what a command line says for a piece of Python; None where it says the same."""
+    """Return the command line's words for a piece of Python; None if they are the same."""
     if found["alone"]:
         option = _option(found["alone"], command) or _of_any(found["alone"], group)
         return option.opts[-1] if option else None

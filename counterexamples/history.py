@@ -56,7 +56,7 @@ def folded(record: type[Record], raw: Key, after: Key) -> str:
 
 
 def _folded_messages(found: list[Change]) -> list[str]:
-    """Return what became of the messages in a bag; where one took the place of another, the fields that differ."""
+    """Return the changes of the messages in a bag; if one replaced another, the fields that differ."""
     gone, come = [item for item in found if item.old], [item for item in found if item.new]
     if len(gone) != 1 or len(come) != 1:
         return [str(item) for item in found]

@@ -79,7 +79,7 @@ class Prevention:
 
 
 def preventions(trace: Trace, path: Path) -> list[Prevention]:
-    """Return what prevents a history, what belongs to its known bug first, then the usual settings, then others."""
+    """Return the settings that prevent a history: those of its known bug first, then usual ones, then others."""
     if trace.prop is None or trace.prop.kind is Kind.AT_MOST or not path.steps:
         return []
     guards, reads = _checked(trace.protocol.machine)
@@ -104,7 +104,7 @@ def preventions(trace: Trace, path: Path) -> list[Prevention]:
 
 
 def _begins(other: Interpreter, start: Key) -> bool:
-    """Say whether a history begins in an initial state of a changed machine too."""
+    """Return whether a history begins in an initial state of a changed machine too."""
     try:
         return start in other.initial_states()
     except FencepostError:
@@ -135,7 +135,7 @@ def is_prevented(
 
 
 def _decides(other: Interpreter, prop: Property, before: Key, last: Transition | None) -> bool:
-    """Say whether a state or a step shows what a trace of this property shows; the first state has no step."""
+    """Return whether a state or a step shows what a trace of this property shows; the first state has no step."""
     if prop.kind.over_behaviours:
         return False
     wanted = prop.kind is Kind.SOMETIMES

@@ -69,13 +69,13 @@ class _Kept:
         }
 
     def is_fair(self) -> bool:
-        """Say whether every promise is kept."""
+        """Return whether every promise is kept."""
         often = set().union(*self.enabled.values()) - set(self.taken)
         fair = self.prop.behaviour.fair
         return not any(fair[item[0]].strong or all(item in found for found in self.enabled.values()) for item in often)
 
     def hangs_on(self) -> str:
-        """Say which bounds refuse steps without which the loop would not be fair; nothing if there is not any."""
+        """Return which bounds refuse steps without which the loop would not be fair; nothing if there is not any."""
         held = {number: self.held(key) for number, key in self.states.items()}
         names: dict[str, None] = {}
         labels: dict[str, None] = {}
@@ -143,7 +143,7 @@ class _Kept:
         return f"not enabled {_after(number)}: {self.refusal(fair, number, item[1])}"
 
     def refusal(self, fair: Fairness, number: int, values: tuple[Any, ...] | None = None) -> str:
-        """Return what keeps actions from happening in a state: the guard that lets most others pass before it."""
+        """Return the guard that keeps actions from happening in a state: the one that is checked last."""
         key = self.states[number]
         where = "" if values is not None else f" {_after(number)}"
         found: list[tuple[int, str]] = []

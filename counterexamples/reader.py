@@ -277,7 +277,7 @@ class _Reader:
         return prop
 
     def normalizes(self, header: Mapping[str, Line]) -> bool:
-        """Say whether states are normalized."""
+        """Return whether states are normalized."""
         if "normalize" not in header:
             return True
         line = header["normalize"]

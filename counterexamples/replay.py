@@ -267,7 +267,7 @@ class _Replaying:
         return f"the guard `{condition}` ({File(step.action.function.__code__.co_filename).name}:{line}) refuses"
 
     def enabled(self, step: Step) -> str:
-        """Return what could be written instead: steps that can happen, those of the same action first."""
+        """Return alternatives: enabled steps, those of the same action first."""
         possible = [item.step for item in self.plain.transitions(self.states[-1])]
         possible.sort(key=lambda item: item.action.name != step.action.name)
         if not possible:
@@ -307,7 +307,7 @@ class _Replaying:
         )
 
     def shows_after(self, length: int) -> bool:
-        """Say whether the first `length` states show it already."""
+        """Return whether the first `length` states show it already."""
         path = Path(self.states[0], self.trace.steps[: length - 1], tuple(self.states[:length]))
         last = self.plain.apply(self.states[length - 2], self.trace.steps[length - 2]) if length > 1 else None
         return _shows(self.plain, self.trace.prop, path, last)
@@ -341,7 +341,7 @@ def _fault(plain: Interpreter, trace: Trace, path: Path) -> str:
 
 
 def _shows(plain: Interpreter, prop: Property | None, path: Path, last: Transition | None) -> bool:
-    """Say whether the end of a path is what a trace of this property must end in."""
+    """Return whether the end of a path is what a trace of this property must end in."""
     end = path.states[-1]
     if prop is None:
         return next(plain.transitions(end), None) is None

@@ -161,7 +161,7 @@ def _nearer_to_0(values: range, value: int) -> range:
 
 
 def _first(attempts: Attempts, steps: Steps, candidates: Iterator[Steps]) -> Steps | None:
-    """Return what the first candidate comes to that still shows it, and is shorter."""
+    """Return the result of the first shorter candidate that still shows the violation."""
     for candidate in candidates:
         if attempts.late:
             return None

@@ -98,7 +98,7 @@ def settings_of(trace: Trace, entry: Entry) -> dict[str, str]:
 
 
 def _is_set(trace: Trace, entry: Entry) -> bool:
-    """Say whether the trace has the settings of a bug, or those of one of its alternatives."""
+    """Return whether the trace has the settings of a bug, or those of one of its alternatives."""
     declared, values = trace.constants.declared(), trace.constants.values
     for alternative in entry.switch.split(";"):
         pairs = [word.partition("=") for word in alternative.split(",") if word.strip()]

@@ -293,7 +293,7 @@ def rule_machine(machine: Machine, constants: Constants, properties: tuple[Prope
 
 
 def _strategy(plain: Interpreter, domain: Domain | InFlight) -> Any:
-    """Return what draws a parameter, None if it has no values; for a message, its number in flight."""
+    """Return the strategy for a parameter, None if it has no values; for a message, its number in flight."""
     strategies = hypothesis().strategies
     if isinstance(domain, InFlight):
         return strategies.integers(0, MOST_MESSAGES - 1)

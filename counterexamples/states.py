@@ -75,7 +75,7 @@ class Change(NamedTuple):
 
 
 def is_aside(name: str) -> bool:
-    """Say whether a field is not part of the protocol: a ghost, or what is left of a budget."""
+    """Return whether a field is not part of the protocol: a ghost, or what is left of a budget."""
     return name.startswith(("ghost_", "budget"))
 
 
@@ -89,7 +89,7 @@ def parts(record: type[Record], key: Key) -> list[Part]:
 
 
 def changes(record: type[Record], before: Key, after: Key) -> list[Change]:
-    """Return what differs between two states, part by part."""
+    """Return the differences between two states, part by part."""
     found: list[Change] = []
     for old, new in zip(parts(record, before), parts(record, after), strict=True):
         for was, now in zip(old.cells, new.cells, strict=True):

@@ -174,7 +174,7 @@ class Trace:
 
 
 def verdict_of(prop: Property | None) -> str:
-    """Return what a trace says of a property at its end, or of the end itself."""
+    """Return the claim of a trace about a property at its end, or about the end itself."""
     if prop is None:
         return "deadlock"
     return "reached" if prop.kind is Kind.SOMETIMES else "violated"

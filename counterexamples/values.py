@@ -79,7 +79,7 @@ def message(schema: Schema, what: str, record: type[Record], text: str) -> Key:
 
 
 def describe(domain: Domain, low: int, high: int) -> str:
-    """Return what may be written for a value of a domain: `a number from 0 to 2`."""
+    """Return the spellings of a domain's values: `a number from 0 to 2`."""
     if isinstance(domain, Flag | Member):
         return "one of: " + ", ".join(domain.spellings())
     if isinstance(domain, BitSet):

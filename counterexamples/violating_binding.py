@@ -73,7 +73,7 @@ def violating_binding(trace: Trace, path: Path) -> ViolatingBinding | None:
 
 
 def violated_for(trace: Trace, path: Path) -> str:
-    """Return what a trace shows with the values for which it does: `weak-isr is violated for leader=1, offset=0`."""
+    """Return the finding of a trace with its values: `weak-isr is violated for leader=1, offset=0`."""
     values = "" if trace.args else str(violating_binding(trace, path) or "")
     return f"{trace.finding} for {values}" if values else trace.finding
 
@@ -87,7 +87,7 @@ def unmet(condition: str, scope: Scope) -> tuple[ViolatingBinding, list[tuple[st
 
 
 def _arguments(trace: Trace, path: Path, prop: Property) -> list[Any]:
-    """Return what the property is asked about: the last state, or the last step."""
+    """Return the subject of the property: the last state, or the last step."""
     plain = trace.interpreter()
     restore = plain.schema.restore
     if not prop.over_steps:
@@ -370,7 +370,7 @@ def _expression(condition: str) -> ast.expr:
 
 
 def _is_readable(function: Any) -> bool:
-    """Say whether a function is a helper of the model, to be explained, and none of the language's."""
+    """Return whether a function is a helper of the model, to be explained, and none of the language's."""
     return isinstance(function, FunctionType) and function.__module__ != bits.__name__
 
 

@@ -63,7 +63,7 @@ class Stored(Protocol):
         """Return the state of a number below `expanded`."""
 
     def keys(self, states: Sequence[Any]) -> list[Key]:
-        """Return what the states hold."""
+        """Return the values in the states."""
 
     def are_stored(self, states: Sequence[Any], rows: Array) -> list[bool]:
         """Say of each state whether this row is what is stored of it."""
@@ -72,7 +72,7 @@ class Stored(Protocol):
         """Say of each row whether a state with it is stored."""
 
     def parents(self, states: Sequence[Any]) -> list[Key | None] | None:
-        """Return what the stored parents hold, None for an initial state; None if `keys` has gone the whole way."""
+        """Return the stored parents, None for an initial state; None if `keys` has gone the whole way."""
 
     def way_to(self, state: Any) -> Path:
         """Return a history that leads to a state."""
@@ -244,7 +244,7 @@ class _Checker:
         return found
 
     def _expand(self, rows: Array) -> tuple[dict[str, int], Counter[tuple[str, int]], list[Counter[int]]]:
-        """Return what the compiled code counts of steps and refusals, and the hashes of each row's successors."""
+        """Return the compiled code's counts of steps and refusals, and the hashes of each row's successors."""
         search, worker, buffers = self.search, self.worker, self.search._buffers
         worker.fired[:] = 0
         worker.refused[:] = 0
@@ -261,7 +261,7 @@ class _Checker:
         return fired, refusals, found
 
     def _leads(self, parent: Key | None, key: Key) -> bool:
-        """Say whether the plain semantics has a step from a parent to a state, or begins with it if it has none."""
+        """Return whether the plain semantics has a step from a parent to a state, or begins with it if it has none."""
         if parent is None:
             return key in self.firsts
         return any(item.after == key for item in self.plain.transitions(parent))

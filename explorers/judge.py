@@ -52,12 +52,12 @@ class Judgement:
 
     @property
     def as_expected(self) -> bool:
-        """Say whether the run found exactly what it must."""
+        """Return whether the run found exactly what it must."""
         return not self.differences
 
     @property
     def undetermined(self) -> bool:
-        """Say whether the run ended without a decision."""
+        """Return whether the run ended without a decision."""
         return not self.result.complete
 
 
@@ -78,7 +78,7 @@ def judge(run: Run, options: Options, tell: Callable[[Progress], None] | None = 
 
 
 def is_compact(run: Run, options: Options) -> bool:
-    """Say whether a run keeps fingerprints; whole behaviours need states, whatever the options say."""
+    """Return whether a run keeps fingerprints; whole behaviours need states, whatever the options say."""
     over_behaviours = any(item.kind.over_behaviours for item in protocol(run.protocol).select(run.properties))
     return run.compact or (options.compact and not over_behaviours)
 

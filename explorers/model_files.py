@@ -183,7 +183,7 @@ class _Neighbours(MetaPathFinder):
         return tuple((Path(path).relative_to(self.root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
-        """Say whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""
+        """Return whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""
         if name in sys.stdlib_module_names or name == "fencepost" or not name.isidentifier():
             return False
         if (self.folder / f"{name}.py").is_file() or (self.folder / name / "__init__.py").is_file():

@@ -169,7 +169,7 @@ class PlainSearch:
                     self.decided[item.name] = (before, transition)
 
     def violated(self) -> bool:
-        """Say whether a property that must hold does not."""
+        """Return whether a property that must hold does not."""
         return any(item.name in self.decided and item.kind is not Kind.SOMETIMES for item in self.properties)
 
     def limit(self, seconds: float) -> str:
@@ -192,7 +192,7 @@ class PlainSearch:
         return first
 
     def path(self, state: Key, prop: Property | None) -> Path:
-        """Return the way to a state that decides a property."""
+        """Return the path to a state that decides a property."""
         chain: list[Key] = []
         at: Key | None = state
         while at is not None:

@@ -176,7 +176,7 @@ class Reason(str):
         return made
 
     def __getnewargs__(self) -> tuple[str, Cause]:  # type: ignore[override]
-        """Return what a copy in another process is made of."""
+        """Return the arguments that make a copy in another process."""
         return str(self), self.cause
 
     def on(self, more: str) -> Reason:
@@ -218,7 +218,7 @@ def cause_of(why: str) -> Cause | None:
 
 
 def ended_by_signal(why: str) -> bool:
-    """Say whether something was ended from outside: by a signal, or by its caller."""
+    """Return whether something was ended from outside: by a signal, or by its caller."""
     return cause_of(why) in (Cause.SIGNAL, Cause.CANCELLED)
 
 

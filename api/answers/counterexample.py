@@ -56,7 +56,7 @@ def fields_of(record: type[Record], key: Key) -> dict[str, str]:
 
 
 def changes_of(record: type[Record], before: Key, after: Key) -> tuple[str, ...]:
-    """Return what differs between two states, as text."""
+    """Return the differences between two states, as text."""
     from fencepost.counterexamples.states import changes
 
     return tuple(f"{item.label}.{item}" if item.label else str(item) for item in changes(record, before, after))

@@ -305,7 +305,7 @@ class Growing:
         return {name: not is_open for name, is_open in uncovered.items()}
 
     def is_allowed(self, cell: Mapping[str, int]) -> bool:
-        """Say whether the machine does not refuse a cell."""
+        """Return whether the machine does not refuse a cell."""
         try:
             self.constants(cell)
         except UsageError:
@@ -319,7 +319,7 @@ class Growing:
         return growing_bounds(translate(self.question.protocol.machine, (prop,)))
 
     def is_covered(self, name: str, cell: Mapping[str, int], growing: frozenset[str]) -> bool:
-        """Say whether a cell has a property's verdict because of cells that were searched.
+        """Return whether a cell has a property's verdict because of cells that were searched.
 
         What no larger cell reaches, no smaller one does. What a smaller one reaches, larger ones do, unless the model
         raises an error there: it does not if a search of one that is larger still came to its end.

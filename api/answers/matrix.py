@@ -46,7 +46,7 @@ SUSPICIONS = {
 
 
 def meaning_for(data: MatrixData) -> dict[str, str]:
-    """Return what the purposes say in this matrix: a property that the whole machine violates does not count."""
+    """Return the meaning of the purposes in this matrix: a property that the whole machine violates does not count."""
     if not any(item["verdict"] == "violated" for item in data["properties"]):
         return MEANING
     return {
@@ -73,7 +73,7 @@ def refuse_unfinished(found: Protocol, base: Result) -> None:
 
 
 def whole_data(found: Protocol, ablation: Ablation, base: Result) -> MatrixData:
-    """Return what was found of the whole machine, with room for the rows."""
+    """Return the result for the whole machine, still without rows."""
     return {
         "format": FORMAT,
         "protocol": found.name,
@@ -172,7 +172,7 @@ def trace_of_cell(found: Protocol, ablation: Ablation, outcome: RowOutcome, prop
 
 
 def suspicions(data: MatrixData) -> dict[str, list[str]]:
-    """Return what is suspicious about a protocol, by its matrix.
+    """Return the suspicions about a protocol, from its matrix.
 
     `never_violated`: properties that hold, and hold without each guard and with each setting. `unreached`: witnesses.
     `dead`: actions that never happen. `idle`: guards that no guarantee depends on.

@@ -131,7 +131,7 @@ def path_of_history(report: ProveResult) -> Path:
 
 
 def values_text(report: ProveResult) -> str:
-    """Return what the constants that have any value are in the counterexample; empty without them."""
+    """Return the values in the counterexample of constants that may have any value, as text."""
     pair = report.proof.pair
     values = pair.constants if pair is not None else {}
     return " ".join(f"{name}={values[name]}" for name in report.settings.lifted if name in values)

@@ -218,7 +218,7 @@ def _bound(item: BoundCount) -> dict[str, Any]:
 
 
 def _of_behaviours(item: PropertyResult) -> dict[str, Any]:
-    """Return what a property of whole behaviours has beside its verdict."""
+    """Return the details of a property of whole behaviours beside its verdict."""
     found: dict[str, Any] = {}
     if item.path is not None:
         found = {"for": dict(item.values), "loop": item.path.loop}

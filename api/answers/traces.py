@@ -43,14 +43,14 @@ def way_of(found: Protocol, constants: Constants, error: DomainError, *, normali
 
 
 def bare(console: Console, content: RenderableType) -> str:
-    """Return what Rich lays out as text, without the blanks that it fills lines with."""
+    """Return Rich's layout as text, without the blanks that it fills lines with."""
     with console.capture() as caught:
         console.print(content)
     return "".join(f"{line.rstrip()}\n" for line in caught.get().splitlines())
 
 
 def trace_text(trace: Trace, path: Path) -> str:
-    """Return what `print_trace` prints, without colours, for a file."""
+    """Return the output of `print_trace`, without colours, for a file."""
     from fencepost.counterexamples.text import render
     from rich.console import Console
 

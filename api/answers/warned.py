@@ -72,7 +72,7 @@ def _without_witness(found: Protocol) -> Iterator[ModelWarning]:
 def _of_answer(
     question: Question, result: Result, translated: Callable[[], Program], *, normalize: bool
 ) -> Iterator[ModelWarning]:
-    """Yield what an answer says less about than it seems."""
+    """Yield the parts of an answer that are weaker than they look."""
     by_name = {item.name: item for item in question.properties}
     ours = PROTOCOLS.get(question.protocol.machine.name) is question.protocol
     sent: Sent | None = None

@@ -23,7 +23,7 @@ def told(error: BaseException) -> BaseException:
 
 
 def _as_called(said: str) -> str:
-    """Return what Python says of a call of a class, without `__init__` and without counting the object."""
+    """Return Python's message on a call of a class, without `__init__` and without counting the object."""
     if ".__init__()" not in said:
         return said
     one_less = re.compile(r"takes (\d+) positional arguments? but (\d+)")
@@ -32,7 +32,7 @@ def _as_called(said: str) -> str:
 
 
 def instead_of(error: BaseException) -> str:
-    """Return what to write where a model file does not run."""
+    """Return the advice for a model file that does not run."""
     found = re.search(r"name '(\w+)'", str(error))
     word = found[1] if found else ""
     known = language.__all__
@@ -58,7 +58,7 @@ def instead_of(error: BaseException) -> str:
 
 
 def against(error: FencepostError) -> str:
-    """Return what to write against an error that a step of a model runs into, empty if its message says so."""
+    """Return the advice against an error in a step of a model, empty if its message has it already."""
     return next((advice for sign, advice in OUTSIDE.items() if sign in str(error)), "")
 
 
@@ -105,7 +105,7 @@ CALLS = {
 
 
 def in_place_of(error: SyntaxError) -> str:
-    """Return what to write where Python cannot read a file."""
+    """Return the advice for a file that Python cannot parse."""
     for sign, word in (("&&", "and"), ("||", "or")):
         if sign in (error.text or ""):
             return f"write `{word}` in the place of `{sign}`"

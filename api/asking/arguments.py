@@ -54,6 +54,9 @@ LEAST = {
 FINITE = ("memory", "timeout", "within")
 """Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
 
+MEANT = (("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop"), ("master", "cluster"))
+"""Arguments of some calls, each with its name in others."""
+
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
 """The call that is being made, and the names of its own arguments that it was given."""
 
@@ -65,6 +68,9 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def made(*args: P.args, **kwargs: P.kwargs) -> R:
+        for wrong, right in MEANT:
+            if wrong in kwargs and wrong not in known.parameters and right in known.parameters:
+                raise UsageError(f"{name}() has no argument {wrong}=: write {right}= instead.")
         given = known.bind(*args, **kwargs)
         for argument, value in given.arguments.items():
             parameter = known.parameters[argument]

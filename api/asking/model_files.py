@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def is_file(name: str) -> bool:
-    """Say whether a protocol is named by its file."""
+    """Return whether a protocol is named by its file."""
     return name.endswith(".py") or "/" in name or ".py:" in name
 
 
@@ -91,7 +91,7 @@ def make_sure_file(path: Path) -> None:
 
 
 def _properties(path: Path, given: object) -> tuple[Property, ...]:
-    """Return what a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
+    """Return the value that a file assigns to PROPERTIES; raise UsageError if that is not a tuple of properties."""
     what = "a tuple of what @always, @step and @sometimes return"
 
     def refused(said: str, verb: str = "is") -> UsageError:
@@ -151,7 +151,7 @@ def _refuse_second_definitions(path: Path) -> None:
 
 
 def _pointed_at(error: SyntaxError, path: Path) -> str:
-    """Return what Python says of a text that it cannot read, with the line and a caret below the place."""
+    """Return Python's message on a text that it cannot parse, with the line and a caret below the place."""
     text, name = (error.text or "").rstrip(), near(Path(error.filename)) if error.filename else "the file"
     if error.lineno is None:
         return f"{near(path)}: {error.msg}. The file must be text that Python can read: save it again as UTF-8."

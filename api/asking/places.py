@@ -110,13 +110,13 @@ def near(path: Path) -> str:
 
 
 def _is_model(frame: FrameType) -> bool:
-    """Say whether this is code of a model: not of Fencepost's machinery, a library or Python itself."""
+    """Return whether this is code of a model: not of Fencepost's machinery, a library or Python itself."""
     name = str(frame.f_globals.get("__name__", ""))
     foreign = name.split(".", maxsplit=1)[0] in sys.stdlib_module_names or "site-packages" in frame.f_code.co_filename
     return not foreign and not name.startswith(_OURS) and Path(frame.f_code.co_filename).is_file()
 
 
 def _raised_by_user(error: Exception) -> bool:
-    """Say whether the line that failed stands in a user's file."""
+    """Return whether the line that failed stands in a user's file."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return bool(frames) and str(frames[-1].f_globals.get("__name__", "")).startswith(USER_MODULE)

@@ -53,7 +53,7 @@ class Subject:
 def find_subject(
     what: Machine | Protocol | Subject | str | Path, properties: Iterable[Property] | None = None
 ) -> Subject:
-    """Return what a question is about; raise UsageError for what does not exist.
+    """Return the subject of a question; raise UsageError for what does not exist.
 
     `what` is the name of a protocol or of a run of the catalogue, the path of a file that defines a protocol, or a
     machine with its `properties`.

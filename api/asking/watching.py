@@ -44,19 +44,19 @@ class Watch:
         """Take a line for the user's information."""
 
     def spin(self, text: str) -> None:
-        """Take what is being done just now."""
+        """Receive the current activity."""
 
     def clear(self) -> None:
         """Take notice that nothing is being done any more."""
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Take what is being done for as long as it takes."""
+        """Receive an activity, as a context that lasts as long."""
         self.note(text)
         yield
 
     def compiling(self, name: str) -> AbstractContextManager[None]:
-        """Take what is compiled, for as long as it takes."""
+        """Receive the name of a machine that is compiled, as a context that lasts as long."""
         return self.busy(f"compiling {name} ...{' (kept for the next time)' if lasts() else ''}")
 
     def compiled(self, name: str, seconds: float) -> None:
@@ -74,11 +74,11 @@ class Watch:
             self.compiled(name, seconds)
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:  # noqa: ARG002
-        """Return what a search is to call while it runs, or None if it would not be seen."""
+        """Return the callback for a running search, or None if it would not be seen."""
         return None
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:  # noqa: ARG002
-        """Return what random walks are to call while they go on, or None if it would not be seen."""
+        """Return the callback for running walks, or None if it would not be seen."""
         return None
 
 
@@ -99,11 +99,11 @@ class Listener(Watch):
         self.listen(Event(text))
 
     def telling(self, title: str) -> Callable[[Progress], None]:
-        """Return what passes on how far a search is."""
+        """Return a callback that passes on the progress of a search."""
         return lambda at: self.listen(Event(title, at.expanded, at.frontier, at.distinct, at.depth, at.seconds))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None]:
-        """Return what passes on how many walks are done."""
+        """Return a callback that passes on the number of finished walks."""
         return lambda done, _, seconds: self.listen(Event(title, done, walks, seconds=seconds))
 
 

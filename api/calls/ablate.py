@@ -313,7 +313,7 @@ class _Matrix:
         return data, judged, problems
 
     def _is_refused(self, row: Row) -> bool:
-        """Say whether the machine refuses a setting; such a row is not kept, since its answer is there at once."""
+        """Return whether the machine refuses a setting; such a row is not kept, since its answer is there at once."""
         machine = self.question.protocol.machine
         if machine.refuse is None or isinstance(row, Guard):
             return False

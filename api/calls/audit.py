@@ -63,7 +63,7 @@ class AuditResult(Answer[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> AuditResult:
-        """Return what is given as JSON."""
+        """Return the answer that this JSON holds."""
         unread = tuple(note["text"] for note in data["notes"] if note["unread"])
         return cls(data, data["verdict"], tuple(data["findings"]), unread)
 
@@ -154,7 +154,7 @@ def audit(
 
 
 def _wants_spark(cluster: Cluster, records: int) -> bool:
-    """Say whether a log of so many records is followed on Spark: if it is large, or Spark was asked for."""
+    """Return whether a log of so many records is followed on Spark: if it is large, or Spark was asked for."""
     return bool(records > SMALL or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
 
@@ -190,7 +190,7 @@ def _folder(output: Path | None, *, resume: bool) -> Path:
 
 
 def _read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read what is not read yet; raise UsageError for a log without a record."""
+    """Read the parts that are not read yet; raise UsageError for a log without a record."""
     from fencepost.kafka.audit.reading import read
 
     reading = read(paths, folder, kafka, jars, resume=resume)

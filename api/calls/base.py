@@ -177,7 +177,7 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
 
 
 def are_same(one: Result, other: Result) -> bool:
-    """Say whether two searches reached the same states, in the same levels, by as many steps of each action."""
+    """Return whether two searches reached the same states, in the same levels, by as many steps of each action."""
 
     def steps(result: Result) -> dict[str, int]:
         return {name: count for name, count in result.fired.items() if count}

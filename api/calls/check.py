@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 DIFFERENCE = "cross-check.trace"
-"""Where the way to a state is written on which the engines differ."""
+"""Where the path to a state is written on which the engines differ."""
 ENGINES = {
     "native": "exhaustive breadth-first search in compiled code, on all processors",
     "plain": "the reference search in Python: the definition, and slow",
@@ -135,7 +135,7 @@ def check(
 def answer(
     question: Question, options: Options, found: Result, growth: Growth | None = None, compared: Compared | None = None
 ) -> CheckResult:
-    """Return what a search found of a question, with what a reader must know."""
+    """Return the result of a question's search, with its notes."""
     parts = {name: getattr(found, name) for name in Result.__dataclass_fields__}
     background = tuple(background_notes(question, found, normalize=options.normalize))
     notes = (*_hanging(question, options, found), *background, *notes_on(options, found))
@@ -199,7 +199,7 @@ def explore(question: Question, engine: str, options: Options, watch: Watch, clu
 
 
 def with_difference(question: Question, error: CrossCheckError, *, normalize: bool) -> CrossCheckError:
-    """Write the way to a state on which engines differ into a file, and return the error with the file's name."""
+    """Write the path to a state on which engines differ into a file, and return the error with the file's name."""
     from fencepost.counterexamples.replay import write
 
     if error.path is None:
@@ -253,7 +253,7 @@ def _hanging(question: Question, options: Options, result: Result) -> Iterator[s
 
 
 def notes_on(options: Options, result: Result) -> tuple[str, ...]:
-    """Return what a reader must know of a search and of its checkpoint."""
+    """Return the notes on a search and on its checkpoint."""
     notes = [*result.notes]
     if result.kept and options.checkpoint:
         notes.append(

@@ -37,7 +37,7 @@ class Comparison(Protocol):
         """Conforms, differs or undetermined."""
 
     def summary(self) -> Iterator[str]:
-        """Yield what a person reads below the verdict, line by line; details are indented by two blanks."""
+        """Yield the lines below the verdict, for a reader; details are indented by two blanks."""
 
     def data(self) -> dict[str, Any]:
         """Return the comparison as JSON."""

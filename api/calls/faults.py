@@ -81,7 +81,7 @@ class FaultsResult(Answer["FaultsData"]):
 
     @classmethod
     def of(cls, data: FaultsData) -> FaultsResult:
-        """Return what is given as JSON."""
+        """Return the answer that this JSON holds."""
         settings = tuple(
             Tolerated(
                 MappingProxyType(point["setting"]),
@@ -243,7 +243,7 @@ class _Request:
                 )
 
     def grid(self, settings: list[Setting], kept: Kept, watch: Watch) -> tuple[FaultsData, tuple[Problem, ...]]:
-        """Return what every point tolerates.
+        """Return the faults that every point tolerates.
 
         After a point that was ended from outside, or that cannot be kept, no other one is begun.
         """
@@ -286,7 +286,7 @@ class _Request:
         return data, problems
 
     def point(self, constants: Constants, shown: Values, watch: Watch) -> tuple[PointData, dict[Path, Counterexample]]:
-        """Return what one setting tolerates, as JSON, and the traces that were asked for by their files."""
+        """Return the faults that one setting tolerates, as JSON, and the requested traces by file."""
         from fencepost.explorers.evidence.faults import choose_kinds, natively, tolerance
 
         found = self.question.protocol

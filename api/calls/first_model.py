@@ -176,22 +176,22 @@ def everybody_waits(s: State, c: C) -> bool:
 
 
 def waits(s: State, c: C, client: int) -> bool:
-    """Say whether a client waits."""
+    """Return whether a client waits."""
     return s.session[client].phase == Phase.WAITING
 
 
 def waits_no_longer(s: State, c: C, client: int) -> bool:
-    """Say whether it does not."""
+    """Return whether it does not."""
     return not waits(s, c, client)
 
 
 def holds(s: State, c: C, client: int) -> bool:
-    """Say whether a client holds the lock."""
+    """Return whether a client holds the lock."""
     return s.session[client].phase == Phase.HOLDING
 
 
 def holds_no_longer(s: State, c: C, client: int) -> bool:
-    """Say whether it does not."""
+    """Return whether it does not."""
     return not holds(s, c, client)
 
 

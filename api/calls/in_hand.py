@@ -71,7 +71,7 @@ class Held:
         return "\n".join(lines)
 
     def changes_to(self, after: Held) -> list[str]:
-        """Return what is different in another state, a line each."""
+        """Return the differences to another state, a line each."""
         return list(changes_of(self._hand.machine.state, self._key, after._key))
 
 
@@ -121,7 +121,7 @@ class InHand:
         return ""
 
     def holds(self, state: Held, name: str) -> bool:
-        """Return what a property over states says of one."""
+        """Return the value of a state property in one state."""
         found = {item.name: item for item in self.properties}
         prop = found.get(name.replace("_", "-"))
         if prop is None:

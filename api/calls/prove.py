@@ -208,7 +208,7 @@ def with_violated(proof: Proof, found: Mapping[str, str]) -> Proof:
 
 
 def beside_error(report: ProveResult, error: DomainError, result: Result | None) -> ProveResult:
-    """Return what is violated although the model raises an error, and nothing else as decided.
+    """Return the violations that were found although the model raises an error; all else is undecided.
 
     `result` is of a search that ended with the error. Raises the error if nothing is violated.
     """
@@ -241,7 +241,7 @@ def violated_on_the_way(report: ProveResult, error: DomainError) -> dict[str, st
 
 
 def violated_in(result: Result | None) -> dict[str, str]:
-    """Return what a search found violated, and by which run; nothing without one."""
+    """Return the violations of a search, and by which run; nothing without a search."""
     return {
         item.name: f"violated by a run of {item.path.length} states, which `fencepost check` shows"
         for item in (result.properties if result else ())

@@ -49,7 +49,7 @@ def data_of(run: Run, result: CheckResult, differences: tuple[str, ...]) -> dict
 
 
 def question_of(run: Run) -> Question:
-    """Return what a run asks."""
+    """Return the question of a run."""
     found = protocol(run.protocol)
     return Question(found, found.machine.set_constants(values_of(run)), found.select(run.properties))
 
@@ -75,7 +75,7 @@ class Runs:
         return None if self.left is None or self.left > 0 else self._whole_budget()
 
     def recalled(self, run: Run) -> dict[str, Any] | None:
-        """Return what a finished run found, as JSON; None if it is not finished."""
+        """Return the result of a finished run, as JSON; None if it is not finished."""
         found: dict[str, Any] | None = self.kept.recall(run.name, self._mark(run))
         return found
 
@@ -112,7 +112,7 @@ class Runs:
         return data, found
 
     def _compiled(self, run: Run) -> list[Kernels]:
-        """Return what a run needs in memory, to be kept while it is explored; say so where it has to be compiled."""
+        """Return the compiled code of a run, to be kept while it is explored; report if it has to be compiled."""
         from fencepost.explorers.native.compile import begin, is_ready
 
         sources = self._sources(run)
@@ -154,7 +154,7 @@ class Runs:
 
 
 def _of_behaviours(prop: Property) -> str:
-    """Return what no module says of a property of whole behaviours; nothing for any other one."""
+    """Return the code of a property of whole behaviours that no module has; nothing for others."""
     about = prop.eventual
     if about is None:
         return ""

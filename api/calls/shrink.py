@@ -78,7 +78,7 @@ class ShrinkResult(Shrunk):
         }
 
     def _repr_html_(self) -> str:
-        """Return what became of the trace, and its diagram."""
+        """Return a summary of the shortening, and the trace's diagram."""
         return f"<p>{self.summary}</p>{self.counterexample._repr_html_()}"
 
 

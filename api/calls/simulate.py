@@ -91,7 +91,7 @@ class SimulateResult(Printed, Sample):
         return pd.DataFrame(rows, columns=columns).set_index("property").astype({"length": "Int64"})
 
     def _repr_html_(self) -> str:
-        """Return what was walked, and the diagram of the gravest violation."""
+        """Return a summary of the walks, and the diagram of the gravest violation."""
         summary = f"{self.walks:,} walks, {self.steps:,} steps, about {self.distinct:,} different states"
         return f"<p><b>{escape(self.protocol)}</b> {self.verdict}. {summary}.</p>" + (
             self.trace._repr_html_() if self.trace else ""

@@ -65,7 +65,7 @@ class SweepResult(Answer["SweepData"]):
 
     @classmethod
     def of(cls, data: SweepData) -> SweepResult:
-        """Return what is given as JSON."""
+        """Return the answer that this JSON holds."""
         cells = tuple(
             SweptCell(
                 MappingProxyType(item["constants"]),
@@ -312,7 +312,7 @@ def _traces(request: _Request, plan: Sweep, summary: Summary, watch: Watch, *, r
 
 
 def _data(request: _Request, plan: Sweep, swept: Swept, summary: Summary, shown: list[_Shown]) -> SweepData:
-    """Return what a sweep found."""
+    """Return the results of a sweep."""
     from fencepost.explorers.spark.summary import Point, smallest_unsafe
 
     unsafe = {item.cell for item in summary.violations}

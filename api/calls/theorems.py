@@ -140,7 +140,7 @@ def _prove(
 
 
 def twin_fails(item: Theorem, twin: Proof) -> bool:
-    """Say whether the twin fails as it must, for a reason that z3 has shown: not because it gave up."""
+    """Return whether the twin fails as it must, for a reason that z3 has shown: not because it gave up."""
     named = item.twin.action
     is_step = any(answer.action == named for answer in twin.broken)
     is_property = any(found.name == named and found.verdict is not Verdict.PROVED for found in twin.findings)
@@ -148,6 +148,6 @@ def twin_fails(item: Theorem, twin: Proof) -> bool:
 
 
 def unbounded_words(item: Theorem) -> str:
-    """Return what has any value in a theorem, in words."""
+    """Return the constants that may have any value in a theorem, in words."""
     words = [name if most is None else f"{name} (64 bits)" for name, most in item.unbounded.items()]
     return ", ".join([*([] if item.everywhere else ["steps"]), *words])

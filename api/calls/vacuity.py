@@ -40,7 +40,7 @@ class VacuityResult:
 
     @property
     def complete(self) -> bool:
-        """Say whether every guarantee that holds was seen to fail in some variant."""
+        """Return whether every guarantee that holds was seen to fail in some variant."""
         return not any(data["guarantees"] for data in self.protocols)
 
     def to_dict(self) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def vacuous() -> list[str]:
 
 
 def report(found: Protocol) -> dict[str, Any]:
-    """Return what is suspicious about a protocol at all constants that were tried, and its guarantees without evidence.
+    """Return the suspicions about a protocol at all tried constants, and its guarantees without evidence.
 
     The keys are those of `suspicions`. Where no matrix was measured, nothing is said of actions and guards.
     """

@@ -117,7 +117,7 @@ def judge(result: CheckResult, expected: Callable[[str], tuple[str, int | None]]
 def _expected(
     question: Question, violated: Iterable[str] | Mapping[str, int], unreached: Iterable[str]
 ) -> Callable[[str], tuple[str, int | None]]:
-    """Return what is expected of a property by name: its verdict, and the length of its trace if that is given."""
+    """Return the expectation for each property by name: its verdict, and the length of its trace if given."""
     known = violated if isinstance(violated, Mapping) else {}
     lengths: dict[str, int | None] = {name: known.get(name) for name in violated}
     others = tuple(unreached)

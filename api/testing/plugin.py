@@ -174,7 +174,7 @@ class TraceItem(pytest.Item):
         self.user_properties.append((FACT, _replayed(made)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Return what is wrong with the trace, without our own frames."""
+        """Return the failure of the trace, without our own frames."""
         from fencepost.model.language.errors import FencepostError
 
         return str(excinfo.value) if isinstance(excinfo.value, FencepostError) else super().repr_failure(excinfo, style)
@@ -185,7 +185,7 @@ class TraceItem(pytest.Item):
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was checked, a line each: how far each verdict reaches."""
+    """Print a line for each check: how far its verdict reaches."""
     lines = [
         f"{report.nodeid}: {value}"
         for reports in terminalreporter.stats.values()

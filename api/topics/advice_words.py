@@ -135,7 +135,7 @@ def groups(data: AdviceData) -> list[tuple[str, list[AppliesData]]]:
 
 
 def lines_of(found: AppliesData, data: AdviceData) -> list[str]:
-    """Return what there is to say of a finding, each a sentence or more."""
+    """Return the statements about a finding, each a sentence or more."""
     sentence, avoid = found["sentence"], found["avoid"]
     lines = [f"{sentence[0].upper()}{sentence[1:]}", needs_of(found, data)]
     lines.append(
@@ -146,7 +146,7 @@ def lines_of(found: AppliesData, data: AdviceData) -> list[str]:
 
 
 def released_of(data: AdviceData) -> str:
-    """Return what the release itself loses if crashes leave the disk as it is, or that this was not searched."""
+    """Return the losses of the release itself if crashes keep the disk, or that this was not searched."""
     found, release = data["released"], release_of(data)
     begin = f"{release} with its findings, where a crash leaves the disk as it is"
     if found is None:
@@ -170,7 +170,7 @@ def seen_of(found: AppliesData) -> str:
 
 
 def needs_of(found: AppliesData, data: AdviceData) -> str:
-    """Return what a finding takes to lose a record at these settings: as measured, or by the catalogue."""
+    """Return the faults by which a finding loses a record at these settings: measured, or from the catalogue."""
     if found["harm"] is not None:
         return (
             f"{HARMS[found['harm']]}: how many faults that takes at least was not measured, and min ISR 2 does not "

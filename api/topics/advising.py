@@ -93,7 +93,7 @@ def advise(
     elr: bool | None = None,
     unclean_election: bool = False,
 ) -> AdviceResult:
-    """Return what the settings of a topic mean for its records; raise UsageError for settings that make no sense.
+    """Return the meaning of a topic's settings for its records; raise UsageError for settings that make no sense.
 
     Without `kafka` it is the newest release that was read; `elr` None is as new clusters of the release have it.
     """
@@ -147,7 +147,7 @@ def patches_read(version: str) -> list[str]:
 
 
 def may_have_elr(version: str) -> bool:
-    """Say whether a release knows eligible leader replicas, on or off."""
+    """Return whether a release knows eligible leader replicas, on or off."""
     return _number(version) >= FIRST_ELR
 
 
@@ -229,7 +229,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
 
 
 def _released(settings: Settings) -> ReleasedData | None:
-    """Return what the release itself loses if crashes leave the disk as it is; None if that was not searched."""
+    """Return the losses of the release itself if crashes keep the disk; None if that was not searched."""
     usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
     asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
@@ -295,7 +295,7 @@ def _rank(point: PointData) -> int:
 
 
 def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
-    """Yield what a reader of the answer must know, as sentences."""
+    """Yield the notes on the answer, as sentences."""
     crashes = data["crashes"]
     if crashes is not None:
         yield (
@@ -333,7 +333,7 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
 
 @cache
 def _is_as_measured(replicas: int) -> bool:
-    """Say whether the table of crashes for so many replicas is of the model that is installed."""
+    """Return whether the table of crashes for so many replicas is of the model that is installed."""
     return crashes_are_of(replicas, machine_mark(protocol(PROTOCOL).machine))
 
 

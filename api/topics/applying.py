@@ -60,7 +60,7 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Say whether a release has a finding that no model has."""
+    """Return whether a release has a finding that no model has."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)

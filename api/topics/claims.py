@@ -67,7 +67,7 @@ class Tolerates:
 
     @classmethod
     def of(cls, point: PointData) -> Tolerates | None:
-        """Return what a setting tolerates; None where a search did not end, or no fault is needed."""
+        """Return the faults that a setting tolerates; None if a search did not finish, or no fault is needed."""
         if point["undetermined"]:
             return None
         if not point["front"]:
@@ -90,7 +90,7 @@ class Needed:
 
     @classmethod
     def of(cls, row: RowData) -> Needed | None:
-        """Return what a row of a matrix says its guard is needed for; None where it is not."""
+        """Return the property that needs the guard of a row; None if none does."""
         is_needed = row["kind"] == "guard" and row["purpose"] == "needed"
         return cls(row["row"], tuple(row["broken"])) if is_needed else None
 
@@ -104,7 +104,7 @@ class Prevents:
 
     @property
     def sentence(self) -> str:
-        """Return what prevents the history."""
+        """Return the setting that prevents the history."""
         return f"{self.setting} prevents {self.history}"
 
 
@@ -163,7 +163,7 @@ def raised_in(growth: Growth) -> list[str]:
 
 
 def is_weighted(point: PointData) -> bool:
-    """Say whether a fault costs another number than 1."""
+    """Return whether a fault costs another number than 1."""
     return any(cost != 1 for cost in point.get("costs", {}).values())
 
 

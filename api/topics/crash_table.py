@@ -26,7 +26,7 @@ def cell_of(replicas: int, min_isr: int, *, elr: bool, unclean_election: bool) -
 
 
 def released(version: str, min_isr: int) -> dict[str, Any] | None:
-    """Return what a release loses on two brokers whose crashes leave the disk as it is; None if not searched."""
+    """Return the losses of a release on two brokers whose crashes keep the disk; None if not searched."""
     rows: list[dict[str, Any]] = load("versions").get("losses", {}).get("rows", [])
     return next((row for row in rows if (row["version"], row["min_isr"]) == (version, min_isr)), None)
 
@@ -39,7 +39,7 @@ def lost_with(row: Mapping[str, Any]) -> str:
 
 
 def outcome(point: PointData) -> str:
-    """Return what crashes do to an acknowledged record in a cell."""
+    """Return the effect of crashes on an acknowledged record in a cell."""
     least = point["least"]
     if point["undetermined"]:
         return "not decided: a search ended early"

@@ -71,12 +71,12 @@ def cases_of(entry: Entry) -> tuple[Case, ...]:
 
 
 def classes_of(entry: Entry) -> list[dict[str, str]]:
-    """Return what was measured of an entry on Kafka's classes: releases, their verdict, and what was seen."""
+    """Return the measurements of an entry on Kafka's classes: releases, verdicts, and observations."""
     rows: list[dict[str, str]] = load("schemas").get("rows", [])
     return [{name: row[name] for name in ("kafka", "verdict", "seen")} for row in rows if row["entry"] == entry.id]
 
 
 def answer_of(entry: Entry) -> str:
-    """Return what was found in words, or why it is not known."""
+    """Return the result in words, or why it is not known."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""

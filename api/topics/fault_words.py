@@ -36,7 +36,7 @@ def tolerated(point: PointData) -> str:
 
 
 def _all_spent(point: PointData) -> bool:
-    """Say whether a history without counted faults is known to be one without any fault at all."""
+    """Return whether a history without counted faults is known to be one without any fault at all."""
     return any(item.get("free") == {} for item in point["front"] if not item["faults"])
 
 
@@ -68,7 +68,7 @@ def either(kinds: list[str] | tuple[str, ...]) -> str:
 
 
 def one_of(kind: str) -> str:
-    """Return what one fault of a kind is called: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
+    """Return the name of one fault of a kind: `crash` of `crashes`, `unclean election` of `unclean_elections`."""
     words = kind.replace("_", " ")
     return words.removesuffix("es") if words.endswith(("sses", "shes", "ches", "xes")) else words.removesuffix("s")
 

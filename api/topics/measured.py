@@ -33,7 +33,7 @@ def machine_mark(machine: Machine) -> str:
 
 
 def is_measured(mark: str) -> bool:
-    """Say whether the machine with this mark is the one that evidence is of."""
+    """Return whether the machine with this mark is the one that evidence is of."""
     figures = load(NAME)
     return mark in {*figures.get("crashes", {}).values(), *(item["mark"] for item in figures.get("driven", ()))}
 
@@ -63,7 +63,7 @@ def beyond(question: Question, mark: str) -> list[str]:
 
 
 def follows_version(question: Question) -> bool:
-    """Say whether a question has the rules of its version, whatever its sizes, or those that repair it."""
+    """Return whether a question has the rules of its version, whatever its sizes, or those that repair it."""
     machine, values = question.protocol.machine, question.constants.values
     wanted = machine.version(question.version).values
     return all(
@@ -73,7 +73,7 @@ def follows_version(question: Question) -> bool:
 
 
 def crashes_are_of(brokers: int, mark: str) -> bool:
-    """Say whether the table of crashes for so many brokers is of the machine with this mark."""
+    """Return whether the table of crashes for so many brokers is of the machine with this mark."""
     known: Mapping[str, str] = load(NAME).get("crashes", {})
     return known.get(str(brokers)) == mark
 

@@ -122,13 +122,13 @@ def outside_models(version: str) -> list[str]:
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Say whether a hypothesis that no model has breaks another entry, which it names."""
+    """Return whether a hypothesis that no model has breaks another entry, which it names."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 
 
 def _is_as_read(case: Case) -> bool:
-    """Say whether a case holds of a release without any repair."""
+    """Return whether a case holds of a release without any repair."""
     run, machine = case.run, protocol(case.run.protocol).machine
     if case.expect != "holds" or not run.version.startswith("kafka-"):
         return False
@@ -137,7 +137,7 @@ def _is_as_read(case: Case) -> bool:
 
 @cache
 def finding_of(entry: Entry) -> Finding:
-    """Return what is known of a hypothesis."""
+    """Return the state of knowledge about a hypothesis."""
     known = evidence().get(entry.id)
     if known is not None and known.releases:
         return _seen_on_kafka(entry, known)
@@ -151,7 +151,7 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return what is known of a hypothesis that no model has.
+    """Return the state of knowledge about a hypothesis that no model has.
 
     A story that is called after it may do harm by another on later releases.
     """
@@ -174,7 +174,7 @@ def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
 
 
 def _is_about(name: str, entry: Entry) -> bool:
-    """Say whether a scenario or a trace is called after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
+    """Return whether a scenario or a trace is called after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
     return f"-{entry.id.lower()}-" in f"-{name}-"
 
 

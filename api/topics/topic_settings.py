@@ -34,7 +34,7 @@ def look_for_client() -> None:
 
 
 def client_settings(file: Path) -> dict[str, str]:
-    """Return what a file of client settings says, a NAME=VALUE a line; raise UsageError for anything else."""
+    """Return the settings in a file of NAME=VALUE lines; raise UsageError for anything else."""
     try:
         lines = read_named(file).decode("utf-8").splitlines()
     except (OSError, ValueError) as error:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
-    """Yield what a reader of an answer about a version must know; nothing of a question without one.
+    """Yield the notes on an answer about a version; nothing without a version.
 
     `mark` is that of the question's machine, where it is known already.
     """
@@ -78,7 +78,7 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
 
 
 def unlike_kafka(machine: Machine) -> str:
-    """Return what an answer about a variant, or about a model that was edited, does not say of Kafka."""
+    """Return which statements about Kafka do not apply to a variant, or to an edited model."""
     changed = f"a variant of {machine.base.name}" if machine.base is not None else "edited"
     return f"This model is {changed}: it is not the one that was compared with Kafka's classes."
 
@@ -181,7 +181,7 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
 
 
 def _is_of_change(question: Question, result: Result, name: str) -> bool:
-    """Say whether the machine that a variant was made of does not have the shortest history of a property."""
+    """Return whether the machine that a variant was made of does not have the shortest history of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
@@ -222,6 +222,6 @@ def _with_crashes(question: Question) -> Iterator[str]:
 
 
 def is_told(note: str, told: tuple[str, ...]) -> bool:
-    """Say whether a note is about findings alone that were named before."""
+    """Return whether a note is about findings alone that were named before."""
     found = re.findall(r"HYP-\d+\b", note)
     return bool(found) and all(any(re.search(rf"{item}\b", line) for line in told) for item in found)

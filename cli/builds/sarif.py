@@ -116,13 +116,13 @@ def _location(function: Callable[..., Any], message: str = "") -> dict[str, Any]
 
 
 def _fingerprint(item: Outcome) -> str:
-    """Return what makes two findings the same over time: the run and the property, under the same constants."""
+    """Return the identity of a finding over time: the run and the property, under the same constants."""
     text = json.dumps([item.report.name, item.name, item.verdict, dict(item.report.data["constants"])], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _notifications(found: Sequence[Outcome], not_run: Sequence[str], why: str) -> dict[str, Any]:
-    """Return what could not be determined, as the tool's own notifications."""
+    """Return undetermined outcomes as the tool's own notifications."""
     texts = [f"{item.report.name}: {item.message}" for item in found if item.end is End.ERROR]
     texts += [f"{name} was not run: {why or 'the catalogue ended before'}" for name in not_run]
     notes = [{"level": "error", "message": {"text": text}} for text in texts]

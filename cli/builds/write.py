@@ -34,7 +34,7 @@ class Builds:
 
     @classmethod
     def from_options(cls, given: Mapping[str, Any]) -> Builds | None:
-        """Return what the options of a command ask for, if anything."""
+        """Return the requested outputs of a command, if any."""
         if not (given["junit"] or given["sarif"] or given["github"]):
             return None
         return cls(given["junit"], given["sarif"], github=given["github"], json=given["json"])

@@ -254,7 +254,7 @@ def _rows(rows: Sequence[RowData]) -> list[str]:
 
 
 def _print_suspicions(console: Console, found: dict[str, list[str]]) -> None:
-    """Print what shows that nothing could have gone wrong: guards have their rows above."""
+    """Print signs of a vacuous result: guards have their rows above."""
     for name, meaning in SUSPICIONS.items():
         if found.get(name) and name != "idle":
             console.print()

@@ -135,7 +135,7 @@ class RunTable:
         )
 
     def row(self, run: Run, data: dict[str, Any]) -> None:
-        """Print what one run found, and below it the traces of what had to fail and whatever differs."""
+        """Print the result of one run, and below it the traces of expected violations and all differences."""
         from rich.text import Text
 
         self.display.clear()

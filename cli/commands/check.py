@@ -131,7 +131,7 @@ def _target(given: Mapping[str, Any], name: str) -> Target:
 
 
 def print_stage(given: Mapping[str, Any]) -> Exit:
-    """Print what becomes of each machine on its way to compiled code."""
+    """Print each machine at a stage on its way to compiled code."""
     for question in questions_of(given):
         print_text(dump(question, given["dump"], normalize=given["normalize"]).rstrip("\n") + "\n")
     return Exit.AS_EXPECTED
@@ -234,7 +234,7 @@ def _ends(result: CheckResult, expected: Verdict | None) -> Iterator[Exit]:
 
 
 def refusal(result: CheckResult) -> str:
-    """Return what makes warnings an error."""
+    """Return the error that --strict makes of warnings."""
     about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
     return (
         f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "

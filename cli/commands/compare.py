@@ -146,7 +146,7 @@ def _shown(both: TwoVerdicts, verdict: str, states: int) -> str:
 
 
 def _named(side: Side) -> str:
-    """Return what a side is called: its protocol, and what is special about it unless that says the same."""
+    """Return the name of a side: its protocol, and its variant if that adds something."""
     return str(side.protocol) if side.variant == side.protocol else f"{side.protocol}, {side.variant}"
 
 

@@ -109,7 +109,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
 
 
 def _costs(costs: tuple[str, ...]) -> dict[str, int]:
-    """Return what a fault of each named kind costs; raise UsageError for a text that does not say it."""
+    """Return the cost of a fault of each named kind; raise UsageError for a text that does not say it."""
     found = {}
     for text in costs:
         name, _, value = text.partition("=")
@@ -145,7 +145,7 @@ def print_faults(
     verbose: bool = True,
     quiet: bool = False,
 ) -> None:
-    """Print what every setting tolerates, and how it breaks; by default of a protocol that comes with Fencepost."""
+    """Print the faults that every setting tolerates, and how it breaks; without `properties` those that ship."""
     if properties is None:
         properties = PROTOCOLS[data["protocol"]].properties if data["protocol"] in PROTOCOLS else ()
     print_lines(console, headline(data, tuple(properties)), style=_style(data))

@@ -48,7 +48,7 @@ def print_all(console: Console, chosen: list[Protocol]) -> None:
 
 
 def print_one(console: Console, item: Protocol) -> None:
-    """Print what one protocol consists of."""
+    """Print the parts of one protocol."""
     machine = item.machine
     console.print(heading(item.name))
     print_lines(console, machine.sentence)

@@ -160,7 +160,7 @@ def _prove_catalogue(given: dict[str, Any]) -> Exit:
 
 
 def print_row(row: dict[str, Any]) -> None:
-    """Print what came of one proof."""
+    """Print the outcome of one proof."""
     console, twin = results(), row["twin"]
     from rich.text import Text
 
@@ -320,7 +320,7 @@ def _print_broken(console: Console, report: ProveResult) -> None:
 
 
 def _print_next(console: Console, command: Callable[[str], str], *, strengthened: bool) -> None:
-    """Print what to try: an induction that breaks says nothing of the behaviours that begin in an initial state."""
+    """Print the next commands to try: an induction that breaks says nothing about reachable behaviours."""
     looks = (
         "--strengthen found none that is enough: "
         if strengthened

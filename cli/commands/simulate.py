@@ -161,7 +161,7 @@ def verdict_sentence(sample: SimulateResult) -> str:
 
 
 def _violated(sample: SimulateResult) -> list[Sampled]:
-    """Return what is violated, the gravest first."""
+    """Return the violations, the gravest first."""
     ranks = {prop.name: gravity(prop) for prop in sample.question.properties}
     found = [item for item in sample.properties if item.result.verdict is Verdict.VIOLATED]
     return sorted(found, key=lambda item: ranks[item.result.name])
@@ -217,7 +217,7 @@ def print_sample(
 
 
 def _facts(sample: SimulateResult, *, verbose: bool) -> Iterator[tuple[str, Text | str]]:
-    """Yield what was found of each property, in how many walks, and how far they went."""
+    """Yield the result for each property, in how many walks, and how far they went."""
     words = {Verdict.VIOLATED: "violated", Verdict.HOLDS: "reached", Verdict.NOT_FOUND: "not found"}
     sentences = {item.name: item.sentence for item in sample.question.properties}
     for verdict, label in words.items():

@@ -128,7 +128,7 @@ def headline(data: dict[str, Any]) -> str:
 
 
 def describe_coverage(data: dict[str, Any]) -> str:
-    """Say what was read and followed."""
+    """Return which files, records and partitions were read and followed, as a sentence."""
     names = [item["path"] for item in data["inputs"]]
     files = ", ".join(names[:FILES]) + (
         f" and {counted(len(names) - FILES, 'more file')}" if len(names) > FILES else ""
@@ -153,7 +153,7 @@ def named(item: dict[str, Any]) -> str:
 
 
 def ranked(data: dict[str, Any]) -> list[str]:
-    """Say which topics and brokers most findings are about."""
+    """Return which topics and brokers most findings are about."""
     topics = ", ".join(
         f"{row['topic']} ({counted(int(str(row['count'])), 'finding')} "
         f"in {counted(int(str(row['partitions'])), 'partition')})"

@@ -138,7 +138,7 @@ def print_hanging(console: Console, head: Text, body: Text) -> None:
 
 
 def print_bare(console: Console, content: RenderableType) -> None:
-    """Print what Rich lays out, without the blanks that it fills lines with."""
+    """Print a layout of Rich, without the blanks that it fills lines with."""
     print_text(bare(console, content))
 
 

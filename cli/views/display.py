@@ -74,7 +74,7 @@ class Display(Watch):
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Say what is being done for as long as it takes: with a spinner, or as a note."""
+        """Show an activity for as long as it lasts: with a spinner, or as a note."""
         self._began = time.monotonic()
         if self.live:
             self.spin(text)
@@ -84,12 +84,12 @@ class Display(Watch):
         self.clear()
 
     def spin(self, text: str) -> None:
-        """Show what is being done and for how long; nothing happens where there is no live block."""
+        """Show an activity and its duration; without a live block nothing happens."""
         if self.live:
             self.show(Busy(text, self._began))
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
-        """Return what a search is to call while it runs, or None without a live block."""
+        """Return the callback for a running search, or None without a live block."""
         if not self.live:
             return None
 
@@ -102,7 +102,7 @@ class Display(Watch):
         return tell
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
-        """Return what random walks are to call while they go on, or None without a live block."""
+        """Return the callback for running walks, or None without a live block."""
         if not self.live:
             return None
 
@@ -135,7 +135,7 @@ class Busy:
 
 
 def progress_text(title: str, progress: Progress) -> Text:
-    """Return what a running search looks like: how far it is, how fast, and how its levels grow."""
+    """Return the display of a running search: how far it is, how fast, and how its levels grow."""
     from rich.text import Text
 
     levels = progress.levels
@@ -151,7 +151,7 @@ def progress_text(title: str, progress: Progress) -> Text:
 
 
 def walks_text(title: str, done: int, walks: int, steps: int, seconds: float) -> Text:
-    """Return what running walks look like: how many are done, and how fast."""
+    """Return the display of running walks: how many are done, and how fast."""
     from rich.text import Text
 
     rate = show_rate(steps, seconds, "steps")

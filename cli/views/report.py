@@ -102,7 +102,7 @@ def _print_steps(console: Console, trace: Counterexample, what: str) -> None:
 
 
 def print_traces(console: Console, result: CheckResult) -> None:
-    """Print the way to each violation, one way only once, and the way to the deadlock if it was asked for."""
+    """Print the path to each violation, one way only once, and the way to the deadlock if it was asked for."""
     shown: dict[Path, str] = {}
     for trace, what in _ways(result):
         path = trace.path
@@ -192,13 +192,13 @@ def print_properties(console: Console, result: CheckResult, *, legend: bool = Tr
 
 
 def _shared_fairness(question: Question) -> str:
-    """Return what is fair in every property of whole behaviours, if there are several and they agree."""
+    """Return the fairness that all properties of whole behaviours share, if there are several and they agree."""
     texts = [item.eventual.fairness_text for item in question.properties if item.eventual is not None]
     return texts[0] if len(texts) > 1 and len(set(texts)) == 1 else ""
 
 
 def _behaviour(question: Question, item: PropertyResult, shared: str) -> Iterator[str]:
-    """Yield what a reader must know of a property of whole behaviours; what is fair, unless it is `shared` by all."""
+    """Yield the notes on a property of whole behaviours; its fairness, unless it is `shared` by all."""
     prop = next(prop for prop in question.properties if prop.name == item.name)
     if prop.eventual is None:
         return
@@ -347,7 +347,7 @@ def print_coverage(console: Console, result: Result) -> None:
 
 
 def print_growth(console: Console, growth: Growth, unshared: Container[str]) -> None:
-    """Print what raising the bounds has shown; larger values of `unshared` bounds that are not reached add no state."""
+    """Print the result of raising the bounds; larger values of `unshared` bounds that are not reached add no state."""
     console.print()
     console.print(heading("bounds raised"), soft_wrap=True)
     raised = raised_in(growth)
@@ -386,7 +386,7 @@ def _lines(growth: Growth, unshared: Container[str]) -> Iterator[tuple[str, Text
 
 
 def beyond_bounds(shown: Mapping[str, str], unshared: Container[str]) -> str:
-    """Return what is known of larger values of bounds that were not reached; `shown` is each by name."""
+    """Return the statement about larger values of bounds that were not reached; `shown` has each by name."""
     free = [text for name, text in shown.items() if name in unshared]
     read = [text for name, text in shown.items() if name not in unshared]
     words = [NeverMatters(free).sentence] if free else []

@@ -85,7 +85,7 @@ def _all(number: int, one: str, many: str) -> str:
 
 
 def _counts(result: CheckResult) -> Iterator[str]:
-    """Yield what else a reader must know at once: how much is violated, and which findings explain it."""
+    """Yield the rest of the headline: how much is violated, and which findings explain it."""
     guarantees, violated = _guarantees(result), result.violated
     if result.violated and len(guarantees) > 1:
         because = "; ".join(_because(result))
@@ -145,7 +145,7 @@ def plain_notes(result: CheckResult) -> list[str]:
 
 
 def print_screen(console: Console, result: CheckResult, *, hint: bool) -> None:
-    """Print what is violated and what holds, under which constants, and how far the search reached."""
+    """Print the violated and the holding properties, the constants, and how far the search reached."""
     print_answer(console, _facts(result), hint="sentences, notes, statistics, and every trace in full" if hint else "")
 
 

@@ -96,7 +96,7 @@ def link_of_story(name: str) -> str:
 
 
 def read(text: str) -> Link:
-    """Return what a link holds; raise UsageError for a name that it cannot hold. Its steps are not examined."""
+    """Return the contents of a link; raise UsageError for a name that it cannot hold. Its steps are not examined."""
     name, _, asked = text.removeprefix("#").partition("?")
     machine = named_protocol(name).machine
     given = dict(parse_qsl(asked))

@@ -110,7 +110,7 @@ def _require_pyodide(folder: Path, otherwise: str) -> None:
 
 
 def _is_right(file: Path) -> bool:
-    """Say whether a file is there, whole and the one that is meant."""
+    """Return whether a file is there, whole and the one that is meant."""
     try:
         return hashlib.sha256(file.read_bytes()).hexdigest() == FILES[file.name]
     except OSError:
@@ -181,7 +181,7 @@ def first(name: str) -> dict[str, Any]:
 
 
 def _protocol(found: Protocol) -> dict[str, Any]:
-    """Return what can be chosen of a protocol."""
+    """Return the choices that a protocol offers."""
     machine = found.machine
     declared = machine.constants.declared()
     return {

@@ -78,7 +78,7 @@ def _frame(item: Action, error: FencepostError) -> FrameType:
 
 
 def _read_by(parts: list[tuple[str, dict[str, Any]]]) -> list[str]:
-    """Return what parts of a condition read. A name that stands for several numbers is written as its number."""
+    """Return the values that parts of a condition read. A name for several numbers is written as its number."""
     found: dict[str, set[int]] = {}
     for part, names in parts:
         for item in ast.walk(expression_of(part)):
@@ -112,7 +112,7 @@ class Place(NamedTuple):
 
 
 def _read(condition: str, names: dict[str, Any]) -> Iterator[str]:
-    """Yield what a condition reads as `name=value`: fields in the words of their domains, and plain numbers.
+    """Yield the values that a condition reads, as `name=value`: fields in their domains' words, and plain numbers.
 
     What has no value is left out: the condition did not come to it.
     """

@@ -69,7 +69,7 @@ class Server(ThreadingHTTPServer):
     """Serves several files at a time, and says nothing of a browser that does not wait for one."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Tell what failed, unless it is that the other end is gone."""
+        """Report a failure, unless the other end is gone."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

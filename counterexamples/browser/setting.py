@@ -115,7 +115,7 @@ def of_trace(trace: Trace) -> Setting:
 
 
 def _taken_out(machine: Machine, removed: tuple[Guard, ...]) -> tuple[Guard, ...]:
-    """Return what is taken out. A whole guard stands in for its parts if it is named too, or if all of them are."""
+    """Return the removed guards. A whole guard stands in for its parts if it is named too, or if all of them are."""
     found: list[Guard] = []
     every = guards(machine) if removed else ()
     for whole in (item for item in every if not item.part):

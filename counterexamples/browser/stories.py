@@ -73,7 +73,7 @@ class Story:
         return self.repaired.link.steps[: -1 if self.stops else None]
 
     def refused(self) -> dict[str, Any]:
-        """Return what refuses the step at which the repaired history stops; raise ModelError if nothing does."""
+        """Return the guard that refuses the step at which the repaired history stops; raise ModelError without one."""
         setting, key = self.repaired, self.repaired.initial()
         for text in self.way:
             key = setting.plain.apply(key, setting.step(text)).after

@@ -46,7 +46,7 @@ PARAMETERS = {
     "loses": "whether it loses what it had not flushed",
     "arrives": "whether the answer arrives",
     "target": "the replicas that there should be",
-    "members": "the ISR that it asks for",
+    "members": "the replicas that it asks to remove from the ISR",
 }
 """Parameters of actions that do not say by their names what they mean."""
 
@@ -70,7 +70,7 @@ def view(
 
 
 def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = True) -> View:
-    """Return what is so in a state whatever step led there."""
+    """Return the view of a state that does not depend on the step before it."""
     return {
         "messages": _messages(setting, key),
         "actions": [_action(setting, item, key, explained=explained) for item in setting.plain.machine.actions if acts],
@@ -81,7 +81,7 @@ def itself(setting: Setting, key: Key, *, explained: bool = False, acts: bool = 
 
 
 def arrival(setting: Setting, key: Key, before: Key | None = None, came: Transition | None = None) -> View:
-    """Return what depends on the step that led to a state: what it changed, and the properties of steps."""
+    """Return the view of the step that led to a state: its changes, and the properties of steps."""
     raw = came.raw if came is not None else key
     of_steps = [item for item in setting.protocol.every_property if item.over_steps]
     return {
@@ -125,7 +125,7 @@ def _action(setting: Setting, item: Action, key: Key, *, explained: bool) -> Vie
 
 
 def _refused(setting: Setting, item: Action, why: Refusal) -> View:
-    """Return what refuses an action, with the name of the guard."""
+    """Return the refusal of an action, with the name of the guard."""
     # a bound stays: without it the step would leave a domain, while one more of its constant allows the step
     return why._asdict() | {"name": "" if why.bound else setting.guard_name(item, why.number)}
 
@@ -145,12 +145,12 @@ def refusals(setting: Setting, key: Key, label: str) -> list[View]:
 def properties(
     setting: Setting, asked: Iterable[Property], key: Key, before: Key | None = None, came: Transition | None = None
 ) -> list[View]:
-    """Return what properties say of this state, and those over steps of the step that led there."""
+    """Return the verdicts of properties on this state, and on the step that led there."""
     return [_property(setting, prop, key, before, came) for prop in asked]
 
 
 def _property(setting: Setting, prop: Property, key: Key, before: Key | None, came: Transition | None) -> View:
-    """Return what a property says, with the values for which it is violated, or the error that it raises."""
+    """Return the verdict of a property, with the values for which it is violated, or the error that it raises."""
     try:
         status = _status(setting, prop, key, before, came)
     except DomainError as error:
@@ -180,7 +180,7 @@ def _values(setting: Setting, prop: Property, key: Key, before: Key | None, came
 
 
 def about(setting: Setting) -> View:
-    """Return what does not change from state to state: actions and properties with their sentences."""
+    """Return the parts that all states share: actions and properties with their sentences."""
     machine = setting.plain.machine
     return {
         "protocol": setting.protocol.name,

@@ -82,7 +82,7 @@ class Parties:
         return self.records.get(field, None if self.is_nobodys(field) else self.owner)
 
     def is_nobodys(self, field: str) -> bool:
-        """Say whether a field of the state belongs to no party: a ghost, a budget, or what the cast says."""
+        """Return whether a field of the state belongs to no party: a ghost, a budget, or what the cast says."""
         return is_aside(field) or field in self.plain.machine.cast.nobodys
 
     def meant(self, text: str, step: Step, state: Key) -> Lane | None:
@@ -133,7 +133,7 @@ class Parties:
         return next(iter([*own, *rest]), None)
 
     def may_lose(self, step: Step) -> bool:
-        """Say whether an action loses the messages that it takes."""
+        """Return whether an action loses the messages that it takes."""
         losses = self.plain.machine.cast.losses
         if losses is not None:
             return step.action.name in losses
@@ -210,7 +210,7 @@ def parties(plain: Interpreter) -> Parties:
 
 
 def _is_party(name: str, field: Nested, cast: Cast) -> bool:
-    """Say whether a record of the state is a party: no budget, no channel, and not excluded by the cast."""
+    """Return whether a record of the state is a party: no budget, no channel, and not excluded by the cast."""
     return not is_aside(name) and name not in cast.nobodys and not issubclass(field.record, Channel)
 
 

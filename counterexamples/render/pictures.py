@@ -68,7 +68,7 @@ class Log:
 
 @dataclass
 class Card:
-    """The state of one party; `lane` is None for ghosts, budgets and fields without an owner."""
+    """The state of one party; `lane` is empty for ghosts, budgets and fields without an owner."""
 
     lane: Lane | None
     values: list[Value] = field(default_factory=list)
@@ -126,7 +126,7 @@ def _own_field(made: dict[Lane | None, Card], found: Parties, old: Cell, new: Ce
 
 
 def _seen(rows: dict[str, Part], label: str, name: str, array: str) -> list[Cell]:
-    """Return what a party knows of an array by its index into it: who leads, and since when."""
+    """Return a party's own element of an array: who leads, and since when."""
     index = next((cell.text for cell in rows[label].cells if cell.name == name), "none")
     part = rows.get(f"{array}[{index}]")
     return [cell for cell in part.cells if cell.name in KNOWN] if part else []

@@ -90,7 +90,7 @@ class Story:
 
 
 def story(trace: Trace, path: Path) -> Story:
-    """Return what happens in a trace, party by party."""
+    """Return the events of a trace, party by party."""
     plain = trace.interpreter()
     found = parties(plain)
     mail = Mail(found, path.start)
@@ -174,7 +174,7 @@ class Way(NamedTuple):
     in_order: bool
 
     def messages(self, state: Key) -> Key:
-        """Return what is in it in a state."""
+        """Return its contents in a state."""
         for place in self.at:
             state = state[place]
         return state[0][: state[1]] if self.in_order else state
@@ -222,7 +222,7 @@ class Mail:
         return self.flights[-1]
 
     def follow(self, event: Event, before: Key, happened: Transition) -> tuple[list[Flight], list[Flight]]:
-        """Note what a step takes out of the bags and puts into them; return both."""
+        """Note which messages a step takes out of the bags and puts into them; return both."""
         taken: list[Flight] = []
         sent: list[Flight] = []
         params = zip(happened.step.action.params, happened.step.args, strict=True)

@@ -91,7 +91,7 @@ def page(name: str, data: dict[str, Any]) -> Iterator[str]:
 
 
 def without_it(found: Found) -> str:
-    """Return what is violated first, after how many steps, and at which constants.
+    """Return the first violation, after how many steps, and at which constants.
 
     If nothing is violated, return why nothing was decided, or where steps left a domain.
     """
@@ -129,7 +129,7 @@ def _bases(data: dict[str, Any]) -> Iterator[str]:
 
 
 def _suspicious(name: str) -> Iterator[str]:
-    """Yield what is suspicious at all constants together."""
+    """Yield the suspicions at all constants together."""
     found = report(protocol(name))
     items = [f"- {text}: {', '.join(f'`{item}`' for item in found[key])}" for key, text in TELLS.items() if found[key]]
     if items:
@@ -227,7 +227,7 @@ def kips_page(best: Best) -> Iterator[str]:
 
 
 def _asks(name: str, row: str) -> str:
-    """Return what a guard asks for, or what a constant means."""
+    """Return the condition of a guard, or the meaning of a constant."""
     machine = protocol(name).machine
     if "=" in row:
         return machine.constants.declared()[row.partition("=")[0]].meaning
@@ -236,7 +236,7 @@ def _asks(name: str, row: str) -> str:
 
 
 def necessity(best: Best, name: str, row: str, reason: str) -> tuple[str, str]:
-    """Return what was found of a check, and by what, or why not."""
+    """Return the result of a check, and its source, or why there is no result."""
     found, base = best.get(name, {}).get(row, ({"purpose": "not measured", "broken": {}}, {"run": ""}))
     if found["broken"]:
         prop, length = next(iter(found["broken"].items()))

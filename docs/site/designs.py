@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def recovery() -> Table:
-    """Return what each rule of unclean recovery loses, by whom it waits for and by faults."""
+    """Return the losses of each rule of unclean recovery, by whom it waits for and by faults."""
     kinds = ("nobody-who-answered-had-more", "nobody-had-more", "leader-has-committed")
     losses = ("lost: one that answered had it", "lost: some broker had it", "lost")
     rows = []
@@ -56,7 +56,7 @@ def _place_in_table(run: Run) -> tuple[int, int, int, str, int]:
 
 
 def propagation() -> Table:
-    """Return what it costs until a follower knows of a commit, and how many fetches all records take."""
+    """Return the cost until a follower learns of a commit, and the number of fetches for all records."""
     names = ("messages-until-known", "waits-until-known", "fetches-in-all")
     return ["run", "messages", "waits", "fetches for two records", "distinct"], (
         [run.name.partition(" ")[2], *(str(run.worst.get(name, "")) for name in names), number(run.distinct)]
@@ -66,7 +66,7 @@ def propagation() -> Table:
 
 
 def operations() -> Table:
-    """Return what each operation of the draft on consistency tokens reads."""
+    """Return the reads of each operation of the draft on consistency tokens."""
     from fencepost.model.clients.tokens.operations import LISTED
 
     return ["operation", "API key", "reads", "class"], (
@@ -118,7 +118,7 @@ def four_cases() -> Table:
 
 
 def _outcomes(cell: Cell, *, marked: bool) -> str:
-    """Return what may happen in a cell, the worst first and with a link to its history."""
+    """Return the possible outcomes in a cell, the worst first and with a link to its history."""
     mark = f" {CONTRADICTION}" if marked else ""
     if not cell.outcomes:
         return f"not met{mark}"

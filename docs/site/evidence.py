@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def details(entry: Entry, page: str) -> str:
-    """Return what belongs to an entry as an element that opens; empty if nothing does."""
+    """Return the evidence of an entry as an element that opens; empty without any."""
     parts = [part for part in _parts(entry, page) if part]
     if not parts:
         return ""
@@ -102,7 +102,7 @@ def by_entry() -> dict[str, tuple[Story, ...]]:
 
 
 def card() -> str:
-    """Return what the first page offers."""
+    """Return the links of the first page."""
     chosen = sorted(all_stories(), key=lambda item: item.name != FIRST)
     items = "".join(f'<li><a href="{escape(_place(item))}">{escape(item.title)}</a></li>' for item in chosen)
     begin = "<strong>Start with a story</strong>: how a bug comes about, a sentence a step, and its repair."

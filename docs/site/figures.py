@@ -29,7 +29,7 @@ def gigabytes(value: float) -> str:
 
 
 def audit() -> Table:
-    """Return what the audit of synthetic logs took and found."""
+    """Return the time and the findings of audits of synthetic logs."""
     columns: dict[str, Column] = {
         "records": "{records:,}",
         "master": "{master}",
@@ -81,7 +81,7 @@ def steps() -> Table:
 
 
 def switches_off() -> Table:
-    """Return what kafka-4.1 takes with the newer switches off, and with the model from before there were any."""
+    """Return the cost of kafka-4.1 with the newer switches off, and with the model from before them."""
     rows = load("switches").get("off", ())
     columns: dict[str, Column] = {
         "model of": "{commit}",
@@ -127,12 +127,12 @@ MEASURED_CORES = 2
 
 
 def measured_spark() -> dict[str, Any]:
-    """Return what was measured, by part of the benchmark."""
+    """Return the measurements, by part of the benchmark."""
     return load("spark")
 
 
 def spark_cost() -> Table:
-    """Return what was measured beside what is wanted."""
+    """Return the measurements beside the goals."""
     found = measured_spark()
     search, spark, native = found["search"], found["search"]["spark"], found["search"]["native_seconds"]
     few, many = found["levels"]["partitions"].values()
@@ -231,7 +231,7 @@ def predicted(states: int, executors: int) -> float:
 
 
 def spark_scale() -> Table:
-    """Return what is predicted: time, and bytes of tables and of blocks for each executor."""
+    """Return the prediction: time, and bytes of tables and of blocks for each executor."""
     of = unit()
     head = ["states", *(f"{count:,} executors" for count in EXECUTORS)]
     return head, (
@@ -268,7 +268,7 @@ MOST_NAMES = 4
 
 
 def measured_proofs() -> dict[str, Figures]:
-    """Return what was measured of each proof, by its name."""
+    """Return the measurements of each proof, by its name."""
     return {item["name"]: item for item in load("proofs").get("proofs", ())}
 
 

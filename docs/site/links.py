@@ -133,7 +133,7 @@ def _anchor(place: str, page: str, text: str) -> str:
 
 @cache
 def _entries() -> re.Pattern[str]:
-    """Return what the ids of entries look like in a text."""
+    """Return the pattern of entry ids in a text."""
     ids = "|".join(sorted(map(re.escape, entries()), key=len, reverse=True))
     return re.compile(rf"(?<![\w-])(?:{ids})(?![\w-])")
 

@@ -84,7 +84,7 @@ def _form() -> Iterator[str]:
 
 
 def _table() -> str:
-    """Return what a reader without a script sees: the measured cells."""
+    """Return the page for a reader without scripts: the measured cells."""
     rows = "".join(
         f"<tr><td>{replicas}</td><td>{point['setting']['min_isr']}</td><td>{_on(point['setting']['elr'])}</td>"
         f"<td>{_on(point['setting']['unclean_election'])}</td><td>{outcome(point)}</td></tr>"

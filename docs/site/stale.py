@@ -185,7 +185,7 @@ def losses_mark() -> str:
 
 
 def versions_are_stale() -> bool:
-    """Say whether the verdicts on versions were measured with another model, or other runs, than there are now."""
+    """Return whether the verdicts on versions were measured with another model, or other runs, than there are now."""
     found = load("versions")
     return bool(found) and (found["mark"], found["losses"]["mark"]) != (versions_mark(), losses_mark())
 

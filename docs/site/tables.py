@@ -146,7 +146,7 @@ def _largest() -> Table:
 
 
 def measured() -> dict[str, dict[str, Any]]:
-    """Return what was measured of each run, by its name."""
+    """Return the measurements of each run, by its name."""
     return load("replication")
 
 

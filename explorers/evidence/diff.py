@@ -77,7 +77,7 @@ def compare(spaces: tuple[Space, Space], sights: tuple[Array, Array], most_pairs
 
 
 def _first_state(spaces: tuple[Space, Space], seen: tuple[Array, Array], both: Array) -> OnlyOne | None:
-    """Return the way to the nearest state of either side that looks like none of the other."""
+    """Return the path to the nearest state of either side that looks like none of the other."""
     found = []
     for place, (space, own) in enumerate(zip(spaces, seen, strict=True)):
         alone = np.flatnonzero(~np.isin(own, both))
@@ -100,7 +100,7 @@ def _chain(space: Space, state: int) -> Array:
 
 
 def path_to(space: Space, state: int) -> Path:
-    """Return the way to a state that the search took, confirmed by the plain semantics."""
+    """Return the path to a state that the search took, confirmed by the plain semantics."""
     return space.search.way_to(space.number(state))
 
 

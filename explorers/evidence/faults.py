@@ -237,7 +237,7 @@ def _tolerated(result: Result, prop: Property) -> bool:
 
 
 def natively(machine: Machine, prop: Property, kernels: Kernels) -> Look:
-    """Return what searches with the native engine."""
+    """Return a search by the native engine."""
     return lambda constants, options: search(machine, constants, (prop,), options, kernels=kernels)
 
 
@@ -268,6 +268,6 @@ def _cost(faults: Faults, costs: Iterable[int]) -> int:
 
 
 def _covers(fewer: Faults, more: Faults, apart: Sequence[bool] = ()) -> bool:
-    """Say whether faults are among others, and as many of each kind that stands apart."""
+    """Return whether faults are among others, and as many of each kind that stands apart."""
     kept = apart or [False] * len(fewer)
     return all(one == other if same else one <= other for one, other, same in zip(fewer, more, kept, strict=True))

@@ -185,7 +185,7 @@ def _leaves(record: type[Record], above: str = "") -> Iterator[str]:
 
 
 def observe_fields(space: Space, paths: tuple[str, ...]) -> Array:
-    """Return what is seen of each state as one string of bytes."""
+    """Return the visible part of each state as one string of bytes."""
     columns = []
     states = space.search.layout.unpack(space.rows)
     for path in paths:
@@ -208,7 +208,7 @@ def _joined(columns: list[Array], states: int) -> Array:
 
 
 def observe_views(space: Space, views: tuple[Property, ...]) -> Array:
-    """Return what functions see of each state as one string of bytes."""
+    """Return the results of functions on each state as one string of bytes."""
     search = space.search
     module = Module(translate(search.machine, views), layout_of(search.machine.state, search.constants))
     write_look(module, views)

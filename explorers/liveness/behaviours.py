@@ -84,7 +84,7 @@ def analyse(
     pause: Callable[[], None] = lambda: None,
     refuse: Callable[[int], None] = lambda _: None,
 ) -> FairAnswer:
-    """Return what is so of a graph whose states have these marks (bits WHEN and THEN).
+    """Return the verdict on a graph whose states have these marks (bits WHEN and THEN).
 
     `begins` are the states with `when` and without `then`; `depth` gives for each how many steps it is from an
     initial state. `pause` is called between the parts of the work, and may raise to end it. `refuse` is called with

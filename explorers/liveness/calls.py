@@ -121,7 +121,7 @@ def spin(graph: Graph, nodes: Array, component: Array, inside: Array, distance: 
 
 
 def dearest(graph: Graph, nodes: Array, component: Array, worst: Array) -> None:
-    """Write what the most expensive path from each component costs."""
+    """Write the cost of the most expensive path from each component."""
     graph_kernels()["dearest"](graph.data, nodes, component, worst)
 
 

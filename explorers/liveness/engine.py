@@ -106,7 +106,7 @@ class Engine:
         return summary(prop, self.search.constants, findings)
 
     def finding(self, number: int, prop: Property, terms: Terms, args: tuple[int, ...]) -> BehaviourFinding:
-        """Return what is so for one combination of a property's parameters."""
+        """Return the verdict for one combination of a property's parameters."""
         self.pause()
         marks = self.marks(number, prop, args)
         whens = self.parents == -1 if prop.behaviour.when is None else marks & WHEN != 0
@@ -149,7 +149,7 @@ class Engine:
     # -- questions
 
     def terms(self, number: int, prop: Property) -> Terms:
-        """Return what is fair, allowed and paid for, by class of edges."""
+        """Return which edges are fair, allowed and paid for, by class."""
         about, plain = prop.behaviour, self.search.plain
         gone = {item.name for item in about.without}
         numbers: dict[tuple[int, tuple[Any, ...]], int] = {}
@@ -180,7 +180,7 @@ class Engine:
         return Terms(masks, strong, allowed, np.array(by_class, np.int64))
 
     def costs(self, number: int) -> Array:
-        """Return what each edge costs by the property's function; -1 for an error, if ever it counts."""
+        """Return the cost of each edge by the property's function; -1 for an error, if ever it counts."""
         assert self.compiled is not None
         kernels_of = self.compiled.predicates
         cost = getattr(kernels_of.module, f"cost_{number}")

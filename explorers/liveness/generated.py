@@ -96,7 +96,7 @@ def compiled(
     normalize: bool,
     searched: float = math.inf,
 ) -> Compiled:
-    """Return what judging these properties needs, cached or compiled now; `searched`: seconds of the search."""
+    """Return the code that judges these properties, cached or compiled now; `searched`: seconds of the search."""
     began = time.perf_counter()
     steps, predicates, codes = sources(machine, constants, properties, normalize=normalize)
     return Compiled(begin(steps, searched), begin(predicates, searched), codes, time.perf_counter() - began)

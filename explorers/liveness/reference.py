@@ -182,7 +182,7 @@ class Reference:
         return tuple(loop)
 
     def kept(self, left: set[Instance], key: Key, edge: Edge) -> bool:
-        """Say whether a step to a state keeps one of these promises: it takes part, or a weak one is disabled."""
+        """Return whether a step to a state keeps one of these promises: it takes part, or a weak one is disabled."""
         return any(
             item in edge.promises or (not self.strong[item[0]] and item not in self.region.enabled[key])
             for item in left
@@ -216,7 +216,7 @@ class Reference:
                         yield stems[key].around((edge.step, *(item.step for item in back)))
 
     def extreme(self, choose: Callable[[int, int], int]) -> dict[Key, int]:
-        """Return what the most expensive or the cheapest path out of each state costs, as far as there is one."""
+        """Return the cost of the most expensive or the cheapest path out of each state, if there is one."""
         found: dict[Key, int] = {}
         for _ in range(len(self.region.edges) + 1):
             before = dict(found)

@@ -94,7 +94,7 @@ def _domain_of(plain: Interpreter, action: Action, item: str) -> Domain | InFlig
 
 
 def shown(plain: Interpreter, prop: Property, args: tuple[int, ...], path: Path) -> Shown | str:
-    """Return what a history shows of a leads-to or at-most property, or as text why it shows nothing against it."""
+    """Return the violation of a leads-to or at-most property by a history, or the reason as text."""
     about = prop.behaviour
     whens = [
         number == 0 if about.when is None else plain.says(prop, about.when, key, args)

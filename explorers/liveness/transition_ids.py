@@ -33,7 +33,7 @@ MOST = 1 << 62
 
 
 class Part(NamedTuple):
-    """One value in a number: its name, the way to it in a message, its least value, how many."""
+    """One value in a number: its name, the path to it in a message, its least value, how many."""
 
     param: str
     text: str

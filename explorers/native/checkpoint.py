@@ -139,7 +139,7 @@ def load(search: Expansion) -> None:
 
 
 def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[int]], entries: dict[str, Any]) -> bool:
-    """Say whether a search that continues there stays inside of its arrays."""
+    """Return whether a search that continues there stays inside of its arrays."""
     starts, ends, compact = position["starts"], position["ends"], search.options.compact
     names = {f"{owner}-{name}" for owner, part in enumerate(search.partitions) for name in part.content()}
     return (
@@ -156,7 +156,7 @@ def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[
 
 
 def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, int]) -> bool:
-    """Say whether rows are states of the model: every field in its domain, and zero where nothing is."""
+    """Return whether rows are states of the model: every field in its domain, and zero where nothing is."""
     unused = layout.words * BITS - layout.bits
     for first in range(0, len(rows), ROWS):
         some = rows[first : first + ROWS]
@@ -169,7 +169,7 @@ def are_states(rows: np.ndarray[Any, Any], layout: Layout, values: Mapping[str, 
 
 
 def _is_record(rows: Any, record: type[Record], values: Mapping[str, int], there: np.ndarray[Any, Any]) -> bool:
-    """Say whether the fields of records, (n,), are in their domains; those that are not `there` must be zero."""
+    """Return whether the fields of records, (n,), are in their domains; those that are not `there` must be zero."""
     return all(_is_field(rows[name], field, values, there) for name, field in fields(record))
 
 

@@ -75,7 +75,7 @@ class Kernels:
         return "cheap" if self.level == CHEAP else "optimized"
 
     def under(self, constants: Constants) -> Run:
-        """Return what kernels take in a run with these constants."""
+        """Return the arguments of kernels in a run with these constants."""
         return Run(self.layout(constants), self.constants(constants), self.checks(constants))
 
     def constants(self, constants: Constants) -> np.ndarray[Any, Any]:
@@ -91,7 +91,7 @@ class Kernels:
         return found
 
     def serve(self, constants: Constants) -> bool:
-        """Say whether what was compiled has room for these constants."""
+        """Return whether what was compiled has room for these constants."""
         rooms = self.source.layout.rooms
         return all(int(value) <= rooms[name] for name, value in constants.values.items())
 
@@ -135,7 +135,7 @@ class Shapes(Generic[Made]):
         flags: tuple[bool, ...],
         make: Callable[[], Made],
     ) -> Made:
-        """Return what was made for this shape, or what `make` makes now."""
+        """Return the cached code for this shape, or the result of `make`."""
         asked = (id(machine), tuple(map(id, properties)), tuple(constants.rooms.items()), flags)
         if asked not in self._kept:
             made = make()
@@ -168,7 +168,7 @@ def shared() -> dict[str, Kernel]:
 
 
 def is_cached(source: Source, level: int = LEVEL) -> bool:
-    """Say whether this module was compiled before, by this back end."""
+    """Return whether this module was compiled before, by this back end."""
     return is_kept(source.unit, level)
 
 
@@ -209,7 +209,7 @@ class Tier(StrEnum):
 
 
 def forced() -> Tier | None:
-    """Return what the environment asks for, for tests: code of one sort only, or changing over at every round."""
+    """Return the mode that the environment sets, for tests: code of one sort only, or changing over at every round."""
     given = os.environ.get(NAMED, "")
     if given and given not in set(Tier):
         raise UsageError(f"{NAMED} is {given!r}, which is not a tier. Tiers are: {', '.join(Tier)}.")
@@ -217,7 +217,7 @@ def forced() -> Tier | None:
 
 
 def is_ready(source: Source) -> bool:
-    """Say whether a search can begin without compiling."""
+    """Return whether a search can begin without compiling."""
     tier = forced()
     cheap = tier is not Tier.OPTIMIZED and is_kept(source.unit, CHEAP)
     return cheap or (tier is not Tier.CHEAP and is_cached(source))

@@ -401,7 +401,7 @@ class Expansion:
     # -- histories
 
     def trail(self, state: int) -> list[Any]:
-        """Return the states on the way to a state, the initial one first, as `seen` has them."""
+        """Return the states on the path to a state, the initial one first, as `seen` has them."""
         chain: list[int] = []
         while state != NO_PARENT:
             chain.append(state)
@@ -422,7 +422,7 @@ class Expansion:
         return hash_rows(self.module, self.layout.encode([key]))[0]
 
     def way_to(self, state: int, prop: Property | None = None) -> Path:
-        """Return the way to a state, or the history in which it decides a property, as the plain semantics goes it."""
+        """Return the path to a state, or the history in which it decides a property, as the plain semantics goes it."""
         path = self.plain.retrace(self.trail(state), self.seen)
         return path if prop is None else with_late_faults(self.plain, self.plain.decided(path, prop), prop)
 

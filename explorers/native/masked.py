@@ -154,7 +154,7 @@ def _numbers(kernels: Kernels) -> dict[tuple[str, int], int]:
 
 
 def same_states(one: Search, other: Search) -> bool:
-    """Say whether two complete, exact searches of one machine reached the same states."""
+    """Return whether two complete, exact searches of one machine reached the same states."""
     here, there = one.layout, other.layout
     if one.distinct != other.distinct:
         return False

@@ -173,7 +173,7 @@ class Search(Expansion):
         return bool(bad & set(self.position.found))
 
     def _is_enough(self) -> bool:
-        """Say whether so much is violated that a search which is to stop then stops."""
+        """Return whether so much is violated that a search which is to stop then stops."""
         return self._violated()
 
     def limit(self, seconds: float, distinct: int) -> str:
@@ -207,7 +207,7 @@ class Search(Expansion):
         return tuple(Compiled(item.tier, item.seconds, item.memory) for item in self.tiers.used)
 
     def _result(self, why: str) -> Result:
-        """Return what was found, and why the search stopped, if it did."""
+        """Return the result, and why the search stopped, if it did."""
         complete = not why
         deadlock = None
         if self.options.deadlock and self.position.deadlock >= 0:
@@ -261,7 +261,7 @@ def guards_counted(source: Source, counters: Sequence[int]) -> tuple[GuardCount,
 
 
 def bounds_reached(source: Source, constants: Constants, counters: Sequence[int]) -> tuple[BoundCount, ...]:
-    """Return what was counted of bounds, given all counters of refusals."""
+    """Return the counts of bounds, given all counters of refusals."""
     first, many = len(source.guards), len(source.bounds)
     states = dict(zip(source.bounds, counters[first : first + many], strict=True))
     together = {name for name, count in zip(source.bounds, counters[first + many :], strict=True) if count}

@@ -228,7 +228,7 @@ class Partition:
         self._reserve(int(self.facts[LEFT]))
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what a checkpoint has to keep; `shapes` says the same before there is any."""
+        """Return the data of a checkpoint; `shapes` has its form before there is any."""
         found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
         if self.compact:
             found["hashes"] = self.hashes[: self.count]

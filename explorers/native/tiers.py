@@ -145,7 +145,7 @@ class _Optimizer:
             return None
 
     def _collected(self) -> tuple[Lowered, Library] | None:
-        """Return what the process has made, which is kept; None if nothing is ready."""
+        """Return the code that the process has made, which is kept; None if nothing is ready."""
         if self._running is None:
             return None
         unit, process = self._running

@@ -55,7 +55,7 @@ def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
 
 
 def _meanings(program: Program, made: Function, functions: dict[Callable[..., Any], str]) -> list[str]:
-    """Return what a function's global names mean: numbers, the model's functions by text, others by name."""
+    """Return the meanings of a function's global names: numbers, the model's functions by text, others by name."""
     scope = Scope(program, made)
     found = set()
     for node in (inner for statement in made.node.body for inner in ast.walk(statement)):
@@ -77,7 +77,7 @@ def _named(item: Callable[..., Any]) -> str:
 
 
 def ends(machine: Machine, properties: tuple[Property, ...]) -> list[str]:
-    """Return what `texts` names only: the members of enums, and between which ends constants lie."""
+    """Return what `texts` has by name only: the members of enums, and between which ends constants lie."""
     params = [item.params for item in (machine.initial, *machine.actions)] + [item.params for item in properties]
     domains = [*domains_of(machine.state).values(), *(domain for some in params for _, domain in some)]
     return [
@@ -103,7 +103,7 @@ def plain_texts(function: object) -> list[str]:
 
 
 def _reads(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function reads by name: defaults, names around it, of its module and of modules there."""
+    """Yield the objects that a function reads by name: defaults, names around it, of its module and its modules."""
     yield from ((f"default {number}", value) for number, value in enumerate(function.__defaults__ or ()))
     yield from (function.__kwdefaults__ or {}).items()
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):

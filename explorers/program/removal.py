@@ -77,7 +77,7 @@ def _guards(machine: Machine) -> tuple[Guard, ...]:
 
 
 def parts(condition: ast.expr) -> list[ast.expr]:
-    """Return what a condition asks for, where that is several things at once: `a and b`, or `all(a and b for ...)`."""
+    """Return the parts of a condition that joins several: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, ast.Call) and ast.unparse(condition.func) == "all" and condition.args:
         inner = condition.args[0]
         condition = inner.elt if isinstance(inner, ast.GeneratorExp) else condition

@@ -30,7 +30,7 @@ def default_memory() -> int:
 
 
 def _control_group_rest() -> int | None:
-    """Return what a container's memory limit leaves, or None without one; the system at large does not tell."""
+    """Return the free memory below a container's limit, or None without one; the system's own figure ignores it."""
     folder = Path("/sys/fs/cgroup")
     try:
         return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())

@@ -382,7 +382,7 @@ REMEMBERED = 8
 
 
 def result_of(native: Search, store: Store, manifest: Manifest, why: str, workers: int) -> Result:
-    """Return what was found, and why the search stopped, if it did."""
+    """Return the result, and why the search stopped, if it did."""
     trails = _Trails(native, store, manifest)
     deadlock = None
     if native.options.deadlock and manifest.deadlock is not None:
@@ -433,7 +433,7 @@ class _Trails:
         self.block = block
 
     def to(self, state: State) -> list[Key]:
-        """Return the states on the way to a state, the initial one first."""
+        """Return the states on the path to a state, the initial one first."""
         level, partition, number = state
         keys: list[Key] = []
         while True:

@@ -189,7 +189,7 @@ class Store:
             raise self.damaged(level, partition) from None
 
     def read_head(self, level: int, partition: int) -> Head:
-        """Return what a block says of itself; raise DamagedError if it is missing or not a block."""
+        """Return the header of a block; raise DamagedError if it is missing or not a block."""
         name = self.name(level, partition)
         try:
             with self._opened(name) as file:
@@ -253,7 +253,7 @@ class Store:
             raise UsageError(f"{folder} is a symbolic link, and a checkpoint stays in its own folder: remove the link.")
 
     def exists(self, name: str) -> bool:
-        """Say whether a file is there."""
+        """Return whether a file is there."""
         return bool(self.system.get_file_info(f"{self.path}/{name}").is_file)
 
     def remove(self, levels: Sequence[int]) -> None:

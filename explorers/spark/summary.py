@@ -110,12 +110,12 @@ class Summary:
     signatures: tuple[Signature, ...]
 
     def violations_of(self, cell: str) -> tuple[Violation, ...]:
-        """Return what walks of a cell violated."""
+        """Return the violations in the walks of a cell."""
         return tuple(item for item in self.violations if item.cell == cell)
 
 
 def summarise(spark: SparkSession, rows: DataFrame) -> Summary:
-    """Return what walks say."""
+    """Return the verdict of walks."""
     rows.createOrReplaceTempView("walks")
 
     def ask(query: str) -> list[Any]:
@@ -161,7 +161,7 @@ class Point:
 
 
 def below(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Say whether a setting is at most another on every axis, and is another one."""
+    """Return whether a setting is at most another on every axis, and is another one."""
     return tuple(one) != tuple(other) and all(a <= b for a, b in zip(one, other, strict=True))
 
 

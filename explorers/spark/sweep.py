@@ -88,7 +88,7 @@ def blocks_of(sweep: Sweep, walks: int) -> list[Block]:
 
 
 def question(sweep: Sweep) -> dict[str, Any]:
-    """Return what a folder of walks belongs to."""
+    """Return the question that a folder of walks belongs to."""
     names = {item.name for _, origin in sweep.origins for item in origin.protocol().select(origin.properties)}
     return {"seed": sweep.seed, "depth": sweep.depth, "weights": dict(sweep.weights), "properties": sorted(names)}
 
@@ -178,7 +178,7 @@ def _place(folder: str) -> str:
 
 
 def missing(spark: SparkSession, folder: str, wanted: list[Block]) -> list[Block]:
-    """Return what is not kept of these blocks. A block that was walked for fewer walks lacks the last ones."""
+    """Return those of these blocks that are not kept. A block that was walked for fewer walks lacks the last ones."""
     from pyspark.sql import functions
 
     rows = rows_of(spark, folder)
@@ -316,7 +316,7 @@ def cell_of(constants: dict[str, Any]) -> str:
 
 @cache
 def walker_of(origin: Origin) -> Walker:
-    """Return what walks the machine of a cell, once in a process."""
+    """Return the walker for the machine of a cell, made once in a process."""
     found = origin.protocol()
     kernels = origin.kernels()
     return Walker(

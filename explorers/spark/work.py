@@ -147,7 +147,7 @@ class _Outbox:
                 yield self._close(target)
 
     def rest(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what is left."""
+        """Yield the rest."""
         for target, box in enumerate(self.boxes):
             if box is not None:
                 yield self._close(target)

@@ -47,7 +47,7 @@ def not_after(one: Rec, other: Rec) -> Flag:
 
 
 def _leaves(place: Any) -> Iterator[Any]:
-    """Yield what messages are compared by, in order: numbers and flags, the greatest member of a set first."""
+    """Yield the keys by which messages are compared, in order: numbers, flags, the greatest member of a set first."""
     if isinstance(place, Rec):
         for part in place.parts.values():
             yield from _leaves(part)
@@ -116,7 +116,7 @@ def _take(bag: Bag, place: int, where: Flag) -> None:
 
 
 def _is_untouched(bag: Bag, place: int) -> bool:
-    """Say whether a message is as it was in the state that the walk began with."""
+    """Return whether a message is as it was in the state that the walk began with."""
     return place < len(bag.first) and _same(bag.slots[place], bag.first[place])
 
 

@@ -51,7 +51,7 @@ _COMPARISONS: dict[Order, Callable[[Any, Any], Flag]] = {
 
 
 def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
-    """Return what an expression stands for: a number, or a reference."""
+    """Return the value of an expression: a number, or a reference."""
     return _VALUES[type(node)](run, frame, node)
 
 
@@ -59,7 +59,7 @@ def value(run: Walking, frame: Frame, node: nodes.Expression) -> Any:
 
 
 def place(run: Walking, frame: Frame, node: nodes.Field | nodes.Element) -> Refs:
-    """Return what `record.field` or `array[index]` refers to."""
+    """Return the target of `record.field` or `array[index]`."""
     if isinstance(node, nodes.Field):
         return part(value(run, frame, node.owner), node.name)
     owner = value(run, frame, node.array)
@@ -200,7 +200,7 @@ def _call(run: Walking, frame: Frame, node: nodes.Call) -> Any:
 
 
 def is_small_set(found: Value) -> bool:
-    """Say whether a number is not negative and has no more bits than `bits.size` counts."""
+    """Return whether a number is not negative and has no more bits than `bits.size` counts."""
     if isinstance(found, Num):
         return found.lo is not None and found.hi is not None and found.lo >= 0 and found.hi.bit_length() <= MOST_MEMBERS
     return isinstance(found, int) or terms.is_flag(found) or (found.sign is False and len(found.bits) <= MOST_MEMBERS)

@@ -144,7 +144,7 @@ def _any_value(run: Walking, shape: Shape) -> Value:
 
 
 def _shape(run: Walking, frame: Frame, node: For, before: Any, after: Any) -> Shape:
-    """Return what a name may hold that a round gives another value."""
+    """Return the possible values of a name that a round changes."""
     values = (before, after)
     if any(isinstance(item, Refs | Members) for item in values):
         what = "this loop has no bound, and it changes what a name refers to"
@@ -187,7 +187,7 @@ class Quantified(NamedTuple):
 
 
 def held_by(item: Any) -> Any:
-    """Return what a loop's variable holds: a number, or what is referred to."""
+    """Return the value of a loop's variable: a number, or a reference."""
     return read(item) if isinstance(item, Refs) and isinstance(item.first, Cell | Slot) else item
 
 

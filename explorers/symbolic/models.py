@@ -90,7 +90,7 @@ def _make_small(system: System, asking: Asking, before: Rec) -> None:
 
 
 def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = True) -> Any:
-    """Return what z3 says where the constants are in their ranges; a model has none that the machine refuses.
+    """Return z3's answer with the constants in their ranges; a model has none that the machine refuses.
 
     Those that it refuses are excluded where `inside` is asked for, and nowhere else; after too many it is unknown.
     """
@@ -111,7 +111,7 @@ def ask_allowed(system: System, asking: Asking, *flags: Flag, inside: Flag = Tru
 
 
 def _wishes(cell: Any, start: Any) -> Iterator[Flag]:
-    """Yield what would make a value as it is initially."""
+    """Yield the conditions under which a value is as it is initially."""
     if isinstance(cell, Cell):
         yield terms.equal(cell.value, start.value)
     elif isinstance(cell, Bag):

@@ -350,7 +350,7 @@ class Lifting:
         return terms.both(*(Kind(name, item.lo, item.hi).domain(item) for name, item in lifted))
 
     def is_lifted(self, value: Linear | int) -> bool:
-        """Say whether a sum of constants has no fixed value."""
+        """Return whether a sum of constants has no fixed value."""
         found = linear(value)
         for name in found.terms:
             lifted = [inner for inner in name.names if inner in self.names] if isinstance(name, Extreme) else []
@@ -379,7 +379,7 @@ class Lifting:
         return total
 
     def kind(self, label: str, domain: Domain) -> Kind:
-        """Return what a cell of this domain may hold."""
+        """Return the possible values of a cell of this domain."""
         if isinstance(domain, FlagDomain):
             return Kind(label, 0, 1, flag=True)
         if isinstance(domain, BitSet) and self.is_lifted(domain.count):
@@ -434,7 +434,7 @@ def _build(lifting: Lifting, field: FieldType, leaf: Callable[[str, Kind], Value
 
 
 def is_comparable(place: Any) -> bool:
-    """Say whether records with this content can be compared: nothing in them is endless."""
+    """Return whether records with this content can be compared: nothing in them is endless."""
     if isinstance(place, Rec | Arr):
         return all(map(is_comparable, place.parts.values() if isinstance(place, Rec) else place.items))
     return isinstance(place, Cell) and not isinstance(place.value, Members)

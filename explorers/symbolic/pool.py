@@ -69,7 +69,7 @@ def over(
 
 
 def apart(ask: Callable[[Callable[[Any], None]], T], update: Callable[[Any], None]) -> T:
-    """Return what `ask(tell)` returns, from a process of its own; `update` is called with its progress.
+    """Return the result of `ask(tell)`, computed in a process of its own; `update` is called with its progress.
 
     Whatever is raised here ends that process: z3 does not always hear that it is to stop. Raises Stopped where memory
     ran out.

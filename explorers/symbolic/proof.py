@@ -227,7 +227,7 @@ def _require_a_start(system: System, settings: Settings) -> None:
 
 
 def _initial_failures(system: System, answers: list[MoveAnswer], settings: Settings) -> dict[str, Finding]:
-    """Return what fails initially: violated if under the given constants, not only for other values."""
+    """Return the properties that fail initially: violated if under the given constants, not only for other values."""
     found: dict[str, Finding] = {}
     broken = {name for item in answers for name in item.broken}
     unknown = {name for item in answers for name in item.unknown}
@@ -324,7 +324,7 @@ def _ask_everywhere(system: System, settings: Settings, tell: Callable[[tuple[st
 
 
 def _runs(system: System, depth: int, timeout: float) -> Reached:
-    """Return what runs of so many steps say, every one that z3 found replayed on the plain semantics.
+    """Return the findings from runs of so many steps, each run of z3 replayed on the plain semantics.
 
     Raises DomainError if one of them ends with an error there, in a step or in a property, unless another one violates
     a property: then both are reported. Where constants are lifted, their bounds are too, so runs under the constants as
@@ -343,7 +343,7 @@ def _runs(system: System, depth: int, timeout: float) -> Reached:
 
 
 def _replayed(system: System, reached: Reached, known: tuple[PropertyFailure, ...]) -> Reached:
-    """Return what was reached and what is known to fail, each run replayed.
+    """Return the reached and the failing properties, each run replayed.
 
     Raises DomainError where one ends with an error and none violates anything.
     """
@@ -387,7 +387,7 @@ def said_of(error: DomainError) -> str:
 
 
 def _of_runs(system: System, reached: Reached, method: str) -> Proof:
-    """Return what runs from the initial states say of the properties."""
+    """Return the findings on the properties from runs that begin in an initial state."""
     failures = {item.name: item for item in reached.failures}
     far = f"no violation within {_steps(reached.depth)} of an initial state"
 

@@ -44,7 +44,7 @@ def read(refs: Refs) -> Value:
 
 
 def asked(refs: Refs, of: Callable[[Any], Value]) -> Value:
-    """Return what `of` says of the place that is referred to."""
+    """Return the value of `of` at the place that is referred to."""
     *others, (_, last) = refs.options
     found = of(last)
     for on, place in reversed(others):

@@ -199,7 +199,7 @@ class System:
             yield self.happening(before, move, "initial.")
 
     def starts(self) -> list[Happening]:
-        """Return what leads to the initial states as the plain semantics has them, normalized."""
+        """Return the constraint for the initial states as the plain semantics has them, normalized."""
         return [self.normalized(found, "initial.") for found in self.initial()]
 
     def normalized(self, found: Happening, prefix: str) -> Happening:

@@ -37,7 +37,7 @@ class Field(NamedTuple):
     domain: Any
 
     def compares_with(self, other: Field) -> bool:
-        """Say whether both count the same sort of thing: a constant bounds both."""
+        """Return whether both count the same sort of thing: a constant bounds both."""
         return bool(linear(self.domain.high).terms.keys() & linear(other.domain.high).terms.keys())
 
 
@@ -93,7 +93,7 @@ def tables(record: type[Record]) -> list[Table]:
 
 
 def _is_sealed(kind: Nested) -> bool:
-    """Say whether models cannot name what is inside: of channels, and of rows of an array of arrays."""
+    """Return whether models cannot name what is inside: of channels, and of rows of an array of arrays."""
     return issubclass(kind.record, Channel | Row)
 
 

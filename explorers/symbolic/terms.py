@@ -83,7 +83,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    """Say whether two terms are one: z3 keeps equal terms once."""
+    """Return whether two terms are one: z3 keeps equal terms once."""
     return bool(one.ast.value == other.ast.value)
 
 

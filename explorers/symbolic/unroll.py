@@ -136,7 +136,7 @@ class Chain:
         return None
 
     def ask_inside(self, *flags: Flag) -> Any:
-        """Return what z3 says of constants that a run may have."""
+        """Return z3's answer on constants that a run may have."""
         return ask_allowed(self.system, self.asking, *flags, inside=self.inside)
 
     def _limit(self, state: Rec) -> None:

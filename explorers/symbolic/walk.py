@@ -226,7 +226,7 @@ class Walk:
         frame.breaks, frame.continues = outer
 
     def source(self, frame: Frame, node: nodes.Source) -> Numbers | Refs:
-        """Return what a loop or a fold runs over; it is evaluated once."""
+        """Return the range of a loop or a fold; it is evaluated once."""
         if isinstance(node, nodes.Numbers):
             start = self.value(frame, node.start)
             return Numbers(start, self.value(frame, node.stop))

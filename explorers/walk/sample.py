@@ -298,7 +298,7 @@ class _Sampling:
         return total
 
     def sampled(self, item: Property, number: int, total: _Tally) -> Sampled:
-        """Return what was found of one property, its path confirmed on the plain semantics."""
+        """Return the result for one property, its path confirmed on the plain semantics."""
         steps, walk = map(int, total.first[number])
         if steps == NEVER:
             return Sampled(PropertyResult(item.name, item.kind, Verdict.NOT_FOUND))

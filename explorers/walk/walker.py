@@ -221,7 +221,7 @@ class Walker:
         return made, way
 
     def error(self, walks: Walks) -> DomainError:
-        """Return what ended the last of these walks: the error of a step, or of a property that it had not decided."""
+        """Return the end of the last of these walks: the error of a step, or of a property that it had not decided."""
         decided = {item.name for item, at in zip(self.properties, walks.decided[-1], strict=True) if at >= 0}
         try:
             explain(self, walks.finals[-1:], decided)

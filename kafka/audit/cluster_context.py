@@ -123,7 +123,7 @@ class Presence:
         self._offsets = [offset for offset, _ in self.registered]
 
     def why_away(self, offset: int, time: int) -> str:
-        """Say why it is away at a change of a partition; empty if it is not.
+        """Return why it is away at a change of a partition; empty if it is not.
 
         The change may be written just before that of the broker.
         """
@@ -220,7 +220,7 @@ class ClusterContext:
         }
 
     def timeline(self, topic_id: str) -> list[Moment]:
-        """Return what is in force for a topic, from its first moment to its last."""
+        """Return the settings in force for a topic, from its first moment to its last."""
         topic = self.topics.get(topic_id)
         own = self.own.get(topic.name, []) if topic else []
         events = sorted(
@@ -262,7 +262,7 @@ class ClusterContext:
         )
 
     def is_unknown_between(self, first: int, end: int) -> bool:
-        """Say whether offsets are missing between two."""
+        """Return whether offsets are missing between two."""
         at = bisect_right(self.gaps, first, key=itemgetter(0))
         return at < len(self.gaps) and self.gaps[at][1] < end
 

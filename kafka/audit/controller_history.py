@@ -80,7 +80,7 @@ class ControllerHistory:
     """Why it begins only here; empty if it begins where the partition does."""
 
     def describe(self, last: int) -> str:
-        """Say which history this is, up to one of its places."""
+        """Return which history this is, up to one of its places."""
         return f"{self.topic}-{self.partition}, offsets {self.points[0].offset} to {self.points[last].offset}"
 
     def constants(self, version: str) -> Constants:
@@ -90,7 +90,7 @@ class ControllerHistory:
 
 
 def controller_state(s: Any, c: Any) -> ControllerState:
-    """Return what the controller of a state has."""
+    """Return the controller's part of a state."""
     image = newest(s)
     return ControllerState(
         image.leader, image.leader_epoch, image.isr, s.elr, s.last_known_leader, s.adding, s.removing, image.missing,
@@ -218,7 +218,7 @@ def _numbering(lists: list[Brokers], targets: list[Brokers], everybody: set[int]
 
 
 def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, end: int) -> Iterator[_Item]:
-    """Yield what happened to the partition and its brokers, in the order of the log."""
+    """Yield the events of the partition and its brokers, in the order of the log."""
     found = [_Item(row["offset"], row["time"], "change", row) for row in rows]
     for broker in order:
         presence = around.brokers.get(broker)
@@ -231,7 +231,7 @@ def _items(rows: list[dict[str, Any]], around: ClusterContext, order: Brokers, e
 
 
 def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> Iterator[Point]:
-    """Yield what the controller has from the first row on, whenever it is something else than before."""
+    """Yield the controller's state from the first row on, whenever it changes."""
     names = Names(order)
     everyone = bits.everyone(len(order))
     now = ControllerState(NONE, 0, 0, 0, NONE, 0, 0, 0, 0, 0, 1, elr_on=False, registered=(0,) * len(order))
@@ -253,7 +253,7 @@ def _points(items: Iterator[_Item], first: dict[str, Any], order: Brokers) -> It
 
 
 def _after(now: ControllerState, item: _Item, names: Names, everyone: int, epoch: int) -> Iterator[ControllerState]:
-    """Yield what the controller has after something: min ISR goes by one at a time, as in the model."""
+    """Yield the controller's state after an event: min ISR goes by one at a time, as in the model."""
     if item.kind == "change":
         row = item.what
         last = row["last_known"]

@@ -165,7 +165,7 @@ FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 def fits(kind: object, version: object, data: object) -> bool:
-    """Say whether this may be a record: its type, its version and its fields as JSON."""
+    """Return whether this may be a record: its type, its version and its fields as JSON."""
     if not (isinstance(kind, str) and NAME.fullmatch(kind) and isinstance(data, dict)):
         return False
     needed, optional = FIELDS.get(kind, ({}, {}))

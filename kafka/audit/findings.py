@@ -45,7 +45,7 @@ class Sort:
         return "elr" in self.name or self.name.startswith(("late-", "cleared-", "removed-"))
 
     def remedy(self, version: str) -> str:
-        """Say what to do with controllers that have the rules of a version of the model; empty if it is not known."""
+        """Return the advice for controllers with the rules of a version of the model; empty if not known."""
         repaired = REPAIRED.get(self.about)
         if not repaired:
             return self.look if repaired is None else f"{self.look} No release up to 4.4.0 prevents it."

@@ -115,7 +115,7 @@ class Follower:
         yield self._change(offset, time, judge_change(self._core, change_of(text), self._now.rules), text)
 
     def finish(self) -> Iterator[Row]:
-        """Yield what is left to be said at the end of the log."""
+        """Yield the findings that are still open at the end of the log."""
         yield from self._pass(self._around.end + 1, self._around.until)
         self._look_around(self._around.end + 1, self._around.until)
         self._close(self._around.end, self._around.until, "until the end of the log")
@@ -305,7 +305,7 @@ class Follower:
         return self._row(offset, time, made.election, why)
 
     def _why_left(self, before: Core, after: Core, offset: int, time: int) -> str:
-        """Say why brokers left the ISR, as far as the log has it."""
+        """Return why brokers left the ISR, as far as the log has it."""
         reasons: dict[str, Brokers] = {}
         for broker in before.isr:
             if broker in after.isr:
@@ -320,7 +320,7 @@ class Follower:
         return "; ".join(f"{show_brokers(who)[1:-1]}: {told}" for told, who in reasons.items() if told)
 
     def _blame(self, broken: tuple[str, ...], offset: int, time: int, core: Core) -> None:
-        """Say what is broken, once for as long as it stays so."""
+        """Report a broken rule, once for as long as it stays broken."""
         told = (
             f"replicas {show_brokers(core.replicas)}, leader {core.leader}, ISR {show_brokers(core.isr)}, ELR "
             f"{show_brokers(core.elr)}, min ISR {self._now.rules.min_isr}"
@@ -426,7 +426,7 @@ _NOTHING = Core((), (), (), (), NO_LEADER, 0, (), ())
 
 
 def _in_itself(text: str) -> str:
-    """Say what a change has that cannot be judged, since the state before is not known."""
+    """Describe a change that cannot be judged, since the state before is not known."""
     change = change_of(text)
     leader = (
         [] if change.leader == SAME_LEADER else [f"leader {'none' if change.leader == NO_LEADER else change.leader}"]

@@ -138,7 +138,7 @@ def standing(core: Core, rules: Rules) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
-    """Say whether a partition is as it should be while these brokers are fenced or shutting down."""
+    """Return whether a partition is as it should be while these brokers are fenced or shutting down."""
     names = _names(core, fenced)
     c = constants(len(names.order), _effective(core, rules), rules.elr, rules.opens_on_shrink, False)
     return isr_is_sane(model_state(core, names, fenced), c) or not isr_is_sane(model_state(core, names), c)
@@ -146,7 +146,7 @@ def with_inactive(core: Core, rules: Rules, fenced: Brokers) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def with_stale(core: Core, rules: Rules, broker: int) -> bool:
-    """Say whether a partition is as it should be once this member of its ISR has registered again and stayed."""
+    """Return whether a partition is as it should be once this member of its ISR has registered again and stayed."""
     exempt = len(core.isr) == 1 and not rules.elr
     names = _names(core)
     c = constants(len(names.order), rules.min_isr, rules.elr, rules.opens_on_shrink, False)

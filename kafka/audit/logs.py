@@ -110,7 +110,7 @@ def _look_for_one_cluster(files: Sequence[Path]) -> None:
 
 
 def _look_inside(path: Path, *, named: bool) -> None:
-    """Raise UsageError for a file that is something else than its name or its place says."""
+    """Raise UsageError for a file that is something other than its name or its place says."""
     head = b""
     with suppress(OSError), path.open("rb") as opened:
         head = opened.read(512)
@@ -162,7 +162,7 @@ class Coverage:
 
     @classmethod
     def of(cls, files: Iterable[File]) -> Coverage:
-        """Return what the segments and dumps among these files cover."""
+        """Return the offsets that the segments and dumps among these files cover."""
         runs = sorted((*run, item.number) for item in files if item.kind != "snapshot" for run in item.runs)
         made = cls([], [], [])
         done = -1

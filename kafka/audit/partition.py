@@ -62,7 +62,7 @@ def brokers(found: Any) -> Brokers | None:
 
 @lru_cache(maxsize=1 << 17)
 def change_of(text: str) -> PartitionChange:
-    """Return what a PartitionChangeRecord changes, by its fields without the partition's name."""
+    """Return the changes of a PartitionChangeRecord, by its fields without the partition's name."""
     found = json.loads(text)
     recovering = found.get("leaderRecoveryState", -1)
     return PartitionChange(
@@ -128,7 +128,7 @@ class Conditions:
         self._open: dict[str, Condition] = {}
 
     def watch(self, core: Core, min_isr: int, offset: int, time: int) -> Iterator[Found]:
-        """Yield what ends with a change, and note what begins."""
+        """Yield the conditions that end with a change, and note those that begin."""
         now = _going_on(core, min_isr)
         for sort, spell in tuple(self._open.items()):
             if sort not in now or (sort == "last-replica" and spell.isr != core.isr):

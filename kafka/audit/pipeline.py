@@ -314,7 +314,7 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
 
 
 def _kept(folder: Path, stands: dict[str, Any]) -> dict[str, int] | None:
-    """Return what an earlier run has said of these records; None if it has not, or said it of others."""
+    """Return an earlier run's result for these records; None without one, or if it is for others."""
     try:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):

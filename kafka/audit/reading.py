@@ -101,7 +101,7 @@ class _Manifest(TypedDict):
 
 
 def earlier(folder: Path) -> Reading:
-    """Return what an earlier run has read into a folder; raise UsageError if that is not known."""
+    """Return the record of an earlier run's reading in a folder; raise UsageError without one."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
@@ -130,7 +130,7 @@ def _parts_in(folder: Path) -> list[Path]:
 
 
 def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | None, *, resume: bool) -> Reading:
-    """Read what of a log is not read yet."""
+    """Read the part of a log that is not read yet."""
     begun = resume and not (folder / MANIFEST).exists()  # and ended before anything was known
     if begun and {item.name for item in folder.iterdir()} - {RECORDS, f"{MANIFEST}.new"}:
         raise UsageError(f"{folder} holds no audit: leave out `resume=True` and name another folder.")
@@ -172,7 +172,7 @@ def _take_dump(reading: Reading, item: File) -> None:
 
 
 def _has_more(item: File, reading: Reading) -> bool:
-    """Say whether a file has anything that was not read yet."""
+    """Return whether a file has anything that was not read yet."""
     path = Path(item.path)
     try:
         size, now = path.stat().st_size, identity(path)
@@ -258,7 +258,7 @@ class _Lines(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what is left of a line, or of the next one."""
+        """Read the rest of a line, or of the next one."""
         text = self._left or next(self._made, b"")
         count = min(len(text), len(buffer))
         buffer[:count], self._left = text[:count], text[count:]
@@ -289,7 +289,7 @@ class _Decoder(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read what there is; at the end, what the decoder has noted is taken over."""
+        """Read everything; at the end, take over the decoder's notes."""
         assert self._process.stdout is not None
         got = self._process.stdout.readinto(buffer)  # type: ignore[attr-defined]  # a pipe has it
         if not got and not self._done:

@@ -130,7 +130,7 @@ class Reconstruction:
         ]
 
     def data(self, file: str) -> dict[str, Any]:
-        """Return what was found, as JSON."""
+        """Return the result, as JSON."""
         points = self.recorded.points
         last = self.places[-1] if self.places else 0
         return {
@@ -191,7 +191,7 @@ class _Search:
         self.best = 0
 
     def run(self) -> list[Node]:
-        """Return the way to the last place that was reached."""
+        """Return the path to the last place that was reached."""
         first = self.add(Node(self.plain.initial_states()[0], 0, 0, -1, None))
         assert first is not None
         self.push(self.chain(first, FIRST))
@@ -221,7 +221,7 @@ class _Search:
         return len(self.nodes) - 1
 
     def push(self, numbers: list[int]) -> None:
-        """Have nodes expanded: the last of a chain, and later those on the way to it."""
+        """Have nodes expanded: the last of a chain, and later those on the path to it."""
         for number in numbers:
             node = self.nodes[number]
             late = 0 if number == numbers[-1] else LATE
@@ -246,7 +246,7 @@ class _Search:
         return found
 
     def read(self, key: Key) -> Any:
-        """Return what the controller of a state has."""
+        """Return the controller's part of a state."""
         return controller_state(self.plain.read(key), self.plain.constants)
 
     def taking(self, name: str, key: Key) -> Iterator[Step]:
@@ -290,7 +290,7 @@ class _Search:
                 yield Step(self.plain.machine.action("leader_requests_shrink"), (leader, task.shrinks))
 
     def is_about(self, step: Step, involved: int) -> bool:
-        """Say whether all brokers that a step names are among these."""
+        """Return whether all brokers that a step names are among these."""
         named = [value for value in step.args if isinstance(value, int)]
         return all(bits.contains(involved, value) for value in named)
 
@@ -320,7 +320,7 @@ def _recorded_steps(task: Task) -> Iterator[tuple[str, int | None]]:
 
 
 def _task(points: tuple[Point, ...], place: int) -> Task:
-    """Return what must happen for the record after `place`, and for those that were written with it."""
+    """Return the steps that lead to the record after `place`, and to those that were written with it."""
     last = place + 1
     while last + 1 < len(points) and points[last + 1].time == points[place + 1].time:
         last += 1

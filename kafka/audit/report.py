@@ -37,7 +37,7 @@ ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
 def report(log: MetadataLog, differ: dict[str, int], severity: Severity) -> dict[str, Any]:
-    """Return what was found, as JSON; of the findings those of this severity or worse."""
+    """Return the result, as JSON; of the findings those of this severity or worse."""
     reading = log.reading
     taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     counts, release = _counts(log), log.context.release
@@ -225,7 +225,7 @@ def warnings_of(
     differ: dict[str, int],
     common: int,
 ) -> list[str]:
-    """Return what a reader must know before the findings: what is not judged, and that logs do not belong together."""
+    """Return the warnings before the findings: unjudged parts, and logs that do not belong together."""
     found = []
     if differ["count"] * SEEMS > common:
         found.append(
@@ -276,7 +276,7 @@ def partition_story(steps: list[Told], found: list[Told], gaps: list[tuple[int, 
 
 
 def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
-    """Say what to do about an election, by what became of the leader before it."""
+    """Return the advice about an election, by the fate of the leader before it."""
     at = item["offset"]
     former = next(
         (step["leader"] for step in reversed(steps) if step["offset"] < at and step["leader"] != NO_LEADER), NO_LEADER

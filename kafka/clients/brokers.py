@@ -92,7 +92,7 @@ class Connection(asyncio.Protocol):
         self.opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take what came."""
+        """Receive a message."""
         self.buffer += data
         self._next()
 
@@ -142,7 +142,7 @@ class Connection(asyncio.Protocol):
 
 
 def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> None:
-    """Note what a request says of each partition."""
+    """Note the entries of a request, by partition."""
     broker, body = connection.broker, message.body
     at, since = plot.now(), connection.since
 
@@ -295,7 +295,7 @@ def _data(world: World, broker: int, message: wire.Message, found: list[Partitio
 
 
 def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, is_named: bool) -> list[Event]:
-    """Return what a client learns of each partition: the answer, and the hint if there is one."""
+    """Return the news about each partition for a client: the answer, and the hint if there is one."""
     events = []
     cache = world.s.broker[broker].cache
     for item in found:

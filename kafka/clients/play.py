@@ -189,7 +189,7 @@ class Player:
             self.done.set()
 
     def _has_lost(self, partition: int) -> bool:
-        """Say whether the client has read a record of the partition, or of any, that is not in the leader's log."""
+        """Return whether the client has read a record of the partition, or of any, that is not in the leader's log."""
         return any(
             self.world.is_lost(item.partition, item.topic, item.offset, item.epoch)
             for item in self.play.events
@@ -211,7 +211,7 @@ class Player:
             request.send()
 
     def _is_idle(self, request: Request) -> bool:
-        """Say whether it is a fetch for which there is nothing yet."""
+        """Return whether it is a fetch for which there is nothing yet."""
         if request.message.api != wire.FETCH:
             return False
         request.build()
@@ -301,6 +301,6 @@ class Player:
             await asyncio.wait_for(self.done.wait(), self.times.recover)
 
     def _is_there(self, value: str, partition: int) -> bool:
-        """Say whether a record is in the leader's log: what was cut off need not be read."""
+        """Return whether a record is in the leader's log: what was cut off need not be read."""
         now = self.world.s.image[self.world.s.newest].partition[partition]
         return any(item.value == value for item in self.world.logs[partition, now.topic, now.epoch])

@@ -111,7 +111,7 @@ class ClientOutcome:
             self.failures.setdefault(verdict.rule, []).append(Failure(history, play, verdict))
 
     def row(self, rule: str) -> dict[str, Any]:
-        """Return what became of a rule, as data."""
+        """Return the outcome of a rule, as data."""
         tried = [found for found in self.failures.get(rule, []) if found.plays]
         return {
             "rule": rule,

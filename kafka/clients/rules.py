@@ -78,7 +78,7 @@ class Beliefs:
                 return
 
     def possible(self, request: Event) -> list[Belief]:
-        """Return what the client may believe when it sends a request: what it knew before, and everything since."""
+        """Return the beliefs that a client may have when it sends a request: those before it, and all since."""
         known = [place for place, item in enumerate(self.trail) if item.at <= request.since - SLACK]
         known += [place for at, place in self.acted if at <= request.since]
         found = [item for item in self.trail[max(known, default=0) :] if item.at <= request.at]
@@ -89,7 +89,7 @@ class Beliefs:
 
 
 def _is_accepted(now: Belief | None, event: Event) -> bool:
-    """Say whether news is to be believed, or may be.
+    """Return whether news is to be believed, or may be.
 
     Of a hint without an endpoint the client may know where the leader is.
     """
@@ -107,7 +107,7 @@ def _is_accepted(now: Belief | None, event: Event) -> bool:
 
 
 def beliefs_of(play: Play) -> dict[int, Beliefs]:
-    """Return what a client that keeps the rules believes of each partition."""
+    """Return the beliefs about each partition of a client that keeps the rules."""
     found = {partition: Beliefs() for partition in range(play.partitions)}
     for event in play.events:
         if event.kind in ("hint", "metadata"):
@@ -292,7 +292,7 @@ def _ignored(known: Beliefs, request: Event) -> list[Event]:
 
 
 def _blame(judge: Judge, known: Beliefs, request: Event, newest: Belief) -> None:
-    """Say which rule a request to the wrong broker breaks: it ignores the newest news, or heeds older news."""
+    """Return which rule a request to the wrong broker breaks: it ignores the newest news, or heeds older news."""
     shown = f"{request.api} goes to broker {request.broker}, and {newest.leader} leads in epoch {newest.epoch}"
     for event in reversed([item for item in known.ignored if newest.at < item.at <= request.at]):
         if event.leader == request.broker:
@@ -378,7 +378,7 @@ def _news(judge: Judge, known: Beliefs, answer: Event) -> list[Belief]:
 
 
 def _last_values(judge: Judge, answer: Event) -> set[str]:
-    """Return what was in the request that was refused."""
+    """Return the contents of the request that was refused."""
     sent = [item for item in judge.data() if item.broker == answer.broker and item.at <= answer.at]
     return set(sent[-1].value.split()) if sent else set()
 
@@ -426,14 +426,14 @@ def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all l
 
 
 def _failed(judge: Judge, question: Event) -> bool:
-    """Say whether a question where an epoch ends was answered with an error."""
+    """Return whether a question where an epoch ends was answered with an error."""
     later = (item for item in judge.events if item.kind == "answer" and item.api == "validate")
     found = next((item for item in later if item.broker == question.broker and item.at >= question.at), None)
     return found is not None and bool(found.error)
 
 
 def _reported(judge: Judge, before: float) -> bool:
-    """Say whether the client has reported a truncation that happened."""
+    """Return whether the client has reported a truncation that happened."""
     return any(item.kind == "truncated" and item.happened and item.at <= before for item in judge.events)
 
 

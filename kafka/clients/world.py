@@ -123,7 +123,7 @@ class World:
         return []
 
     def take(self, name: str, *args: int) -> Move | None:
-        """Take what an answer is to have wrong: a move of this name and these first arguments, if one is due."""
+        """Take the next fault of an answer: a move of this name and these first arguments, if one is due."""
         found = next((item for item in self.due if item.name == name and item.args[: len(args)] == args), None)
         if found is not None:
             self.due.remove(found)
@@ -223,7 +223,7 @@ class World:
         return self.logs[partition, own.topic, own.epoch]
 
     def is_lost(self, partition: int, topic: int, offset: int, epoch: int) -> bool:
-        """Say whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
+        """Return whether the newest leader's log lacks a record of this offset and epoch: the model's `departs`."""
         now = newest(self.s).partition[partition]
         log: Any = SimpleNamespace(log=self.logs[partition, now.topic, now.epoch])
         log.end = len(log.log)

@@ -141,7 +141,7 @@ class Cluster:
         return self._running[node].wait(seconds)
 
     def running(self, node: int) -> bool:
-        """Say whether a node's process has not ended."""
+        """Return whether a node's process has not ended."""
         return node in self._running and self._running[node].running
 
     def log(self, node: int) -> Log:

@@ -73,7 +73,7 @@ class Kit:
 
 
 def kit(version: str | None, jars: Path | None = None) -> Kit:
-    """Return what a cluster of a release needs; Maven brings what is not there yet."""
+    """Return the files that a cluster of a release needs; Maven brings missing ones."""
     version, jars, warning = locate_release(version, jars)
     more = _more(version, jars)
     return Kit(

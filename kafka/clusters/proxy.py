@@ -33,7 +33,7 @@ class Flow:
     way: Literal["requests", "answers"] = "requests"
 
     def has(self, other: Flow) -> bool:
-        """Say whether a message belongs to this flow."""
+        """Return whether a message belongs to this flow."""
         same = (self.server, self.api, self.way) == (other.server, other.api, other.way)
         return same and other.client.startswith(self.client)
 

@@ -203,7 +203,7 @@ def _elr(scenario: Scenario, asked: Asked, kit: Kit) -> bool | None:
 
 
 def _ending(report: Report) -> str:
-    """Say what came of it in a line."""
+    """Report the outcome in a line."""
     if report.why:
         return f"Undetermined: {report.why}."
     if report.out:

@@ -58,7 +58,7 @@ class Scenario:
     def expected(
         self, release: Number, *, control: bool = False, repairs: Collection[str] = ()
     ) -> Harm | Literal["kept"]:
-        """Return what is expected of a run on a release with some repairs."""
+        """Return the expected outcome of a run on a release with some repairs."""
         harmful = any(
             cause.since <= release < cause.repaired_in and cause.repair not in repairs for cause in self.causes
         )

@@ -73,11 +73,11 @@ class Stage:
         self._deleted = False
 
     def tell(self, text: str) -> None:
-        """Say what the story is at."""
+        """Announce the current step of the story."""
         self.story.tell(text)
 
     def note(self, text: str) -> None:
-        """Say what is seen."""
+        """Report an observation."""
         self.story.tell(text, "seen")
 
     # The operator
@@ -282,7 +282,7 @@ class Stage:
         return self.cluster.bytes_of(broker, self.client.topic)
 
     def show_disks(self) -> None:
-        """Say how much of the topic each broker has on its disk."""
+        """Return how much of the topic each broker has on its disk."""
         sizes = {broker: self.size(broker) for broker in self.cluster.shape.brokers}
         told = (f"{broker}: {'no log' if size is None else f'{size:,} bytes'}" for broker, size in sizes.items())
         self.note(f"on disk: {'; '.join(told)}")

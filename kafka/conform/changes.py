@@ -343,13 +343,13 @@ def _compare(driver: Driver, model: ChangeModel, states: int, reached: list[Imag
 
 
 def _is_idle(image: Image, change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Say whether operators name the replicas that are there, by a limit that `mapping.LIMITS` explains."""
+    """Return whether operators name the replicas that are there, by a limit that `mapping.LIMITS` explains."""
     idle = change.what is ChangeKind.REASSIGN and model is None
     return idle and kafka is not None and kafka.replicas == image.partition.replicas
 
 
 def _agree(change: RequestedChange, model: Partition | None, kafka: Partition | None) -> bool:
-    """Say whether the two do the same, or refuse both.
+    """Return whether the two do the same, or refuse both.
 
     A cancellation that would be an unclean election ReplicationControlManager refuses before it asks the builder.
     """

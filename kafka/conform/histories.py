@@ -286,7 +286,7 @@ def shorten(execution: Execution, initial: Key, found: Difference) -> Difference
 
 
 def transitions(plain: Interpreter, initial: Key, steps: Iterable[Step]) -> list[Transition] | None:
-    """Return what the model does on these steps; None if it refuses one."""
+    """Return the model's transitions along these steps; None if it refuses one."""
     at, found = initial, []
     with suppress(DisabledError, DomainError):
         for step in steps:
@@ -324,7 +324,7 @@ class HistoriesReport:
         return "conforms" if self.outcome.complete and self.outcome.tally.compared else "undetermined"
 
     def summary(self) -> Iterator[str]:
-        """Yield what was executed, and each kind of difference with the first of its rows."""
+        """Yield the counts of executed steps, and each kind of difference with the first of its rows."""
         outcome, tally = self.outcome, self.outcome.tally
         if self.transitions:
             states = many(self.states, "state")

@@ -74,7 +74,7 @@ def settle_trace(driver: Driver, trace: Trace) -> Settled:
 
 
 def _not_driven(driver: Driver, trace: Trace) -> str:
-    """Say why a history cannot be tried on this release at all."""
+    """Return why a history cannot be tried on this release at all."""
     if trace.protocol.name != PROTOCOL:
         return f"it is of protocol {trace.protocol.name}"
     if trace.removed is not None or not trace.normalize:
@@ -105,7 +105,7 @@ def _refused(execution: Execution, history: list[Transition], at: Key, step: Ste
 
 
 def _judged(plain: Interpreter, trace: Trace, history: list[Transition], at: Key) -> Settled:
-    """Say what the property of a trace says of Kafka's state at the end."""
+    """Return the verdict of a trace's property on Kafka's final state, as a sentence."""
     prop = trace.prop
     if prop is None or not history:
         return Settled(TraceVerdict.CONFIRMED, "it happens")

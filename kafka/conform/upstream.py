@@ -95,7 +95,7 @@ def kafka_test(trace: Trace, name: str = "", release: tuple[str, Path] | None = 
 
 
 def _path(plain: Interpreter, steps: tuple[Step, ...]) -> list[Transition]:
-    """Return what the model does on a history, as far as it takes its steps."""
+    """Return the model's states along a history, as far as it takes its steps."""
     at, found = plain.initial_states()[0], []
     for step in steps:
         try:
@@ -150,7 +150,7 @@ class _Calls:
         )
 
     def _calls(self, step: Step, before: Any, after: Any) -> Iterator[str]:
-        """Yield what a step does to the leader's `Partition`; nothing for a step of others."""
+        """Yield the calls of the leader's `Partition` for a step; nothing for a step of others."""
         given = dict(zip((name for name, _ in step.action.params), step.args, strict=True))
         name, mine = step.action.name, self.leader
         if name == "broker_applies_metadata" and given["broker"] == mine:

@@ -73,7 +73,7 @@ def after(plain: Interpreter, at: Key, step: Step) -> Key | None:
 
 
 def can_be_tried(ablation: Ablation, plain: Interpreter, at: Key, step: Step) -> bool:
-    """Say whether a process is there to do a step, and the message that it is about."""
+    """Return whether a process is there to do a step, and the message that it is about."""
     state = plain.schema.restore(at)
     try:
         args = [
@@ -173,7 +173,7 @@ class Ground:
         return found
 
     def _at(self, state: int, other: Interpreter, variant: Variant) -> Iterator[Chance]:
-        """Yield what the two disagree on in a state, as far as it can be seen in Kafka."""
+        """Yield the disagreements in a state, as far as Kafka shows them."""
         at = self.search.layout.decode(self.space.rows[state])
         history: tuple[Transition, ...] | None = None
         for mine in self.machine.actions:
@@ -205,7 +205,7 @@ class Ground:
         return self.ablation.compared(self.plain, state)
 
     def _is_seen(self, at: Key, step: Step, model: Key | None, theirs: Key | None) -> bool:
-        """Say whether the two outcomes look different in Kafka."""
+        """Return whether the two outcomes look different in Kafka."""
         one, other = (self.ablation.refused(at, step) if item is None else (item,) for item in (model, theirs))
         return not {self._compared(item) for item in one} & {self._compared(item) for item in other}
 
@@ -239,7 +239,7 @@ class Ground:
                         waiting.append(((*history, self.plain.apply(at, step)), model, theirs))
 
     def _refuses(self, variant: Variant, at: Key, step: Step) -> bool:
-        """Say whether the guard that a variant is about is among those that refuse the step."""
+        """Return whether the guard that a variant is about is among those that refuse the step."""
         assert variant.guard is not None
         rest = self.machine
         for guard in sorted(variant.others, key=lambda item: -item.number):

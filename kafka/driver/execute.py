@@ -96,7 +96,7 @@ class Execution(ABC):
 
     @abstractmethod
     def look(self) -> Any:
-        """Return what is seen, with `take`, `key` and `contradictions`, before anything is."""
+        """Return the observation before the first step, with `take`, `key` and `contradictions`."""
 
     @abstractmethod
     def reset(self) -> str:
@@ -112,7 +112,7 @@ class Execution(ABC):
 
     @abstractmethod
     def leaves_late(self, step: Step) -> bool:
-        """Say whether a step may leave messages behind."""
+        """Return whether a step may leave messages behind."""
 
     def ignore(self, transition: Transition) -> None:  # noqa: B027 (nothing, usually)
         """Deliver at once what a model leaves out because its receiver ignores it."""
@@ -127,7 +127,7 @@ class Execution(ABC):
         return self.compare((), initial)
 
     def frame(self, initial: Key) -> None:  # noqa: B027 (where a model counts from 0, nothing)
-        """Note what the model counts from in Kafka's first state, where that is not 0."""
+        """Note where the model's counts begin in Kafka's first state, if not at 0."""
 
     def ask(self, line: str) -> str:
         """Have one thing done; return done, refused or untried, with the reason in `why`."""
@@ -137,7 +137,7 @@ class Execution(ABC):
         return str(answer["did"])
 
     def line(self, step: Step) -> str:
-        """Return what is done to Kafka for a step of the model."""
+        """Return the commands to Kafka for a step of the model."""
         found = self.line_of(step)
         if not found:
             raise UsageError(
@@ -146,7 +146,7 @@ class Execution(ABC):
         return found
 
     def line_of(self, step: Step) -> str:
-        """Return what is done to Kafka for a step, an empty string if nothing is."""
+        """Return the command to Kafka for a step, an empty string without one."""
         act = self.acts.get(step.action.name)
         return act.line(self.seen, *step.args) if act is not None else ""
 

@@ -126,7 +126,7 @@ class Driver:
         return answer
 
     def tell(self, line: str) -> dict[str, Any]:
-        """Return what the driver says to `dump` (all of Kafka's fields by their paths) or `memory` (what is in use)."""
+        """Return the driver's answer to `dump` (all of Kafka's fields by their paths) or `memory` (what is in use)."""
         answer = self._answered(line)
         if not isinstance(answer.get("told"), dict):
             raise DriverError(
@@ -246,12 +246,12 @@ class LineCoverage:
         self._cli = jars / f"org.jacoco.cli-{JACOCO}-nodeps.jar"
 
     def options(self, number: int) -> tuple[str, ...]:
-        """Return what Java is started with for one driver."""
+        """Return the command that starts Java for one driver."""
         includes = ":".join(f"*.{name}*" for name in CONCERNED)
         return (f"-javaagent:{self._agent}=destfile={self.folder / f'{number}.exec'},includes={includes}",)
 
     def lines(self) -> list[ClassLines]:
-        """Return what all drivers together have executed, once they have ended."""
+        """Return the lines that all drivers together have executed, once they have ended."""
         found = self.folder / "lines.xml"
         dumps = [str(path) for path in sorted(self.folder.glob("*.exec"))]
         classes = [option for jar in self._jars() for option in ("--classfiles", str(jar))]

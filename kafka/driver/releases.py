@@ -57,7 +57,7 @@ class Harness:
         return models[max((line for line in models if line <= line_of(version)), default=min(models))]
 
     def knows(self, version: str) -> bool:
-        """Say whether the driver was written for a release of this line."""
+        """Return whether the driver was written for a release of this line."""
         return line_of(version) in map(line_of, self.releases)
 
 

@@ -84,7 +84,7 @@ def try_step(ablation: Ablation, execution: Execution, chance: Chance) -> Trial 
 def _as_the_model(
     execution: Execution, chance: Chance, nothing: tuple[Key, ...], same: list[Key], others: list[Key]
 ) -> tuple[bool, str]:
-    """Say whether Kafka did what the model allows, and what that is.
+    """Return whether Kafka did what the model allows, and what that is.
 
     Where it refuses the step, that is nothing, another outcome of the same event, or another step.
     """
@@ -98,7 +98,7 @@ def _as_the_model(
 
 
 def _fits(execution: Execution, expected: Key) -> bool:
-    """Say whether Kafka is in this state of the model."""
+    """Return whether Kafka is in this state of the model."""
     if execution.seen.contradictions():
         return False
     model, kafka = execution.projected(expected)

@@ -162,7 +162,7 @@ class Sight(NamedTuple):
 
 
 def sight(histories: int) -> Sight | None:
-    """Return what was measured for so many histories, or for the most that were tried; None if nothing was."""
+    """Return the measurement for so many histories, or for the most that were tried; None without one."""
     figure = load(FIGURE)
     if not figure:
         return None

@@ -167,7 +167,7 @@ BOUNDS: dict[tuple[str, str], str] = {
 
 
 def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bool:
-    """Say whether nothing but their logs and leaders is between these nodes.
+    """Return whether nothing but their logs and leaders is between these nodes.
 
     A node that is asked from a later epoch enters it even if it refuses.
 
@@ -181,18 +181,18 @@ def _elects(s: State, constants: Constants, candidate: int, electors: int) -> bo
 
 
 def _waits(s: State, _: Constants, node: int) -> bool:
-    """Say whether a node has nothing to do but to wait for its election timeout."""
+    """Return whether a node has nothing to do but to wait for its election timeout."""
     n = s.node[node]
     return n.role != Role.LEADER and n.leader == NONE and not n.failed
 
 
 def _hears(s: State, constants: Constants, node: int, leader: int) -> bool:
-    """Say whether a leader's BeginQuorumEpoch may reach a voter."""
+    """Return whether a leader's BeginQuorumEpoch may reach a voter."""
     return node != leader and leads(s, leader) and not s.node[node].failed and node < int(constants.values["voters"])
 
 
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
-    """Say whether a fetch may be on its way to a leader of its epoch that leads no more."""
+    """Return whether a fetch may be on its way to a leader of its epoch that leads no more."""
     l, f = s.node[leader], s.node[follower]
     follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
     return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower
@@ -293,7 +293,7 @@ _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "node"
 
 
 def _compared(plain: Interpreter, key: Key) -> Key:
-    """Return what is compared of a state of the model, without what is forgotten and what a parked fetch hides."""
+    """Return the compared part of a model state, without forgotten values and those that a parked fetch hides."""
     votes = bool(plain.constants.values["real_votes"])
     state = without_forgotten(plain, key)
     return (*(state[place] for place in _STATE_COMPARED), *(_node(n, votes=votes) for n in state[STATE["node"]]))

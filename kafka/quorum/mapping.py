@@ -245,7 +245,7 @@ BEFORE_PRE_VOTES = ("kafka-3.9",)
 
 
 def refuse(c: Constants, version: str) -> str | None:
-    """Say why Kafka cannot be driven with these constants; None if it can.
+    """Return why Kafka cannot be driven with these constants; None if it can.
 
     The switches must be as in this version of the model.
     """

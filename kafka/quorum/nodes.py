@@ -92,7 +92,7 @@ class NodesView:
         return tuple(fetch)
 
     def contradictions(self) -> list[str]:
-        """Return what contradicts itself in Kafka: a leader that answers its follower with an error."""
+        """Return a contradiction within Kafka: a leader that answers its follower with an error."""
         found = []
         for number, told in enumerate(self.state["nodes"]):
             if told["leader"] != NONE and told["fetch"][0] == Phase.ANSWERED and told["fetch"][-1] != "NONE":
@@ -116,7 +116,7 @@ class Nodes(Execution):
     seen: NodesView
 
     def look(self) -> NodesView:
-        """Return what is seen before anything is."""
+        """Return the observation before the first step."""
         constants: Any = self.plain.constants
         return NodesView(no_op_of(constants), bool(constants.real_votes))
 

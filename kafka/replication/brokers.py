@@ -74,7 +74,7 @@ class BrokersView:
         )
 
     def answered(self, number: int) -> bool:
-        """Say whether the controller has answered this request."""
+        """Return whether the controller has answered this request."""
         return any(told[0] == number and told[1] not in (SENT, STRAY) for told in self.state["requests"])
 
     def answered_copies(self, number: int) -> list[int]:
@@ -145,7 +145,7 @@ class BrokersView:
         return tuple(r)
 
     def contradictions(self) -> list[str]:
-        """Return what contradicts itself in Kafka, as far as the model says that it cannot."""
+        """Return contradictions within Kafka that the model excludes."""
         found = []
         for number, told in enumerate(self.state["brokers"]):
             if "applied" not in told:
@@ -179,7 +179,7 @@ class Brokers(Execution):
     seen: BrokersView
 
     def look(self) -> BrokersView:
-        """Return what is seen before anything is."""
+        """Return the observation before the first step."""
         constants: Any = self.plain.constants
         fixed = (1 << constants.brokers) - (1 << constants.movable)
         return BrokersView(constants.brokers, constants.max_records, constants.metadata_lag, fixed)
@@ -193,7 +193,7 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def leaves_late(self, step: Step) -> bool:
-        """Say whether a broker goes down in this step: its fetch may still be on its way."""
+        """Return whether a broker goes down in this step: its fetch may still be on its way."""
         return step.action.name in GOING_DOWN
 
     def lose_late(self, expected: Key) -> None:

@@ -312,12 +312,12 @@ BOUNDS: dict[tuple[str, str], str] = {
 
 
 def _fetches(s: State, leader: int, follower: int) -> bool:
-    """Say whether this follower sends its fetches to this broker."""
+    """Return whether this follower sends its fetches to this broker."""
     return follows(s, follower, leader)
 
 
 def _is_there(s: State, m: Any) -> bool:
-    """Say whether the process that has sent the request still runs."""
+    """Return whether the process that has sent the request still runs."""
     return is_running(s, m.leader) and m.broker_epoch == newest(s).broker_epoch[m.leader]
 
 
@@ -428,7 +428,7 @@ def _turned(constants: Constants) -> dict[str, tuple[int, ...]]:
 
 
 def _compared(_: Interpreter, key: Key) -> Key:
-    """Return what is compared of a state of the model: without the fields of NOT_COMPARED."""
+    """Return the compared part of a model state: without the fields of NOT_COMPARED."""
     replicas = tuple(_only(r, _REPLICA_COMPARED) for r in key[STATE["replica"]])
     return (*_only(key, _STATE_COMPARED), replicas)
 
@@ -445,7 +445,7 @@ def _refused(at: Key, step: Step) -> tuple[Key, ...]:
 
 
 def _has_room(s: State, constants: Constants) -> bool:
-    """Say whether the controller can write once more and open a leader epoch, as Kafka always can."""
+    """Return whether the controller can write once more and open a leader epoch, as Kafka always can."""
     c: Any = constants
     return bool(has_room(s, c)) and newest(s).leader_epoch < int(c.max_leader_epoch)
 

@@ -32,7 +32,7 @@ class Observation:
 
 
 def holds_if(condition: object, what: str, otherwise: str) -> Observation:
-    """Return what was seen, by whether it is as the claim says."""
+    """Return the observations, by whether they agree with the claim."""
     return Observation(ClaimVerdict.HOLDS, what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
 
 
@@ -42,7 +42,7 @@ def not_built(what: str) -> Observation:
 
 
 def in_order(refers: list[str], *names: str) -> bool:
-    """Say whether a method refers to these, one after another."""
+    """Return whether a method refers to these, one after another."""
     rest = iter(refers)
     return all(name in rest for name in names)
 

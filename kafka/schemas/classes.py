@@ -62,7 +62,7 @@ class Classes(Driver):
         return _trip(self.tell(f"trip {message} {version} {json.dumps(values)}"))
 
     def built(self, what: str, version: int) -> Trip:
-        """Write what Kafka's own builder makes in a version, and read it."""
+        """Write the result of Kafka's own builder in a version, and read it."""
         return _trip(self.tell(f"build {what} {version}"))
 
     def header(self, api: str, version: int) -> dict[str, int]:
@@ -70,11 +70,11 @@ class Classes(Driver):
         return self.tell(f"header {api} {version}")
 
     def has(self, name: str, member: str = "") -> bool:
-        """Say whether a class is there, and a member of it."""
+        """Return whether a class is there, and a member of it."""
         return bool(self.tell(f"has {name} {member}".strip())["there"])
 
     def code(self, name: str, method: str) -> list[str]:
-        """Return what a method refers to, in order: `Class.member`, `member` of its own class, `long -1l`."""
+        """Return the references of a method, in order: `Class.member`, `member` of its own class, `long -1l`."""
         found: list[str] = self.tell(f"code {name} {method}")["refers"]
         return found
 

@@ -33,7 +33,7 @@ def expansion_by_fetch(kafka: Classes) -> Observation:
 
 
 def last_epoch_kept(kafka: Classes) -> Observation:
-    """Read what a leader's replica keeps after fetches with broker epochs 5 and 9."""
+    """Read the state of a leader's replica after fetches with broker epochs 5 and 9."""
     kept = kafka.tell("kept")["kept"]
     what = f"after fetches with broker epochs 5 and 9 a leader's Replica has {' and '.join(kept)}"
     return holds_if(kept == ["5", "9"], what, what)
@@ -287,7 +287,7 @@ def selector_on_changes(kafka: Classes) -> Observation:
 
 
 def only_a_recommendation(kafka: Classes) -> Observation:
-    """Read what a consumer and a broker get in the version before follower fetching, which both then speak."""
+    """Read the answers to a consumer and a broker in the version before follower fetching, which both then speak."""
     response = kafka.trip("FetchResponseData", 10, responses=[{"partitions": [{"partitionIndex": 0}]}])
     request = kafka.trip("FetchRequestData", 10, rackId="r")
     read, rack = response.value("preferredReadReplica"), request.value("rackId")

@@ -114,7 +114,7 @@ def _send(pipe: Any, content: object) -> None:
 
 
 def _received(pipe: Any) -> Any:
-    """Return what the other process sent, None at its end."""
+    """Return the message of the other process, None at its end."""
     head = pipe.read(_LENGTH.size)
     return pickle.loads(pipe.read(*_LENGTH.unpack(head))) if head else None  # noqa: S301 (from our own process)
 

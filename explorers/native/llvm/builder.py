@@ -194,7 +194,7 @@ class Builder:
         self.emit(f"store i{bits} {text}, ptr {address}, align 1")
 
     def read(self, address: str, memory: Memory) -> Value:
-        """Return what is at an address: a number, or the record or array itself."""
+        """Return the value at an address: a number, or the record or array itself."""
         return self.load(address, memory) if isinstance(memory, Cell) else Value(address, memory)
 
     def write(self, address: str, memory: Memory, value: Value) -> None:

@@ -178,7 +178,7 @@ class Expressions:
     # -- places
 
     def subscript(self, node: ast.Subscript) -> Value:
-        """Return what an index names: an element, a length, or a part of a view."""
+        """Return the target of an index: an element, a length, or a part of a view."""
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
             assert isinstance(node.slice, ast.Constant)
             return self.length(self.expression(node.value.value), int(node.slice.value))  # type: ignore[arg-type]

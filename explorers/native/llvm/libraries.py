@@ -52,7 +52,7 @@ os.register_at_fork(after_in_child=_forget)
 
 
 def is_kept(unit: Unit | Lowered, level: int = LEVEL) -> bool:
-    """Say whether a unit needs no compiling."""
+    """Return whether a unit needs no compiling."""
     name = digest(unit, level=level)
     return name in _loaded or file_of(cache_folder(), name).exists()
 

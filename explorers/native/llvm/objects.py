@@ -60,7 +60,7 @@ def native() -> Target:
 
 @cache
 def version() -> str:
-    """Return what compiled code depends on besides its unit: this back end, llvmlite and LLVM."""
+    """Return the dependencies of compiled code besides its unit: this back end, llvmlite and LLVM."""
     own = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         own.update(path.read_bytes())
@@ -78,13 +78,13 @@ def machine_of(target: Target, level: int) -> Any:
 
 
 def is_x86(target: Target) -> bool:
-    """Say whether code is made for an x86-64 processor."""
+    """Return whether code is made for an x86-64 processor."""
     return target.triple.startswith(("x86_64", "amd64"))
 
 
 @cache
 def has_fast_bits() -> bool:
-    """Say whether this processor gathers and scatters bits in one fast instruction: AMD's did not before Zen 3."""
+    """Return whether this processor gathers and scatters bits in one fast instruction: AMD's did not before Zen 3."""
     slow = ("bdver", "znver1", "znver2")
     has = bool(llvm.get_host_cpu_features().get("bmi2", False))
     return is_x86(native()) and has and not llvm.get_host_cpu_name().startswith(slow)

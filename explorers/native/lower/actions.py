@@ -184,7 +184,7 @@ class Acting(Choosing):
         build.begin(holds)
 
     def masked_guard(self, node: Guarded, following: str, masks: Masks) -> None:
-        """As `guard`, where a check that fails on the way to it or in it is a refusal by the domain."""
+        """As `guard`, where a check that fails on the path to it or in it is a refusal by the domain."""
         build = self.build
         condition = build.number(self.code.expression(node.statement.condition))
         left, stays, refused, holds = (build.label() for _ in range(4))
@@ -310,7 +310,7 @@ class Acting(Choosing):
 
 
 def drops(program: Program, block: Iterable[Node]) -> bool:
-    """Say whether statements, or helpers that they call, may leave something out for want of room."""
+    """Return whether statements, or helpers that they call, may leave something out for want of room."""
     return any(
         isinstance(item, Fits) or (isinstance(item, Call) and drops(program, program.functions[item.function].body))
         for item in inside(block)

@@ -156,7 +156,7 @@ class Trying(Choosing):
                 self.guard(place, guarded, following, refusing)
 
     def round(self, place: int, following: str, refusing: str | None) -> None:
-        """Write what a loop does for one value of its parameter: nothing, where nothing new can be found any more."""
+        """Write the body of a loop for one value of its parameter: nothing, if nothing new can be found."""
         if refusing is not None:
             inside = self.build.label()
             self.worth(self.build.kept(refusing, Sort.NUMBER), self.later(place), inside, following)

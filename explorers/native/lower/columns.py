@@ -140,7 +140,7 @@ class Columns(Lanewise):
     # -- helpers of the model
 
     def call(self, node: nodes.Call) -> Thing:
-        """Return what a helper returns, if that is computed without loops."""
+        """Return a helper's result, if it is computed without loops."""
         made = self.module.program.functions[node.function]
         values = [self.expression(item) for item in node.arguments]
         self.slots.update(zip(made.parameters, values, strict=True))

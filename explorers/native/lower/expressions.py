@@ -36,7 +36,7 @@ class Whole(Protocol):
         """Return whether a guard, or a part of one, is turned off."""
 
     def is_plain(self, node: Expression) -> bool:
-        """Say whether a condition is short and can be evaluated anywhere."""
+        """Return whether a condition is short and can be evaluated anywhere."""
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:
         """Note that an effect leaves something out for want of room."""
@@ -375,7 +375,7 @@ class Expressions:
 
 
 def _is_flag(node: Expression) -> bool:
-    """Say whether an expression is 0 or 1, whatever decides it."""
+    """Return whether an expression is 0 or 1, whatever decides it."""
     match node:
         case nodes.Compare() | nodes.Not() | nodes.Among():
             return True

@@ -206,7 +206,7 @@ def write_judge(module: Module, properties: Sequence[Property]) -> None:
 
 
 def is_suited(module: Module, columns: Columns, prop: Property) -> bool:
-    """Say whether a property can be judged in columns; what that writes is of no use."""
+    """Return whether a property can be judged in columns; what that writes is of no use."""
     read = set(module.columns)
     try:
         judge_in_columns(module, columns, prop)

@@ -157,7 +157,7 @@ class Module:
         return build.flag(self.cell(build, e, self.switches[key]))
 
     def is_plain(self, node: nodes.Expression) -> bool:
-        """Say whether a condition is short and can be evaluated anywhere."""
+        """Return whether a condition is short and can be evaluated anywhere."""
         return self._plain.is_plain(node)
 
     def drop(self, build: Builder, e: Value, bound: str) -> None:

@@ -144,7 +144,7 @@ class Sieve:
     # -- in columns
 
     def sift(self, place: Value, kept: GroupSpace, done: str) -> bool:
-        """Keep what passes the guards in a group of states; return whether there were any that columns can evaluate."""
+        """Keep the steps that pass the guards in a group of states; return whether columns can evaluate any."""
         build, columns, acting = self.build, self.columns, self.acting
         self.group = build.wrapped("*", place, number(LANES))
         size = build.least([build.wrapped("-", acting.given["size"], self.group), number(LANES)])

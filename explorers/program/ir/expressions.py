@@ -132,7 +132,7 @@ class Expressions:
         return lifted.Lifted(self.functions, self.made.python, where(node))
 
     def name(self, node: ast.Name) -> Expression:
-        """Return what a name stands for: the innermost generator's variable, or the function's own."""
+        """Return the meaning of a name: the innermost generator's variable, or the function's own."""
         inner = next((found[node.id] for found in reversed(self.bound) if node.id in found), None)
         if inner is not None:
             return inner()
@@ -206,7 +206,7 @@ class Expressions:
         return lifted.same(self.lifted(node), self.value(left), self.value(right))
 
     def written(self, node: ast.expr, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Expression]:
-        """Return what a record that is written out says, by the paths of its fields."""
+        """Return the values of a record that is written out, by the paths of its fields."""
         assert isinstance(node, ast.Call)
         found: dict[tuple[str, ...], Expression] = {}
         for item in node.keywords:
@@ -273,7 +273,7 @@ class Expressions:
         )
 
     def clause(self, clause: ast.comprehension) -> tuple[nodes.Slot, dict[str, Made], Source]:
-        """Return what a clause runs over, its slot, and what its variables stand for."""
+        """Return the range of a clause, its slot, and the meanings of its variables."""
         at = where(clause.target)
         if not self.is_view(clause.iter):
             assert isinstance(clause.target, ast.Name)
@@ -300,7 +300,7 @@ class Expressions:
         return slot, {name.id: item for name, item in items}, source
 
     def is_view(self, node: ast.expr) -> bool:
-        """Say whether a loop over this goes by number."""
+        """Return whether a loop over this goes by number."""
         return node in self.made.views
 
     def source(self, node: ast.expr) -> Source:

@@ -227,7 +227,7 @@ def message(lifted: Lifted, channel: Expression, index: Expression) -> Call:
 def over_values(
     lifted: Lifted, function: int, given: Sequence[Local], params: Sequence[tuple[str, Domain]], *, every: bool
 ) -> Expression:
-    """Return what a function says of each value of its last parameters, or of one of them."""
+    """Return a function's result for each value of its last parameters, or for one of them."""
     at = lifted.at
     clauses = []
     arguments: list[Expression] = [replace(item) for item in given]

@@ -109,7 +109,7 @@ class Place:
         self.path, self.field, self.record = path, field, record
 
     def is_meant(self, node: Node) -> bool:
-        """Say whether a node may be this budget, wherever its record lies."""
+        """Return whether a node may be this budget, wherever its record lies."""
         return (
             isinstance(node, nodes.Field)
             and node.name == self.field
@@ -167,7 +167,7 @@ def _asked(function: Function, place: Place) -> tuple[set[Node], int]:
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    """Yield what a condition asks for, where all of that must hold."""
+    """Yield the parts of a condition, all of which must hold."""
     if isinstance(condition, nodes.Logic) and condition.conjunction:
         for value in condition.values:
             yield from _conjuncts(value)
@@ -217,7 +217,7 @@ def _everything(program: Program) -> Iterable[Node]:
 
 
 def _is_from_zero(field: FieldType, name: str) -> bool:
-    """Say whether a number lies between 0 and a constant alone."""
+    """Return whether a number lies between 0 and a constant alone."""
     domain = field.domain if isinstance(field, Scalar) else None
     high = linear(getattr(domain, "high", 0))
     return getattr(domain, "low", None) == 0 and not high.offset and list(high.terms.items()) == [(name, 1)]
@@ -235,7 +235,7 @@ def _times(field: FieldType, record: type[Record]) -> int:
 
 
 def _holds(kind: object, record: type[Record]) -> bool:
-    """Say whether a record is another one, or has it inside."""
+    """Return whether a record is another one, or has it inside."""
     if not isinstance(kind, Rec):
         return True
     return kind.record is record or any(_times(item, record) for _, item in fields(kind.record))

@@ -131,7 +131,7 @@ class Nesting:
 
 
 def can_fail(program: Program, node: Node) -> bool:
-    """Say whether evaluating a node can fail, here or in a function that it calls."""
+    """Return whether evaluating a node can fail, here or in a function that it calls."""
     every = inside([node])
     return any(item.checks or (isinstance(item, Call) and program.functions[item.function].can_fail) for item in every)
 

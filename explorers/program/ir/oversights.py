@@ -248,7 +248,7 @@ Where = tuple[int, str] | None
 
 
 def names_in(function: Function) -> Mapping[nodes.Slot, Where]:
-    """Return what each slot of a function refers to: parameters, and locals that are assigned once."""
+    """Return the reference of each slot of a function: parameters, and locals that are assigned once."""
     found: dict[nodes.Slot, Where] = {slot: (number, "") for number, slot in enumerate(function.parameters)}
     for item in inside(function.body):
         if isinstance(item, nodes.Assign):
@@ -322,7 +322,7 @@ def _falling(total: Linear | int) -> Iterator[str]:
 
 
 def is_read(program: Program, name: str) -> bool:
-    """Say whether a constant is read where it is not about its own bound."""
+    """Return whether a constant is read where it is not about its own bound."""
     waiting, seen = [*program.roots], set(program.roots)
     while waiting:
         for node in _apart(program, program.functions[waiting.pop()].body, name):

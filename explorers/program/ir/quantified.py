@@ -67,7 +67,7 @@ class Sent:
     # -- what is true whatever the rest says
 
     def is_idle(self, made: Function) -> bool:
-        """Say whether a property is true for want of messages: a conjunction over bags, or a loop through one."""
+        """Return whether a property is true for want of messages: a conjunction over bags, or a loop through one."""
         names = names_in(made)
         *before, last = made.body
         for item in before:
@@ -81,7 +81,7 @@ class Sent:
         return (through and _is_true(last.value)) or self.is_certain(last.value, names)
 
     def is_certain(self, value: nodes.Expression, names: Mapping[Slot, Where]) -> bool:
-        """Say whether a condition is true because something that it goes through is empty."""
+        """Return whether a condition is true because something that it goes through is empty."""
         match value:
             case nodes.Fold(operator=FoldOp.ALL):
                 return self.is_nothing(value, names)
@@ -93,21 +93,21 @@ class Sent:
         return False
 
     def is_nothing(self, fold: nodes.Fold, names: Mapping[Slot, Where]) -> bool:
-        """Say whether a fold has no value to look at, or only folds that have none."""
+        """Return whether a fold has no value to look at, or only folds that have none."""
         for clause in fold.clauses:
             if self.is_empty(clause.source, names) or any(self.is_missing(clause, test) for test in clause.tests):
                 return True
         return fold.operator is FoldOp.ALL and self.is_certain(fold.value, names)
 
     def is_empty(self, source: nodes.Source, names: Mapping[Slot, Where]) -> bool:
-        """Say whether a loop goes through a bag in which there never was a message."""
+        """Return whether a loop goes through a bag in which there never was a message."""
         if not isinstance(source, nodes.Expression) or not isinstance(source.type, BagRef):
             return False
         where = path_of(source, names)
         return where is not None and where[1] not in self.bags
 
     def is_missing(self, clause: nodes.Clause, test: nodes.Expression) -> bool:
-        """Say whether a test asks of a message what no message has: `m.kind == FETCH`."""
+        """Return whether a test asks of a message what no message has: `m.kind == FETCH`."""
         if isinstance(test, nodes.Logic) and test.conjunction:
             return any(self.is_missing(clause, part) for part in test.values)
         if not isinstance(clause.source, nodes.Expression) or not isinstance(clause.source.type, BagRef):

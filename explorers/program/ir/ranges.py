@@ -58,7 +58,7 @@ class Ranges:
             self.given(prop)
 
     def given(self, prop: Any) -> None:
-        """Note what the parameters of a property's functions may be."""
+        """Note the possible values of the parameters of a property's functions."""
         if prop.eventual is not None:
             made = self.program.behaviours[prop.name]
             domains = [domain for _, domain in prop.eventual.params]

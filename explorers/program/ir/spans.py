@@ -50,7 +50,7 @@ class Box:
         return end.span(self.lows, self.highs)[side]
 
     def at_most(self, one: End, other: End) -> bool:
-        """Say whether one end is at most the other, whatever the constants are."""
+        """Return whether one end is at most the other, whatever the constants are."""
         if isinstance(one, int) and isinstance(other, int):
             return one <= other
         return self._extreme(linear(other) - one, 0) >= 0
@@ -64,7 +64,7 @@ class Box:
         return self.most(span.high)
 
     def within(self, span: Span, outer: Span) -> bool:
-        """Say whether a span is inside another one for sure."""
+        """Return whether a span is inside another one for sure."""
         if not (self.at_most(outer.low, span.low) and self.at_most(span.high, outer.high)):
             return False
         if outer.bits is None or (span.bits is not None and self.at_most(span.bits, outer.bits)):
@@ -72,11 +72,11 @@ class Box:
         return self.low(span) >= 0 and self.high(span).bit_length() <= max(0, self.least(outer.bits))
 
     def fits(self, span: Span) -> bool:
-        """Say whether every value of a span fits 64 bits."""
+        """Return whether every value of a span fits 64 bits."""
         return self.low(span) >= LEAST and self.high(span) <= MOST
 
     def clamped(self, span: Span) -> Span:
-        """Return what is left of a span where a value that does not fit 64 bits is refused."""
+        """Return the part of a span that fits 64 bits."""
         if self.fits(span):
             return span
         return Span(

@@ -84,7 +84,7 @@ class Statements:
         raise AssertionError(ast.dump(node))
 
     def given(self, node: ast.expr) -> Expression:
-        """Return what a helper gives back: of several values the one that this function is made for."""
+        """Return a helper's result: of several values the one that this function is made for."""
         if self.part is None:
             return self.expressions.value(node)
         if isinstance(node, ast.Tuple):

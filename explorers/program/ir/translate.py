@@ -150,7 +150,7 @@ def with_guards(program: Program, texts: dict[str, list[str]]) -> Program:
 
 
 def parts_of(condition: Expression) -> tuple[Expression, ...]:
-    """Return what a condition asks for, where that is several things at once: `a and b`, or `all(a and b for ...)`."""
+    """Return the parts of a condition that joins several: `a and b`, or `all(a and b for ...)`."""
     if isinstance(condition, Fold) and condition.operator is FoldOp.ALL:
         condition = condition.value
     return condition.values if isinstance(condition, Logic) and condition.conjunction else ()
@@ -168,7 +168,7 @@ def with_effects(program: Program) -> Program:
 
 
 def reads_of(program: Program, function: Function, condition: Expression, before: Sequence[nodes.Node]) -> Paths:
-    """Return what a condition depends on: what it reads itself, and what led to the locals that it reads."""
+    """Return the dependencies of a condition: its own reads, and those of the locals that it reads."""
     needed: list[nodes.Node] = [condition]
     slots = _read(condition)
     for item in reversed(before):
@@ -212,7 +212,7 @@ class Walk:
         return Effects(*map(frozenset, found))
 
     def note(self, block: Iterable[nodes.Node]) -> None:
-        """Note what nodes and all that is inside them do."""
+        """Note the effects of nodes and of everything inside them."""
         stored: set[nodes.Node] = set()
         for item in inside(block):
             if isinstance(item, nodes.Store):

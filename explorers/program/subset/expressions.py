@@ -97,7 +97,7 @@ class Expressions:
             self.refuse(node, what, instead)
 
     def may_be_none(self, node: ast.expr) -> bool:
-        """Say whether a number is read from a place that has NONE beside the numbers of things."""
+        """Return whether a number is read from a place that has NONE beside the numbers of things."""
         if isinstance(node, ast.Name):
             return node.id in self.made.may_be_none
         domain = written.domain_at(self, node)
@@ -410,7 +410,7 @@ class Expressions:
         """Check all(...), any(...), sum(...) over a generator."""
         extreme = name in ("min", "max")
         if len(node.args) != 1 or [item.arg for item in node.keywords] not in ([], ["default"] if extreme else []):
-            self.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() is given something other than one generator", self.generated(node, name))
         generator = node.args[0]
         if not isinstance(generator, ast.GeneratorExp):
             generator = self.generator_of(node, name)
@@ -442,7 +442,7 @@ class Expressions:
         array = node.args[0]
         kind = self.value(array) if isinstance(array, ast.Name | ast.Attribute | ast.Subscript) else None
         if not isinstance(kind, Arr) or not isinstance(kind.field.element, Scalar):
-            self.refuse(node, f"{name}() is given something else than one generator", self.generated(node, name))
+            self.refuse(node, f"{name}() is given something other than one generator", self.generated(node, name))
         target, value = ast.Name("item", ast.Store()), ast.Name("item", ast.Load())
         clause = ast.comprehension(ast.copy_location(target, array), array, [], 0)
         generator = ast.copy_location(ast.GeneratorExp(ast.copy_location(value, array), [clause]), array)
@@ -450,7 +450,7 @@ class Expressions:
         return generator
 
     def generated(self, node: ast.Call, name: str) -> str:
-        """Return what to write in the place of a fold's argument that is not a generator."""
+        """Return the replacement for a fold's argument that is not a generator."""
         what = "number" if name in ("min", "max", "sum") else "condition"
         given = node.args[0] if len(node.args) == 1 else None
         given = given.value if isinstance(given, ast.Starred) else given

@@ -62,12 +62,12 @@ RANDOM = {"random": CHANCE, "secrets": CHANCE, "uuid": CHANCE, "time": CLOCK, "d
 
 
 def expression(node: ast.expr) -> str:
-    """Return what to write in the place of an expression."""
+    """Return the replacement for an expression."""
     return EXPRESSIONS.get(type(node), USUAL)
 
 
 def constant(value: object) -> str:
-    """Return what to write in the place of a constant that is not a number."""
+    """Return the replacement for a constant that is not a number."""
     if value is None:
         return NONE
     return (
@@ -78,7 +78,7 @@ def constant(value: object) -> str:
 
 
 def statement(node: ast.stmt, *, in_action: bool) -> str:
-    """Return what to write in the place of a statement."""
+    """Return the replacement for a statement."""
     if isinstance(node, ast.Assert):
         test = ast.unparse(node.test)
         if in_action:
@@ -96,7 +96,7 @@ def statement(node: ast.stmt, *, in_action: bool) -> str:
 
 
 def operator(node: ast.operator) -> str:
-    """Return what to write in the place of an operator."""
+    """Return the replacement for an operator."""
     if isinstance(node, ast.Div):
         return "write `//`, which rounds down: numbers are whole"
     if isinstance(node, ast.Pow):
@@ -105,7 +105,7 @@ def operator(node: ast.operator) -> str:
 
 
 def name(node: ast.Name, found: Any) -> tuple[str, str]:
-    """Return what a name is that is not a number, and what to write."""
+    """Return the meaning of a name that is not a number, and its replacement."""
     if isinstance(found, types.FunctionType):
         return f"{node.id!r} is a function and is not called here", f"write {node.id}(...), with its arguments"
     if isinstance(found, types.ModuleType) and found.__name__ in RANDOM:
@@ -125,7 +125,7 @@ def name(node: ast.Name, found: Any) -> tuple[str, str]:
 
 
 def attribute(node: ast.Attribute, scope: Scope) -> tuple[str, str]:
-    """Return what a dotted name of the module is that is not a number, and what to write."""
+    """Return the meaning of a dotted name that is not a number, and its replacement."""
     owner = scope.global_of(node.value)
     text = ast.unparse(node)
     if isinstance(owner, type) and issubclass(owner, Constants) and node.attr in owner.declared():
@@ -153,7 +153,7 @@ def named(record: type[Record]) -> str:
 
 
 def part_of(node: ast.expr, kind: Type) -> str:
-    """Return what to read of a thing that stands where a number belongs."""
+    """Return which part to read of a value that is used as a number and is not one."""
     text = ast.unparse(node)
     match kind:
         case Several():
@@ -171,13 +171,13 @@ def part_of(node: ast.expr, kind: Type) -> str:
 
 
 def is_of_python(found: types.FunctionType) -> bool:
-    """Say whether a function belongs to Python's library, whose text no engine reads."""
+    """Return whether a function belongs to Python's library, whose text no engine reads."""
     file = Path(found.__code__.co_filename)
     return file.is_relative_to(Path(os.__file__).parent) and not any(part.endswith("-packages") for part in file.parts)
 
 
 def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
-    """Return what is wrong with an index below 0, and what to write."""
+    """Return the problem with an index below 0, and the replacement."""
     array = ast.unparse(node.value)
     if isinstance(node.slice, ast.UnaryOp):
         back = f"len({array}) - {-literal}"
@@ -186,7 +186,7 @@ def index(node: ast.Subscript, literal: int) -> tuple[str, str]:
 
 
 def call(node: ast.Call, found: object, kinds: Mapping[ast.AST, Type]) -> str:
-    """Return what to write in the place of a call of something, `found`, that the language does not know."""
+    """Return the replacement for a call of `found`, which the language does not know."""
     owner = getattr(found, "__module__", "") or getattr(getattr(found, "__self__", None), "__module__", "")
     if owner in RANDOM:
         return RANDOM[owner]

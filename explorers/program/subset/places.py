@@ -29,7 +29,7 @@ def head(place: str) -> str:
 
 
 def inside(place: str, outer: str) -> bool:
-    """Say whether a place is another one or a part of it."""
+    """Return whether a place is another one or a part of it."""
     return place == outer or place.startswith((f"{outer}.", f"{outer}["))
 
 
@@ -85,7 +85,7 @@ class Places:
         return frozenset()
 
     def carried(self, node: ast.Call, callee: Function, places: Iterable[str]) -> frozenset[str]:
-        """Return what a helper's places are at a call of it."""
+        """Return the places of a helper at a call of it."""
         given = dict(zip(callee.params, node.args, strict=True))
         return frozenset(
             found + place[len(head(place)) :]
@@ -117,7 +117,7 @@ class Places:
         del self.held[len(self.held) - len(nodes) :]
 
     def is_in_flight(self, place: str) -> bool:
-        """Say whether a place is a message in a bag, or part of one."""
+        """Return whether a place is a message in a bag, or part of one."""
         if isinstance(self.scope.made.params.get(head(place)), BagRef):
             return place.startswith(f"{head(place)}[]")
         return any(place.startswith(f"{head(place)}.{bag}[]") for bag in self.bags())

@@ -382,7 +382,7 @@ def _ghost_in(record: type[Record]) -> str:
 
 
 def is_require(python: Callable[..., Any], statement: ast.stmt) -> bool:
-    """Say whether a statement of a function is a guard."""
+    """Return whether a statement of a function is a guard."""
     called = statement.value.func if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) else None
     return isinstance(called, ast.Name) and python.__globals__.get(called.id) is require
 

@@ -42,7 +42,7 @@ class Scope:
         self.refuse(node, f"{what} {name!r}.{nearest(name, listed) if several else ''}".rstrip("."), instead)
 
     def is_action(self) -> bool:
-        """Say whether the function is an action of the machine."""
+        """Return whether the function is an action of the machine."""
         machine = self.program.machine
         return any(item.function is self.made.python for item in (machine.initial, *machine.actions))
 

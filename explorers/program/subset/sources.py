@@ -99,7 +99,7 @@ def items(reader: Reader, source: ast.expr, *, inside: bool) -> Items:
             what = "the messages of a bag are numbered, paired or turned round, and have no places to go by"
             scope.refuse(source, what, "loop over the bag itself")
         return Item(Rec(over.field.record), places)
-    scope.refuse(source, "this loop runs over something else than a range, an array or a bag", "write range(n)")
+    scope.refuse(source, "this loop runs over something other than a range, an array or a bag", "write range(n)")
 
 
 def _arguments(source: ast.expr) -> tuple[list[ast.expr], dict[str, ast.expr]]:
@@ -210,7 +210,7 @@ def arrays_in(reader: Reader, source: ast.expr) -> list[ast.expr]:
 
 
 def has_items(reader: Reader, source: ast.expr) -> bool:
-    """Say whether a source that was checked has an item for sure, whatever the constants are."""
+    """Return whether a source that was checked has an item for sure, whatever the constants are."""
     ends = {
         name: (int(item.low), int(item.high))
         for name, item in reader.scope.program.machine.constants.declared().items()

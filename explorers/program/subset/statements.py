@@ -121,7 +121,7 @@ class Statements:
         kinds = self.expressions.in_order(node.elts)
         items = tuple(kind for kind in kinds if isinstance(kind, Int | Rec))
         if len(items) < len(kinds) or not items:
-            self.refuse(node, "a helper returns a tuple of something else than numbers and records", "return those")
+            self.refuse(node, "a helper returns a tuple of something other than numbers and records", "return those")
         for item, kind in zip(node.elts, kinds, strict=True):
             if isinstance(kind, Rec):
                 self.made.gives |= self.places.find(item)
@@ -150,7 +150,7 @@ class Statements:
             self.refuse(node, "this computes several values and drops them", self.meant(node))
 
     def outside(self, node: ast.Call) -> str:
-        """Return what to write in the place of a guard inside an if."""
+        """Return the replacement for a guard inside an if."""
         for item in self.made.node.body if self.scope.is_action() else ():
             if (
                 isinstance(item, ast.If)
@@ -162,7 +162,7 @@ class Statements:
         return "write it at the top level of an action, before all writes"
 
     def meant(self, node: ast.expr) -> str:
-        """Return what a line was meant to be that computes a value and drops it."""
+        """Return the probable intention of a line that computes a value and drops it."""
         last = isinstance(self.made.node.body[-1], ast.Expr) and self.made.node.body[-1].value is node
         if isinstance(node, ast.Name) and self.scope.global_of(node) is require:
             return "write require(condition)"

@@ -123,7 +123,7 @@ def among(reader: Reader, node: ast.Compare) -> None:
     else:
         scope.refuse(
             others,
-            "`in` is used with something else than numbers in a tuple, a range, an array or a set of the state",
+            "`in` is used with something other than numbers in a tuple, a range, an array or a set of the state",
             f"write {_found(reader, others, ast.unparse(node.left))}"
             if isinstance(kind, Arr | BagRef | Queue)
             else "write x in (A, B), or a helper of `bits`",
@@ -147,7 +147,7 @@ def _found(reader: Reader, others: ast.expr, wanted: str) -> str:
 
 
 def is_range(reader: Reader, node: ast.expr) -> bool:
-    """Say whether this is range(n) or range(a, b)."""
+    """Return whether this is range(n) or range(a, b)."""
     return (
         isinstance(node, ast.Call)
         and reader.scope.global_of(node.func) is builtins.range
