@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BESIDE = 32
 """Cells beside the staircase that are searched at most."""
 MANY_CELLS = 4096
-"""Cells of a box beyond which nothing is said of all of them."""
+"""Cells of a box beyond which nothing is claimed about all of them."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def reach(report: ProveResult) -> Iterator[tuple[str, str]]:
         yield "loops", f"of {', '.join(proof.forgotten)} have no end: what they write may hold anything after them"
     for action, whats in proof.cuts.items():
         where = f"{action}: " if action else ""
-        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and nothing is said of runs with one"
+        yield "cut", f"{where}{'; '.join(whats)}: such steps end with an error, and runs with one are left out"
 
 
 def unbounded_of(settings: Settings) -> str:

@@ -381,7 +381,7 @@ def _look_at_schemas(a: Variant, b: Variant) -> None:
 def _sights(
     sides: tuple[Variant, Variant], paths: tuple[str, ...], spaces: tuple[Space, Space]
 ) -> list[tuple[str, list[str], Any]]:
-    """Return the ways to look at states: title, what is looked at, and what is seen of each side's states."""
+    """Return the ways to look at states: title, what is examined, and what is seen of each side's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
     from fencepost.model.language import always
 

@@ -152,7 +152,7 @@ def explain(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
         path_of_history(report)
         return report
     settings = report.settings
-    looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was looked at
+    looked = settings.everywhere or settings.depth is not None  # no step is taken, or every one was examined
     if report.proof.cuts or (settings.lifted and not looked):
         try:
             look_for_errors(report.found.machine, report.constants)

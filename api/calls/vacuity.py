@@ -164,7 +164,7 @@ def vacuous() -> list[str]:
 def report(found: Protocol) -> dict[str, Any]:
     """Return the suspicions about a protocol at all tried constants, and its guarantees without evidence.
 
-    The keys are those of `suspicions`. Where no matrix was measured, nothing is said of actions and guards.
+    The keys are those of `suspicions`. Where no matrix was measured, nothing is claimed about actions and guards.
     """
     broken = {prop for family, prop in seen_to_fail() if family == family_of(found.name)}
     own = [run for run in runs() if run.protocol == found.name]

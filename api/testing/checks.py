@@ -126,7 +126,7 @@ def _expected(
         if item not in question.properties:
             asked = ", ".join(one.name for one in question.properties)
             raise UsageError(
-                f"something is expected of property {name!r}, which is not asked: name it in only=. Asked are: {asked}."
+                f"an expectation names property {name!r}, which is not checked: add it to only=. Checked are: {asked}."
             )
 
     def verdict(name: str) -> tuple[str, int | None]:

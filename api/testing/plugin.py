@@ -94,7 +94,7 @@ class Fencepost:
         return made
 
     def beside(self, what: Any) -> Any:
-        """Return the path of a file that lies beside the test, so that a suite may be run from any folder."""
+        """Return the path of a file beside the test, so that a suite may be run from any folder."""
         is_file = isinstance(what, Path) or (isinstance(what, str) and Path(what).suffix in (".py", ".trace"))
         here = self.item.path.parent / what if is_file else None
         return here if here is not None and here.is_file() else what

@@ -1,6 +1,6 @@
 """Advice on the settings of a topic: crashes, findings, and what to change, from measured figures alone.
 
-Nothing is searched here. What was not searched is said to be so, and never reads as safe.
+Nothing is searched here. Parts that were not searched are named, and never read as safe.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
         )
     elif not settings.release and read:
         version = settings.version.replace("kafka-", "Kafka ")
-        yield f"What is said of {version} is about {read}: other patches may differ."
+        yield f"Statements on {version} are about {read}: other patches may differ."
     if "elr" in data["assumed"]:
         is_on = "on" if settings.elr else "off"
         differs = f"; an upgraded cluster may differ. {ELR_SHOWN}" if may_have_elr(settings.version) else ""

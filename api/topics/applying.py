@@ -67,7 +67,7 @@ def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
 
 
 def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
-    """Return a finding that no model has: nothing of it is measured but what clusters did."""
+    """Return a finding that no model has: only the outcome on clusters is measured."""
     found = evidence()[entry.id]
     harm = found.harm if elr else found.without_elr or found.harm
     made = _applies(entry, finding_of(entry).repair, "", 0)

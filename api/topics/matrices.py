@@ -178,7 +178,7 @@ def _whole_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def best_of(data: dict[str, Any]) -> dict[str, Found]:
-    """Return for each row what is said of it: its first purpose in order, by the shortest trace."""
+    """Return for each row its statement: the first purpose in order, by the shortest trace."""
     found: dict[str, Found] = {}
     for base in data["bases"]:
         for row in base["rows"]:

@@ -348,7 +348,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
         console,
         f"What was recorded from offset {trace['first']:,} to {trace['last']:,} can happen by the rules of "
         f"{trace['version']}: {trace['recorded']} states of the controller, with what brokers did in between, found by "
-        f"search, {trace['states']} states ({trace['searched']:,} were looked at).",
+        f"search, {trace['states']} states ({trace['searched']:,} were examined).",
         indent=2,
     )
     if trace["left_out"]:
@@ -380,7 +380,7 @@ def _trace(console: Console, trace: dict[str, Any]) -> None:
 
 
 def _rest(console: Console, data: dict[str, Any]) -> None:
-    """Print who is concerned most, and what could not be read."""
+    """Print the partitions with most findings, and the unreadable parts."""
     if len(data["findings"]) > 1:
         console.print()
         print_lines(console, *ranked(data))

@@ -160,7 +160,7 @@ def verdict_text(verdict: Verdict) -> Text:
 
 
 def verdict_style(verdict: Verdict) -> str:
-    """Return the style of what is said of a verdict."""
+    """Return the style of statements on a verdict."""
     return f"bold {_STYLES[verdict]}"
 
 

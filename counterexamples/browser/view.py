@@ -62,7 +62,7 @@ def view(
 ) -> View:
     """Return a state; `came` is the step that led there from `before`, whose changes then stand out.
 
-    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is said of
+    With `explained` each guard that refuses says the values for which it does; without `acts` nothing is claimed about
     actions.
     """
     found = itself(setting, key, explained=explained, acts=acts) | arrival(setting, key, before, came)

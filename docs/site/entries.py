@@ -260,7 +260,7 @@ def _bug(entry: Entry) -> Iterator[list[str]]:
 
 
 def _failure(case: Case, *, with_trace: bool) -> str:
-    """Return a property with the length of its shortest trace, or what else is said of it."""
+    """Return a property with the length of its shortest trace, or another statement about it."""
     found = f"{case.prop} {number(case.length) or case.expect}"
     return f"{found} ([trace](../../{trace_of_case(case)}))" if with_trace else found
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MARK = "<!-- cases "
 """The mark before each table."""
 _TABLE = re.compile(r"(<!-- cases ([^\n]*?) -->\n)(?:(?!<!-- cases ).)*?(<!-- end -->)", re.DOTALL)
-"""A table with what it is of, up to its end."""
+"""A table with its subject, up to its end."""
 _LARGEST = 8
 
 

@@ -22,7 +22,7 @@ INTRODUCTION = (
     "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
 )
 EVERY = 40
-"""Traces after which it is said how far it is."""
+"""Traces after which progress is reported."""
 END_OF_HEAD, END_OF_META = "</header>", "</head>"
 ICON = '<link rel="icon" href="../assets/images/favicon.png">'
 """Without it a browser asks for one at the root of the server."""

@@ -43,7 +43,7 @@ class OnlyOne:
 
 @dataclass(frozen=True)
 class Difference:
-    """How two machines compare, looked at in one way.
+    """How two machines compare, examined in one way.
 
     `seen` counts what can be seen in A, in B, and in both. `state` leads to something that can be seen in one of them
     only. `behaviour` is a sequence of sights that only one has, where all single sights are in both. `why` says why the

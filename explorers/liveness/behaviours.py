@@ -2,7 +2,7 @@
 
 Strong fairness is Streett's condition. Each round finds components (linear in the edges), and keeps of those that break
 a strong promise only the states that do not enable it: there it is kept from then on, whatever else is taken away. So
-no state is looked at in more rounds than there are strong promises, plus one.
+no state is examined in more rounds than there are strong promises, plus one.
 """
 
 from __future__ import annotations

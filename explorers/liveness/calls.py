@@ -86,7 +86,7 @@ def components(graph: Graph, nodes: Array, group: Array, component: Array, order
 def promises(
     graph: Graph, fairness: Fairness, nodes: Array, component: Array, group: Array, numbers: range, fair: Array
 ) -> int:
-    """Judge components, which get these numbers; return how many nodes are left to be looked at again."""
+    """Judge components, which get these numbers; return how many nodes are left to be examined again."""
     masks, enabled, strong = (
         np.ascontiguousarray(item) for item in (fairness.masks, fairness.enabled, fairness.strong)
     )

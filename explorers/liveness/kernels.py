@@ -3,7 +3,7 @@ cheapest ways. All linear in the edges but for one heap.
 
 A graph of N states and E edges is `offsets` (N + 1), `targets` (E) and `classes` (E): the edges out of state v
 are those from offsets[v] to offsets[v + 1]. A class says of an edge which promises of fairness it is part of
-(`masks`, as bits in W words) and whether it is `allowed` at all. `group` is -1 outside of what is looked at; only
+(`masks`, as bits in W words) and whether it is `allowed` at all. `group` is -1 outside of what is examined; only
 edges inside one group count. Kernels get the graph as the addresses of its arrays, so do they what promises need.
 
 `calls.py` gives the kernels working room: `queue` and `trail` hold all states.

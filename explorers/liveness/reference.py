@@ -230,7 +230,7 @@ class Reference:
         return found
 
     def dearest(self, worst: Mapping[Key, int], most: int) -> Way:
-        """Return the way with the fewest steps that costs most."""
+        """Return the path with the fewest steps that costs most."""
         prefixes = self.prefixes
         begin = min((key for key in self.region.begins if worst[key] == most), key=lambda key: len(prefixes[key]))
         ways: dict[Key, tuple[Step, ...]] = {begin: ()}

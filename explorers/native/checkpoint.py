@@ -43,7 +43,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
-"""Rows that are looked at together: they fit a core's cache."""
+"""Rows that are examined together: they fit a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
 
 
@@ -105,7 +105,7 @@ def save(search: Expansion) -> Path:
 
 
 def discard(folder: Path) -> None:
-    """Remove a checkpoint that is needed no more, and its folder if nothing else is in it."""
+    """Remove a checkpoint that is no longer needed, and its folder if nothing else is in it."""
     (folder / MANIFEST).unlink(missing_ok=True)
     for name in SLOTS:
         _remove(folder / name)

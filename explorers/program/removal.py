@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.machine import Machine
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-HELPER = "Say whether "
+HELPER = "Return whether "
 """How the sentence of a predicate begins."""
 
 

@@ -111,7 +111,7 @@ def _resolve(path: Path) -> Path:
             continue
         below = at / name
         if not os.path.lexists(below):
-            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; its owner is looked at next
+            below.mkdir(0o700, exist_ok=True)  # another process may be as quick; its owner is examined next
         if below.is_symlink():
             links += 1
             _require_own_link(below, links)
@@ -153,7 +153,7 @@ def lasts() -> bool:
 
 
 def _usual() -> Path:
-    """Return where a cache belongs if nothing is said; raise RuntimeError if this user has no home."""
+    """Return where a cache belongs by default; raise RuntimeError if this user has no home."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fencepost"
 
 

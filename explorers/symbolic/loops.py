@@ -215,7 +215,7 @@ class _Fold:
         self.found: list[Any] = []
 
     def reached(self, where: Flag) -> Flag:
-        """Return where an element is looked at: nothing before it has decided the result."""
+        """Return where an element is examined: nothing before it has decided the result."""
         if self.is_sum:
             return terms.both(self.entry, where)
         return terms.both(self.entry, where, *(item if self.is_all else terms.negate(item) for item in self.found))

@@ -42,7 +42,7 @@ class Settings:
     k: int = 1
     depth: int | None = None
     everywhere: bool = False
-    """Whether the properties are asked of every state of the domains, and no steps are looked at."""
+    """Whether the properties are asked of every state of the domains, and no steps are examined."""
     timeout: float = 60.0
     workers: int = 1
     explain: bool = True

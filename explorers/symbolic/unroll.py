@@ -61,7 +61,7 @@ class PropertyFailure:
 class Reached:
     """How far a question about several steps got.
 
-    `depth` steps were looked at in full. `failures` has for each property that fails the fewest steps after which it
+    `depth` steps were examined in full. `failures` has for each property that fails the fewest steps after which it
     does, `unknown` the steps after which z3 gave up on one. `cuts` names what may leave its bounds, `error` is a run
     whose last step does. `broken` are the properties that an induction does not keep.
     """

@@ -62,7 +62,7 @@ def sketch_in(sketch, h):
 
 @helper
 def decide(found, asked, decided, step):
-    """Note at which step properties were decided, and ask for them no more; return whether one of them must not be."""
+    """Note at which step properties were decided, and stop asking for them; return whether one of them must not be."""
     bad = False
     for number in range(asked.shape[0]):
         if found[number] == 0:

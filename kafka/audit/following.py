@@ -173,7 +173,7 @@ class Follower:
         self._say("elr-left-behind", moment.offset, moment.time, core.elr, text)
 
     def _delete(self, core: Core, moment: Moment) -> None:
-        """Say who stays in the controller's index of a topic that is no more."""
+        """Say who stays in the controller's index of a topic that no longer exists."""
         left = {broker: at for broker, at in self._cleared.items() if broker not in core.elr}
         if left:
             text = (
@@ -372,7 +372,7 @@ class Follower:
         )
 
     def _is_doubtful(self, leader: int, offset: int) -> bool:
-        """Say whether who is tainted may lack records: if ELR was turned off, only who has registered again since."""
+        """Return whether a tainted broker may lack records: if ELR was turned off, only if it has registered again."""
         presence = self._around.brokers.get(leader)
         stale = self._tainted[leader] == "stale-elr-elected"
         return not stale or (presence is not None and bool(presence.registered_within(self._turned_off, offset)))

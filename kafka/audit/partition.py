@@ -166,5 +166,5 @@ def _told(sort: str, spell: Condition, lasted: str) -> str:
         return f"the ISR had {len(spell.isr)} of min ISR {spell.min_isr} at first, and too few for {lasted}"
     told = f"{show_brokers(spell.isr)} alone was in sync for {lasted}; min ISR {spell.min_isr}"
     if spell.min_isr > 1:
-        return f"{told}, so acks=all was refused: on its disk alone is what acks=0 or 1 wrote meanwhile"
+        return f"{told}, so acks=all was refused: only its disk has what acks=0 or 1 wrote then"
     return f"{told}: what was acknowledged meanwhile, with acks=all too, is on its disk alone"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 MOST_STATES = 4_000
-"""States that are looked at with the rules of one version: real logs of 19 recorded states took up to 406."""
+"""States that are examined with the rules of one version: real logs of 19 recorded states took up to 406."""
 HIDDEN = 14
 """Steps of brokers between two records at most."""
 LATE = 4
@@ -153,7 +153,7 @@ class Reconstruction:
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
     """Return a way through the model that shows a recorded history, or the longest part of it that was found.
 
-    `most` is how many states are looked at with the rules of one version.
+    `most` is how many states are examined with the rules of one version.
     """
     versions = protocol(NAME).machine.versions
     tried: list[dict[str, int]] = []

@@ -229,7 +229,7 @@ def warnings_of(
     found = []
     if differ["count"] * SEEMS > common:
         found.append(
-            f"these logs seem to be of different clusters: {differ['count']:,} of {common:,} offsets that they "
+            f"these logs seem to come from different clusters: {differ['count']:,} of {common:,} offsets that they "
             "share differ. Audit each by itself."
         )
     unread = [note for note in notes if note["unread"]]

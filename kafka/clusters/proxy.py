@@ -92,7 +92,7 @@ class Proxy:
         return self._until(lambda: self._count(self._passed, flow) >= wanted, seconds)
 
     def close(self) -> None:
-        """End all connections and listen no more."""
+        """End all connections and stop listening."""
         with self._change:
             self._closed = True
             self._change.notify_all()

@@ -149,7 +149,7 @@ def make_sure_playable(scenario: Scenario, kit: Kit) -> None:
 
 
 def reproduce(scenario: Scenario, asked: Asked, kit: Kit, hear: Callable[[Line], None]) -> Report:
-    """Start a cluster, play a scenario on it, and end it; nothing of it is left but what was asked to be kept."""
+    """Start a cluster, play a scenario on it, and end it; only the files that were requested are kept."""
     make_sure_playable(scenario, kit)
     story = Story(hear)
     with ExitStack() as stack:

@@ -42,7 +42,7 @@ SIZES = read_sizes(
     "brokers=3 movable=3 reassignments=1 cancels=1 fences=2 crashes=1 shrinks=0 min_isr=2 "
     "unclean_election=1 max_records=0 metadata_lag=1",
 )
-"""Constants whose images are looked at: operators and fences, and crashes with unclean elections."""
+"""Constants whose images are examined: operators and fences, and crashes with unclean elections."""
 ELR_TURNED_OFF = read_sizes(
     "brokers=3 movable=3 elr_disables=1 reassignments=1 cancels=1 fences=2 crashes=0 shrinks=0 min_isr=2 "
     "max_records=0 metadata_lag=1"
@@ -118,7 +118,7 @@ class ImagesCompared:
     images: int
     changes: int = 0
     idle: int = 0
-    """Of these, reassignments to the replicas that are there, which the model leaves out."""
+    """Of these, reassignments to the current replicas, which the model leaves out."""
     departures: list[ChangeDifference] = field(default_factory=list)
     """The first of those that differ."""
     different: int = 0
@@ -150,7 +150,7 @@ class ChangesReport:
                 f"{item.different:,} differ"
             )
             if item.idle:
-                yield f"{item.idle:,} of them name the replicas that are there: the model leaves them out"
+                yield f"{item.idle:,} of them name the current replicas: the model leaves them out"
             for one in item.departures[:PRINTED]:
                 yield f"  {one.change.what.name.lower()} of {one.image}, {one.change}"
                 yield f"    {one.model} in the model, {one.kafka} in Kafka"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 NEAR = 40
-"""States that are looked at for the nearest edge that was not taken."""
+"""States that are examined for the nearest edge that was not taken."""
 
 
 def state_graph(plain: Interpreter, most: int) -> nx.MultiDiGraph[Key] | None:

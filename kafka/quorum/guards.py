@@ -192,7 +192,7 @@ def _hears(s: State, constants: Constants, node: int, leader: int) -> bool:
 
 
 def _left(s: State, _: Constants, leader: int, follower: int) -> bool:
-    """Return whether a fetch may be on its way to a leader of its epoch that leads no more."""
+    """Return whether a fetch may be on its way to a leader of its epoch that no longer leads."""
     l, f = s.node[leader], s.node[follower]
     follows_nobody = f.epoch == l.epoch and f.leader == NONE and f.role == Role.FOLLOWER
     return not l.failed and l.role == Role.RESIGNED and follows_nobody and leader != follower

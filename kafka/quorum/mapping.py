@@ -112,7 +112,7 @@ NOT_DRIVEN: dict[str, str] = {
     "broker_applies_metadata": "MetadataLoader is not among the classes here",
     "time_passes": "each node has a clock of its own here",
 }
-"""Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
+"""Actions without a command to Kafka, and why. None is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
     "node.role": (

@@ -163,7 +163,7 @@ class BrokersView:
             if leads and told["maximal"] != told["isr"] | told["proposed"]:
                 found.append(f"broker {number} has maximal ISR {told['maximal']}")
             if told["failed"]:
-                found.append(f"broker {number} fetches no more: its partition is among the failed ones")
+                found.append(f"broker {number} no longer fetches: its partition is among the failed ones")
         return found
 
 

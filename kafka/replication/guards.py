@@ -355,7 +355,7 @@ UNSEEN: dict[str, str] = {
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
     "stale_elr_elects": "ELR is not turned off here; `conform_changes` compares what is elected where it is off",
-    "answers_carry_min_isr": "it takes another order of publishing, which is that of the driver",
+    "answers_carry_min_isr": "it needs another order of publishing than the driver has",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
 """Rules whose turning shows nowhere in what is driven, and why; by constant, or by constant and value."""

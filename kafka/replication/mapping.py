@@ -158,7 +158,7 @@ NOT_DRIVEN: dict[str, str] = {
     "leader_gives_up_waiting": "no release does this",
     "follower_trusts_diverging_answer": "only before KAFKA-14704",
 }
-"""Actions that nothing is done for, and why. None of them is enabled with the constants that `refuse` lets through."""
+"""Actions without a command to Kafka, and why. None is enabled with the constants that `refuse` lets through."""
 
 FIELDS: dict[str, str] = {
     "image": "ReplicationControlManager.getPartition, ClusterControlManager.brokerRegistrations and "
@@ -196,7 +196,7 @@ FIELDS: dict[str, str] = {
 }
 
 NOT_COMPARED: dict[str, str] = {
-    "elr_disabled": "the feature is turned off as the model says, and what comes of it is compared",
+    "elr_disabled": "the feature is turned off as the model says, and the result is compared",
     "replica.checked": "always empty since KAFKA-15221",
     "replica.truncating": "always off since IBP 2.7",
     "replica.last_epoch_lost": "always off since KAFKA-15510",

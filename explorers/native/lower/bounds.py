@@ -1,7 +1,7 @@
 """Which bounds of a run a state comes up against: the guards of an action once more, past those that stand for a bound.
 
 The definition is `model/language/bounds.py`. An action whose guard for a bound has refused in a state is
-looked at again, by a function of its own, and only for what is not known yet of this state: what is searched
+examined again, by a function of its own, and only for what is not known yet of this state: what is searched
 otherwise is not slowed down.
 """
 

@@ -44,7 +44,7 @@ _ASIDE = 2
 
 
 def block_of(size: int) -> tuple[int, bool]:
-    """Return how many states are unpacked at a time, 0 if none fits, and whether they stand in columns too."""
+    """Return how many states are unpacked at a time, 0 if none fits, and whether they are in columns too."""
     room = STACK // max(1, size) - _ASIDE
     halves = [BLOCK >> by for by in range(BLOCK.bit_length())]
     for states in halves:

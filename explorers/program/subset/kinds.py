@@ -114,7 +114,7 @@ class Function:
     adds: set[str] = field(default_factory=set)
     removes: set[str] = field(default_factory=set)
     bags: set[str] = field(default_factory=set)
-    """The bags that it names at all."""
+    """Every bag that it names."""
     reads_gone: set[str] = field(default_factory=set)
     """The parameters that it reads after it has removed the message from its bag."""
     disorders: bool = False

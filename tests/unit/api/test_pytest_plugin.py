@@ -208,8 +208,8 @@ def test_what_is_expected_must_be_asked(given: dict[str, tuple[str, ...]]) -> No
     with pytest.raises(UsageError) as caught:
         check(lamps.MACHINE, lamps.PROPERTIES, only=("favourite-is-lit",), search=PLAIN, **given)
     assert str(caught.value) == (
-        "something is expected of property 'some-lamp-is-dark', which "
-        "is not asked: name it in only=. Asked are: favourite-is-lit."
+        "an expectation names property 'some-lamp-is-dark', which "
+        "is not checked: add it to only=. Checked are: favourite-is-lit."
     )
 
 

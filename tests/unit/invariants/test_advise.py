@@ -358,6 +358,6 @@ def test_a_patch_that_was_not_read_is_named() -> None:
     assert patches_read("kafka-4.0") == ["4.0.0", "4.0.2"]
     assert "Kafka 3.9.0 was not read: this is about 3.9.2." in told_of("3.9.0")
     assert "was not read" not in told_of("3.9.2")
-    assert "What is said of Kafka 3.9 is about 3.9.2: other patches may differ." in told_of("kafka-3.9")
+    assert "Statements on Kafka 3.9 are about 3.9.2: other patches may differ." in told_of("kafka-3.9")
     shown = advise(3, 2, kafka="3.9.0").to_dict()["settings"]
     assert (shown["kafka"], shown["release"], shown["read"]) == ("kafka-3.9", "3.9.0", ["3.9.2"])

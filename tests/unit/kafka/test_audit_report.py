@@ -194,7 +194,7 @@ def test_damage_and_logs_of_two_clusters_are_warned_of() -> None:
     assert warnings_of({"unjudged": 0}, damage, [], none, 0) == ["incomplete: cut off"]
     assert warnings_of({"unjudged": 0}, [], [(0, 99)], {"count": 2, "offset": 80}, 87) == []
     (seem,) = warnings_of({"unjudged": 0}, [], [], {"count": 55, "offset": 7}, 87)
-    assert seem.startswith("these logs seem to be of different clusters: 55 of 87 offsets")
+    assert seem.startswith("these logs seem to come from different clusters: 55 of 87 offsets")
 
 
 def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see(
