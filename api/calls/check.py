@@ -175,7 +175,7 @@ def choose_engine(name: str) -> str:
 def explore(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None = None) -> Result:
     """Search with the engine, showing how far it is.
 
-    Ctrl-C gives a partial result, before the search begins an empty one.
+    Ctrl-C gives a partial result; if the search has not begun, an empty one.
     """
     began = time.perf_counter()
     try:

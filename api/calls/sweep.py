@@ -269,7 +269,7 @@ def _plan(request: _Request, watch: Watch) -> Sweep:
 
 
 def _walked_again(plan: Sweep, walker: Walker, violation: Violation, *, resume: bool) -> Way:
-    """Return the way of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
+    """Return the path of a walk that violates a property; raise UsageError if kept rows say so wrongly."""
     refused = UsageError(
         f"the walks that are kept say that walk {violation.walk} of cell {violation.cell} violates "
         f"{violation.property!r}, and it does not: name another folder."

@@ -25,9 +25,9 @@ SEEN = {
 """Measurements on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
 WORDS = {
     "kept": "kept by Kafka as read",
-    "kept-in-the-model": "kept in the model, of which no run here is a release as it reads",
-    "finding": "broken by what Kafka was seen to do",
-    "conjecture": "broken by a conjecture that was not seen on real Kafka",
+    "kept-in-the-model": "kept in the model; no run here is of a release as its source reads",
+    "finding": "broken by observed behaviour of Kafka",
+    "conjecture": "broken by a conjecture that was not observed on real Kafka",
     "broken": "broken as it is worded",
 }
 

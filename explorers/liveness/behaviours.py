@@ -187,7 +187,7 @@ class _Analysis:
         return state, tuple(reversed(edges))
 
     def lasso(self, fair: Array, inside: Array, best: int | None) -> FairAnswer:
-        """Return the shortest way to a fair part, and a way around in it."""
+        """Return the shortest path to a fair part, and a path around in it."""
         distance, via = self.stems(inside)
         states = np.flatnonzero(fair >= 0)
         stopping = states[~self.enabled[states].any(axis=1)]

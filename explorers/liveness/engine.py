@@ -224,7 +224,7 @@ class Engine:
     # -- what is shown
 
     def path(self, prop: Property, args: tuple[int, ...], answer: FairAnswer) -> Path:
-        """Return the way as a path that the plain semantics confirms."""
+        """Return the loop as a path that the plain semantics confirms."""
         prefix = self.search.way_to(self.graph.in_search(answer.begin))
         steps, states = list(prefix.steps), list(prefix.states)
         for edge in (*answer.stem, *answer.loop):

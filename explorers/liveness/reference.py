@@ -136,7 +136,7 @@ class Reference:
         return BehaviourFinding(self.args, Reach.BOUNDED, most, least, path, vacuous, near)
 
     def path(self, way: Way, reach: Reach, cost: int | None) -> Path:
-        """Return the way as a path that the plain semantics confirms."""
+        """Return the loop as a path that the plain semantics confirms."""
         made = retrace(self.plain, way.start, [*way.stem, *way.loop], None if reach is Reach.BOUNDED else len(way.stem))
         return confirmed(self.plain, self.prop, self.args, made, reach, cost)
 
@@ -159,7 +159,7 @@ class Reference:
                 yield part
 
     def lassos(self) -> Iterator[Way]:
-        """Yield a way to each state where everything may stop, and into each part and around in it."""
+        """Yield a path to each state where everything may stop, and into each part and around in it."""
         stems = self.stems
         yield from (stems[key] for key in self.region.edges if not self.region.enabled[key])
         for part in self.fair_parts():
@@ -206,7 +206,7 @@ class Reference:
     # -- costs
 
     def spins(self) -> Iterator[Way]:
-        """Yield a way into each loop of the region that costs something, and around in it."""
+        """Yield a path into each loop of the region that costs something, and around in it."""
         stems = self.stems
         for part in map(set, nx.strongly_connected_components(self.region.graph())):
             for key in part:

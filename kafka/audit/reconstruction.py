@@ -151,7 +151,7 @@ class Reconstruction:
 
 
 def reconstruct(history: ControllerHistory, most: int = MOST_STATES) -> Reconstruction:
-    """Return a way through the model that shows a recorded history, or the longest part of it that was found.
+    """Return a path through the model that shows a recorded history, or the longest part of it that was found.
 
     `most` is how many states are examined with the rules of one version.
     """
@@ -348,7 +348,7 @@ def _task(points: tuple[Point, ...], place: int) -> Task:
 
 
 def _trace(history: ControllerHistory, version: str, way: list[Node], plain: Interpreter) -> Trace:
-    """Return a way as a trace, which says what in it was recorded."""
+    """Return a path as a trace, which says what in it was recorded."""
     told = history.describe(way[-1].place)
     steps = tuple(node.step for node in way if node.step is not None)
     offsets = [

@@ -49,7 +49,7 @@ COVERED = (
 )
 """Those and larger ones: what `benchmarks/clients.py` covers."""
 DEPTH = 30
-"""Steps of a walk at most, by default.."""
+"""Steps of a walk at most, by default."""
 NAME = re.compile(r"(walk|errors|cover) (\d+)\.(\d+)\Z")
 
 

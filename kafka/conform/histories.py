@@ -41,7 +41,7 @@ MOST_STATES = 50_000
 SHOWN = 8
 """Rows of a difference that the summary has; its trace has them all."""
 DEPTH = 40
-"""Steps of a walk at most, by default.."""
+"""Steps of a walk at most, by default."""
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ PHYSICAL: dict[tuple[str, str], str] = {
     ("voter-stands", "not leads(s, node)"): "a leader resigns before its election timeout passes",
     ("voter-hears-nothing", "s.node[node].leader != NONE"): "a fetch timeout is that of a follower",
     ("leader-resigns", "leads(s, leader)"): "the time of a majority's fetches is that of a leader",
-    ("leader-resigns", "not is_followed_by_majority(s, c, leader)"): "who follows fetches before that time is over",
+    ("leader-resigns", "not is_followed_by_majority(s, c, leader)"): "a follower fetches before that time is over",
 }
 """Guards that say what cannot be, and what that is."""
 

@@ -3,7 +3,7 @@ they are kept, or compiled.
 
 Objects are kept on disk by the digest of their content. What is damaged is compiled again, and what cannot be written
 is not kept. LLVM itself loads them, and their kernels are called with numbers and arrays of numpy. Code stays as long
-as a kernel of it is referred to, which every call does. The call gives Python's lock free.
+as a kernel of it is referred to, which every call does. The call releases the GIL.
 """
 
 from __future__ import annotations

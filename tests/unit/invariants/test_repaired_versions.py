@@ -144,7 +144,7 @@ def test_guarantees_say_whether_kafka_keeps_them_and_what_breaks_them_where_it_w
         assert words[name].word == "conjecture"
         assert not any(item.is_seen for item in words[name].findings)
     assert words["G-S6b"].text == (
-        "broken by what Kafka was seen to do: HYP-10 (in kafka-4.1 to "
+        "broken by observed behaviour of Kafka: HYP-10 (in kafka-4.1 to "
         "kafka-4.4; seen on clusters of 4.1.2 and 4.4.0 and on Kafka's "
         "classes of 4.0.2 to 4.4.0; repair: who loses its replica leaves the ELR)"
     )
@@ -173,7 +173,7 @@ def test_findings_that_no_model_has_are_entries_and_break_what_they_name() -> No
 
 def test_text_and_json_of_guarantees_have_where_they_stand() -> None:
     text = " ".join(fencepost("guarantees", "K951-S3").stdout.split())
-    assert "broken by a conjecture that was not seen on real Kafka: HYP-7 (not seen on real Kafka)." in text
+    assert "broken by a conjecture that was not observed on real Kafka: HYP-7 (not seen on real Kafka)." in text
     known = {item["id"]: item for item in data_of(fencepost("guarantees", "--json"))["guarantees"]}
     assert known["K951-S3"]["standing"] == "conjecture"
     assert known["K951-S3"]["findings"] == [
