@@ -61,8 +61,8 @@ SCREENS = {
     "runs-of-steps": "prove kip320 --property strong-isr --set replicas=2 --depth 2 --no-cache --workers 1",
     "faults": "faults replication --property acknowledged-survives --set brokers=2 --grid min_isr=1..2",
     "ablation": "ablate kip320 --set replicas=2",
-    "difference": "diff kip320 --set replicas=2 --b kip279",
-    "no-difference": "diff kip320 --set replicas=1 --b kip320",
+    "difference": "compare kip320 kip279 --set replicas=2",
+    "no-difference": "compare kip320 kip320 --set replicas=1",
     "advice": "advise --replicas 3 --min-isr 2 --kafka 4.1",
 }
 
