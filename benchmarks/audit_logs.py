@@ -2,7 +2,8 @@
 `python -m benchmarks.audit_logs [--story NAME ...] [--kafka VERSION ...]`.
 
 Each story is played once on a cluster of its own. The controller's log goes to tests/metadata_logs/ as a compressed
-archive of a few KiB; one that is there already is kept, so this may be ended and started again.
+archive of a few KiB; one that is there already is kept, so this may be ended and started again. With `--kept DIR ...`
+nothing is played: folders that `fencepost reproduce --output` has made go to tests/replica_logs/ under their names.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 RELEASES = ("3.9.2", "4.1.2", "4.4.0")
 FOLDER = Path(__file__).parent.parent / "tests" / "metadata_logs"
+DISKS = FOLDER.with_name("replica_logs")
 SECONDS = 200.0
 CONSOLE = Console(width=120, highlight=False)
 
@@ -113,7 +115,18 @@ def main() -> None:
     parser.add_argument("--story", action="append", choices=list(STORIES), help="which; all if not given")
     parser.add_argument("--kafka", action="append", metavar="VERSION", help="which releases")
     parser.add_argument("--port", type=int, default=PORT)
+    parser.add_argument("--kept", nargs="+", type=Path, metavar="DIR", help="archive the disks of these runs")
     given = parser.parse_args()
+    for kept in given.kept or ():
+        names = ("meta.properties", "partition.metadata", "quorum-state", "*-checkpoint", ".kafka_cleanshutdown")
+        names += ("[0-9]*.log", "[0-9]*.checkpoint")
+        files = [path for name in names for path in kept.rglob(name) if path.parent.name != "__cluster_metadata-0"]
+        files += (kept / f"data-{CONTROLLER}" / "__cluster_metadata-0").glob("0*.[lc]*")
+        archive(
+            {str(path.relative_to(kept)): path for path in files if path.parent != kept}, DISKS / f"{kept.name}.tar.gz"
+        )
+    if given.kept:
+        return
     FOLDER.mkdir(exist_ok=True)
     for version, name in product(given.kafka or RELEASES, given.story or STORIES):
         story, found = STORIES[name], kit(version)
@@ -142,11 +155,12 @@ def record(story: Scenario, found: Kit, port: int, into: Path) -> None:
             with Client(cluster, TOPIC) as client:
                 told = Story(lambda line: CONSOLE.print(line.shown(), soft_wrap=True))
                 story.play(Stage(cluster, client, told, seconds=SECONDS))
-        archive(folder / f"data-{CONTROLLER}" / "__cluster_metadata-0", into)
+        log = folder / f"data-{CONTROLLER}" / "__cluster_metadata-0"
+        archive({path.name: path for path in (*log.glob("*.log"), *log.glob("*.checkpoint"))}, into)
 
 
-def archive(log: Path, into: Path) -> None:
-    """Write the segments and snapshots of a metadata log as a compressed archive, without owners and times."""
+def archive(files: dict[str, Path], into: Path) -> None:
+    """Write files as a compressed archive, without owners and times."""
 
     def bare(item: tarfile.TarInfo) -> tarfile.TarInfo:
         item.uid = item.gid = 0
@@ -155,8 +169,8 @@ def archive(log: Path, into: Path) -> None:
         return item
 
     with gzip.GzipFile(into, "wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as made:
-        for path in sorted([*log.glob("*.log"), *log.glob("*.checkpoint")]):
-            made.add(path, path.name, filter=bare)
+        for name, path in sorted(files.items()):
+            made.add(path, name, filter=bare)
 
 
 if __name__ == "__main__":

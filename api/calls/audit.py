@@ -7,9 +7,9 @@ import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,7 +24,6 @@ from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     import pandas as pd
     from fencepost.api.asking.watching import Watch
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
 
 SMALL = 1_000_000
 """Records of a log that is followed in this process: Spark takes as long to start as these take."""
+LARGE = 4 << 30
+"""Bytes of copies of brokers' logs that are compared in this process."""
 MEMORY = (("spark.driver.memory", "2g"), ("spark.sql.shuffle.partitions", "16"))
 """Settings of Spark unless others are given: what ten million records need on one machine."""
 
@@ -101,15 +102,19 @@ def audit(
     """Follow every partition through the metadata log of a cluster, and report broken invariants and near losses.
 
     `paths` are folders `__cluster_metadata-0` of one controller or several, or files with what kafka-dump-log.sh
-    prints. `output` is a folder that keeps records, histories and findings as Parquet, to which `resume` adds.
+    prints. Copies of brokers' disks, or folders of partitions in them, are compared too: which has what was
+    acknowledged, and what the leader lacks. `output` is a folder that keeps records, histories and findings as
+    Parquet, to which `resume` adds.
     `within` is how many seconds after a change of min ISR or of the leader the next one is suspicious; `min_isr` is
     min.insync.replicas of server.properties. `trace` is a file to which the history of a `partition`, such as
     "orders-3", is written up to the offset `until`, as a trace of `replication` with what the brokers must have done
     in between.
     """
     from fencepost.explorers.spark.session import Cluster
+    from fencepost.kafka.audit.copies import copies_in
     from fencepost.kafka.audit.findings import SEVERITIES
     from fencepost.kafka.audit.pipeline import MetadataLog
+    from fencepost.kafka.audit.reading import command
 
     asked = cluster or Cluster()
     _require_libraries(asked)
@@ -135,10 +140,19 @@ def audit(
                 reading = _read(
                     [Path(path) for path in paths], folder, kafka, Path(jars) if jars else None, resume=resume
                 )
+                copies = copies_in([Path(path) for path in paths], [Path(item.path) for item in reading.files])
+                comparing = command(kafka, Path(jars) if jars else None, "Compare") if copies else []
             read_in = time.perf_counter() - began
-            start = partial(_started, cluster, watch) if _wants_spark(asked, reading.records) else nullcontext
-            log = MetadataLog(reading, int(within * 1000), min_isr)
-            data, history = _judge(log, start, severity, watch, led)
+            size = sum(copy.bytes for copy in copies)
+            log = MetadataLog(reading, int(within * 1000), min_isr, tuple(copies), tuple(comparing))
+            with ExitStack() as stack:
+
+                @cache
+                def start() -> SparkSession | None:
+                    wanted = _wants_spark(asked, reading.records, size)
+                    return stack.enter_context(_started(cluster, watch)) if wanted else None
+
+                data, history = _judge(log, start, severity, watch, led)
             text = _find_in_model(data, history, led, watch) if led and history else ""
         seconds = {"seconds": round(time.perf_counter() - began, 2), "reading_seconds": round(read_in, 2)}
         result = AuditResult.of(cast("dict[str, Any]", {**data, **seconds, "output": str(output) if output else None}))
@@ -153,9 +167,10 @@ def audit(
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wants_spark(cluster: Cluster, records: int) -> bool:
-    """Return whether a log of so many records is followed on Spark: if it is large, or Spark was asked for."""
-    return bool(records > SMALL or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
+def _wants_spark(cluster: Cluster, records: int, size: int) -> bool:
+    """Return whether so many records, and copies of this size, are followed on Spark: if many, or if it is wanted."""
+    large = records > SMALL or size > LARGE
+    return bool(large or cluster.master or cluster.conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
 
 def _require_libraries(cluster: Cluster) -> None:
@@ -164,7 +179,7 @@ def _require_libraries(cluster: Cluster) -> None:
 
     if not all(importlib.util.find_spec(name) for name in ("pyarrow", "pandas")):
         raise UsageError('PyArrow and pandas are not installed: run `pip install "fencepost[audit]"`.')
-    if _wants_spark(cluster, 0):
+    if _wants_spark(cluster, 0, 0):
         require_spark()
         require_java()
 
@@ -224,7 +239,7 @@ def _started(cluster: Cluster, watch: Watch) -> Iterator[SparkSession]:
 
 def _judge(
     log: MetadataLog,
-    start: Callable[[], AbstractContextManager[Any]],
+    start: Callable[[], SparkSession | None],
     severity: Severity,
     watch: Watch,
     led: _Led | None,
@@ -234,9 +249,9 @@ def _judge(
     from fencepost.kafka.audit.report import report
 
     with watch.busy(f"following the partitions through {log.reading.records:,} records"):
-        differ = judge(log, start)
+        judged = judge(log, start)
     with watch.busy("summing up"):
-        data = report(log, differ, severity)
+        data = report(log, judged, severity)
     return data, history_of(log, led.partition, led.until) if led else None
 
 

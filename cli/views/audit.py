@@ -9,6 +9,7 @@ from fencepost.api.asking.quantities import counted
 from fencepost.cli.views.console import heading, print_hanging, print_lines, print_rows, render_page, styled
 from fencepost.cli.views.screen import print_answer, print_steps
 from fencepost.kafka.audit.findings import SEVERITIES
+from fencepost.kafka.audit.records import span
 from fencepost.kafka.formatting import clock, moment, when
 from fencepost.model.language.errors import UsageError
 
@@ -30,11 +31,14 @@ KINDS = (
     "from there, or were."
 )
 LIMITS = (
-    "What the metadata log does not have, and the audit therefore did not see: the contents of the replicas' logs, "
-    "requests that were refused, failures of disks, and all that is older than its first offset and oldest snapshot."
+    "What the metadata log does not have, and the audit therefore did not see: the contents of replicas' logs of which "
+    "no copies are given, requests that were refused, failures of disks, and all that is older than its first offset "
+    "and oldest snapshot."
 )
 SORTS = 5
 """Sorts of findings that a first screen names."""
+PARTITIONS = 20
+"""Partitions whose copies are shown; all are in the JSON."""
 FILES = 6
 """Files that are named; all are in the JSON."""
 VERDICTS = {
@@ -57,8 +61,13 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
     ]
     if len(sorts) > SORTS:
         facts.append(("", f"and {counted(len(sorts) - SORTS, 'more sort')} of findings"))
+    lost = [text for it in data["replicas"] for text in lost_of(it)]
+    facts += [("" if number else "lost", text) for number, text in enumerate(lost[:EACH])]
+    if len(lost) > EACH:
+        facts.append(("", f"and {counted(len(lost) - EACH, 'more range')} of offsets"))
     if sorts:
         advice = [text for it in data["histories"][:1] for text in it["advice"]]
+        advice = [it["look"] for it in sorts if lost and it["sort"].startswith("records-")] or advice
         facts.append(("to do", advice[0] if advice else sorts[0]["look"]))
     else:
         facts.append(("looked for", "broken rules of the controller, and states from which its rules can lose records"))
@@ -90,6 +99,10 @@ def print_audit(console: Console, data: dict[str, Any]) -> None:
         if of_it := _found(data, sort):
             console.print()
             _sort(console, data, of_it)
+    for replicas in data["replicas"][:PARTITIONS]:
+        if replicas["parts"] or replicas["lost"] or len(data["replicas"]) == 1:
+            console.print()
+            _replicas(console, replicas)
     for history in data["histories"]:
         console.print()
         _history(console, history, [item for item in data["findings"] if _same(item, history)])
@@ -119,6 +132,11 @@ def headline(data: dict[str, Any]) -> str:
     )
     names = list(dict.fromkeys(named(item) for item in data["findings"] if item["severity"] == severity))
     places = ", ".join(names[:3]) + (f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else "")
+    if any(item["sort"] == "records-lost" for item in data["sorts"]):
+        names = [named(it) for it in data["replicas"] if any(one["acknowledged"] for one in it["lost"])]
+        more = f" and {counted(len(names) - 3, 'more partition')}" if len(names) > 3 else ""
+        places = f"{', '.join(names[:3])}{more}"
+        return f"acknowledged records of {places} are not in the log of the leader (critical, {moment})"
     if severity == "critical":
         return f"records of {places} may be lost (critical, {moment})"
     if severity == "high":
@@ -209,9 +227,47 @@ def _sort(console: Console, data: dict[str, Any], found: list[dict[str, Any]]) -
         print_hanging(console, styled(place, ""), styled(one["text"], ""))
     if len(found) > EACH or sort["count"] > len(found):
         print_lines(console, f"... and {sort['count'] - min(EACH, len(found)):,} more", indent=2)
-    print_hanging(console, styled("  Rule: ", "bold"), styled(sort["rule"], ""))
+    print_hanging(console, styled(f"  Rule of {data['release']['version']}: ", "bold"), styled(sort["rule"], ""))
     print_hanging(console, styled("  What to do: ", "bold"), styled(sort["look"], ""))
     print_hanging(console, styled("  Read: ", "bold"), styled(f"{sort['page']} ({sort['about']})", ""))
+
+
+def lost_of(item: dict[str, Any]) -> list[str]:
+    """Say which offsets of a partition its leader lacks, and who has them."""
+    made = []
+    for one in item["lost"]:
+        who = ", ".join(f"broker {broker}" for broker in one["brokers"]) or "copies"
+        how = "acknowledged" if one["acknowledged"] else "perhaps acknowledged"
+        what = f"{named(item)}: {span(one['first'], one['last'])} of epoch {one['epoch']}, {how}, "
+        made.append(f"{what}{when(one['began'])} to {clock(one['ended'])}: on {who} ({one['copies'][0]})")
+    return made
+
+
+def _replicas(console: Console, item: dict[str, Any]) -> None:
+    """Print what copies of a partition's log have, where they part, and what the leader lacks."""
+    console.print(heading(f"What happened to the records of {named(item)}"))
+    rows = [("copy", "broker", "offsets", "high watermark", "epochs from")]
+    for copy in item["copies"]:
+        epochs = ", ".join(f"{epoch}: {start:,}" for epoch, start in copy["epochs"])
+        has = f"{copy['first']:,} to {copy['end'] - 1:,}" if copy["end"] > copy["first"] else "none"
+        mark = f"{copy['high_watermark']:,}" if copy["high_watermark"] >= 0 else "?"
+        leads = " (leads)" if copy["path"] == item["reference"] else ""
+        rows.append((copy["path"], f"{copy['broker'] if copy['broker'] >= 0 else '?'}{leads}", has, mark, epochs))
+    print_rows(console, rows, indent=2)
+    for one in item["acknowledged"]:
+        sure, latest = one["surely"], f"up to offset {one['latest']:,}"
+        upto = "" if sure is None else f"acknowledged up to offset {sure:,}, and "
+        text = f"acknowledged {latest}" if sure == one["latest"] else f"{upto}perhaps acknowledged {latest}"
+        text = f"epoch {one['epoch']}, from offset {one['first']:,}: {text}"
+        print_lines(console, text, indent=2)
+    for one in item["parts"]:
+        print_hanging(
+            console,
+            styled(f"  not everywhere: {span(one['first'], one['last'])}: ", ""),
+            styled(", ".join(one["copies"]), ""),
+        )
+    for text in lost_of(item):
+        print_hanging(console, styled("  the leader lacks: ", "bold"), styled(text, ""))
 
 
 def _looked_for(console: Console, data: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ TYPES = (
     "ABORT_TRANSACTION_RECORD",
 )
 """The types of records that this is made of."""
-MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
+MIN_ISR, UNCLEAN, CLEANUP = "min.insync.replicas", "unclean.leader.election.enable", "cleanup.policy"
 ELR_FEATURE, METADATA_FEATURE = "eligible.leader.replicas.version", "metadata.version"
 SHRINK_OPENS_BEFORE = 12
 """The level of metadata.version, 3.6-IV0, from which on an ISR that shrinks opens no leader epoch (KAFKA-15021)."""
@@ -249,6 +249,11 @@ class ClusterContext:
             )
         return found
 
+    def is_compacted(self, topic_id: str) -> bool:
+        """Say whether a topic was ever compacted, as far as the log has it."""
+        own = self.own.get(self.topics[topic_id].name, [])
+        return any(kind == CLEANUP and "compact" in str(value) for _, _, kind, value in [*own, *self.common])
+
     def registered_near(self, brokers: Iterable[int], offset: int, time: int) -> Brokers:
         """Return those of some brokers that registered with a change: in a batch of the same second."""
         return tuple(
@@ -359,7 +364,7 @@ def _remove(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, 
 
 
 def _config(made: ClusterContext, own: Any, event: LogRecord, fields: dict[str, Any]) -> None:
-    if fields["name"] not in (MIN_ISR, UNCLEAN):
+    if fields["name"] not in (MIN_ISR, UNCLEAN, CLEANUP):
         return
     moment = (event.offset, event.time, fields["name"], fields["value"])
     if fields["resourceType"] == TOPIC:

@@ -31,6 +31,10 @@ class Sort:
     sentence: str
     look: str
     """Advice: where to look, and what to do."""
+    of_copies: bool = False
+    """Whether copies of brokers' logs are needed to see it."""
+    before: tuple[str, str] = ("", "")
+    """A release, and the rule of those before it: of metadata.version for those of the 3rd, else of the controllers."""
 
     @property
     def page(self) -> str:
@@ -43,6 +47,12 @@ class Sort:
     def needs_elr(self) -> bool:
         """Whether it can be only where eligible leader replicas are on, or were."""
         return "elr" in self.name or self.name.startswith(("late-", "cleared-", "removed-"))
+
+    def rule_of(self, version: str, in_force: str) -> str:
+        """Return the rule where controllers have one version of the model, and metadata.version is that of another."""
+        release, earlier = self.before
+        old = (in_force if release < "4" else version) < f"kafka-{release}"
+        return earlier if release and old else self.rule
 
     def remedy(self, version: str) -> str:
         """Return the advice for controllers with the rules of a version of the model; empty if not known."""
@@ -95,10 +105,10 @@ ALL = (
          "Do not add this broker to the partition again before the ISR has min.insync.replicas members: then the ELR "
          "is empty. See `Elr` in `kafka-topics.sh --describe`."),
     Sort("stale-member", VIOLATION, "high", "G-S7",
-         "A broker that registers again leaves the ISR (4.0 has the repair for clusters without ELR, KAFKA-18106); "
-         "without ELR the last member stays.",
+         "A broker that registers again leaves the ISR; without ELR the last member stays.",
          "A broker has registered again and stayed in the ISR with its old place (KIP-903, HYP-2).",
-         f"Its log may be shorter than that of the incarnation that was in sync. {COMPARE}"),
+         f"Its log may be shorter than that of the incarnation that was in sync. {COMPARE}",
+         before=("4.0", "A broker that registers again leaves the ISR (not in all: KAFKA-18106); the last one stays.")),
     Sort("elr-not-by-rule", VIOLATION, "high", "G-S6",
          "While the ISR is below min ISR, who leaves it stays eligible, unless it registers after a crash (KIP-966); "
          "else the ELR is empty.",
@@ -109,10 +119,10 @@ ALL = (
          "A leader was elected as if cleanly that was neither in the ISR nor in the ELR.",
          f"{COMPARE} {STATE}"),
     Sort("epoch-not-opened", VIOLATION, "high", "G-S5",
-         "A new leader and a replica that is removed open a leader epoch; before metadata.version 3.6 an ISR that "
-         "shrinks too.",
+         "A new leader and a replica that is removed open a leader epoch.",
          "A leader or a replica changed and no leader epoch was opened.",
-         f"Two brokers may have written in one epoch. {COMPARE}"),
+         f"Two brokers may have written in one epoch. {COMPARE}",
+         before=("3.6", "A new leader, a replica that is removed and an ISR that shrinks open a leader epoch.")),
     Sort("nobody-elected", VIOLATION, "high", "G-L6",
          "A partition without a leader is led as soon as a member of its ISR or of its ELR is active.",
          "There is no leader, although an eligible broker is active.",
@@ -149,12 +159,13 @@ ALL = (
          "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
          "must send those again, or you from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
-         "The assignment of a directory leaves the ELR as it is (Kafka 4.3 and newer).",
+         "The assignment of a directory leaves the ELR as it is.",
          "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "
          "without loss.",
          "While there is no leader, only the last known leader can be elected now, whatever its disk has. Stop that "
          "broker if its disk is new, and elect one that has everything: an unclean election. Start brokers with new "
-         "disks only while every partition has a leader."),
+         "disks only while every partition has a leader.",
+         before=("4.3", "The assignment of a directory leaves the ELR as it is, and Kafka before 4.3 empties it.")),
     Sort("late-min-isr-elected", EXPOSURE, "critical", "HYP-11",
          "Who is elected from the ELR became eligible long after min ISR was raised.",
          "A broker was elected as an eligible leader that became eligible just after min ISR was raised.",
@@ -225,14 +236,43 @@ ALL = (
          "Look at why its last brokers went away (the table says it, if the log does), and who was waited for. Three "
          "replicas on separate racks, and restarts of one broker at a time, keep a leader."),
     Sort("epoch-without-reason", EXPOSURE, "medium", "G-S5",
-         "A leader epoch is opened by a new leader or by a replica that is removed only; before metadata.version 3.6 "
-         "by an ISR that shrinks too.",
+         "A leader epoch is opened by a new leader or by a replica that is removed only.",
          "A leader epoch was opened though neither the leader changed nor a replica was removed.",
-         "Clients and followers refresh for nothing; look at the active controller's log at this offset."),
+         "Clients and followers refresh for nothing; look at the active controller's log at this offset.",
+         before=("3.6", "A leader epoch is opened by a new leader, a removed replica or an ISR that shrinks only.")),
     Sort("under-min-isr", EXPOSURE, "low", "G-S4",
          "The ISR has as many members as min ISR wants, while the partition has a leader.",
          "The ISR was smaller than min ISR, while there was a leader.",
          "Producers with acks=all were refused meanwhile (NotEnoughReplicas); look at why the followers left: "
          "fences, shutdowns or lag."),
+    Sort("records-lost", EXPOSURE, "critical", "G-S1",
+         "The log of the leader has every acknowledged record.",
+         "Acknowledged records are not in the log of the leader.",
+         "The copies named have them. Do not start a broker on such a disk: it would cut them off. Read them from the "
+         "copy (`kafka-dump-log.sh --print-data-log --files SEGMENT`), and send them again.", True),
+    Sort("records-may-be-lost", EXPOSURE, "high", "G-S1",
+         "The log of the leader has every record that may have been acknowledged.",
+         "Records that may have been acknowledged are not in the log of the leader.",
+         "The copies named have them. Keep these disks, look by the times given whether producers had been answered, "
+         "and send what is missing again.", True),
+    Sort("log-below-high-watermark", EXPOSURE, "critical", "G-S1",
+         "The log of a broker that stopped cleanly reaches to its high watermark.",
+         "A log ends below the high watermark that its broker has written down.",
+         "Acknowledged records were cut off this disk. Compare it with the copies of other brokers and with backups, "
+         "and do not let this broker lead.", True),
+    Sort("copies-differ", VIOLATION, "critical", "G-S5",
+         "Records of one epoch are the same on all brokers.",
+         "Brokers have other records at one offset of one epoch.",
+         f"Two brokers led in one epoch, or a disk has changed records. {COMPARE}", True),
+    Sort("copy-damaged", EXPOSURE, "high", "G-S1",
+         "Segments have whole batches with valid checksums, and no offset is missing between them.",
+         "A part of a log cannot be read.",
+         "If the copy is right, so is this: check the disk. Let the broker copy the log again from a leader that has "
+         "everything.", True),
+    Sort("epochs-differ", EXPOSURE, "high", "G-S1",
+         "leader-epoch-checkpoint says of each batch the epoch that it has.",
+         "leader-epoch-checkpoint has other epochs than the segments.",
+         "The broker truncates by this file, at the wrong offset. Stop it, remove the file, and let it recover: Kafka "
+         "makes the file anew from the segments.", True),
 )  # fmt: skip
 SORTS: dict[str, Sort] = {item.name: item for item in ALL}

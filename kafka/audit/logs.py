@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TOPIC = "__cluster_metadata-0"
 SEGMENT = re.compile(r"^(\d{20})\.log$")
 SNAPSHOT = re.compile(r"^(\d{20})-(\d{10})\.checkpoint$")
+PARTITION = re.compile(r"^(.+)-(\d{1,9})(?:\.[0-9a-f]{32}-(delete|future|stray))?$", re.ASCII)
+"""The name of the folder of a partition's log."""
 CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 ARCHIVES = (b"\x1f\x8b", b"PK\x03\x04", b"\xfd7zXZ", b"BZh", b"\x28\xb5\x2f\xfd")
 TEXT = frozenset(range(32, 127)) | {9, 10, 13}
@@ -71,7 +73,7 @@ def files_in(paths: Sequence[Path]) -> tuple[list[tuple[Path, Kind, int]], list[
             continue
         found += [item for item in inside if item[0] not in {known for known, _, _ in found}]
         notes += [Note("empty", f"{file} is empty", unread=False) for file, _, _ in inside if file.stat().st_size == 0]
-    _look_for_one_cluster([file for file, _, _ in found])
+    look_for_one_cluster([file for file, _, _ in found])
     if not found and not notes:
         raise UsageError(
             f"no metadata log was found in {', '.join(map(str, paths))}: name a folder {TOPIC}, one that has some, "
@@ -85,21 +87,39 @@ def _inside(path: Path) -> list[tuple[Path, Kind, int]]:
         raise UsageError(f"{path} does not exist: name a folder {TOPIC}, or a file with what kafka-dump-log.sh prints.")
     if path.is_file():
         return [_file(path)]
-    inside = sorted(path.iterdir())
+    inside = [] if is_copy(path) else sorted(path.iterdir())
     if not any(SEGMENT.match(item.name) for item in inside):
         inside = [item for folder in sorted(path.rglob(TOPIC)) for item in sorted(folder.iterdir())] or inside
     return [_file(item) for item in inside if SEGMENT.match(item.name) or SNAPSHOT.match(item.name)]
 
 
-def _look_for_one_cluster(files: Sequence[Path]) -> None:
+def place_of(folder: Path) -> tuple[str, int, str]:
+    """Return the topic and the partition whose log a folder has by its name, and its mark if it was renamed."""
+    named = PARTITION.match(folder.name)
+    return (named[1], int(named[2]), named[3] or "") if named else ("", -1, "")
+
+
+def is_copy(folder: Path) -> bool:
+    """Say whether a folder is the log of a partition of a broker, and not that of the metadata."""
+    own = any((folder / name).is_file() for name in ("partition.metadata", "leader-epoch-checkpoint"))
+    return own and place_of(folder)[1] >= 0 and folder.name != TOPIC and not (folder / "quorum-state").is_file()
+
+
+def value_in(file: Path, pattern: re.Pattern[str]) -> str:
+    """Return a value that a file of a broker's disk has; empty if it has not."""
+    with suppress(OSError):
+        said = pattern.search(file.read_text(errors="replace"))
+        return said[1] if said else ""
+    return ""
+
+
+def look_for_one_cluster(files: Sequence[Path]) -> None:
     """Raise UsageError if files are of different clusters by the meta.properties beside them."""
     known: dict[str, Path] = {}
     for log in dict.fromkeys(file.parent for file in files):
         for folder in (log, log.parent):
-            with suppress(OSError):
-                said = CLUSTER.search((folder / "meta.properties").read_text(errors="replace"))
-                if said:
-                    known.setdefault(said[1], log)
+            if cluster := value_in(folder / "meta.properties", CLUSTER):
+                known.setdefault(cluster, log)
                 break
     if len(known) > 1:
         (one, here), (other, there), *_ = known.items()

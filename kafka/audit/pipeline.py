@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import gc
 import shutil
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
-from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
+from fencepost.kafka.audit.cluster_context import FOREVER, TYPES, LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
+from fencepost.kafka.audit.copies import Compared, compare
 from fencepost.kafka.audit.following import follow
+from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.kafka.audit.reading import FINDING, arrow_schema
+from fencepost.kafka.audit.records import Partition
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import pyarrow as pa
     from fencepost.kafka.audit.cluster_context import ClusterContext
     from fencepost.kafka.audit.controller_history import ControllerHistory
+    from fencepost.kafka.audit.copies import Copy
     from fencepost.kafka.audit.reading import Reading
     from pyspark.sql import SparkSession
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"
-JUDGEMENT = 3
+JUDGEMENT = 4
 """Rises when what is judged, or written of it, changes: an earlier one is not taken for it."""
 ROWS_OF_A_TASK = 250_000
 BATCH = 20_000
@@ -47,6 +50,11 @@ min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
 """What `follow` reads of a change."""
+LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
+SOME = 3
+"""Names in a note on many."""
+RECORDS = 1000
+"""Partitions whose copies are in the report; those that lost records come first."""
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
 
@@ -111,6 +119,16 @@ def _inside(offsets: Any, ranges: Ranges) -> Any:
     return (at >= 0) & (offsets <= lasts[at])
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A log, judged: how many offsets differ between its files, and what copies of brokers' logs have."""
+
+    differ: dict[str, int]
+    records: list[dict[str, Any]]
+    notes: list[tuple[str, bool]]
+    """What copies do not allow to say, and whether something is not judged because of it."""
+
+
 @dataclass
 class MetadataLog:
     """A log that was read, and what it is judged by."""
@@ -120,6 +138,10 @@ class MetadataLog:
     """Milliseconds after a change in which the next one is suspicious."""
     min_isr: int = 1
     """The value in server.properties, for a log without one."""
+    copies: tuple[Copy, ...] = ()
+    """Copies of brokers' logs."""
+    comparing: tuple[str, ...] = ()
+    """The command that compares them."""
 
     def scan(self, columns: str, types: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
         """Yield records as they were read, of each file."""
@@ -272,26 +294,87 @@ def _findings(folder: Path) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([*place, *found.flatten().flatten()], schema=arrow_schema(FOUND))
 
 
-def judge(
-    log: MetadataLog, start: Callable[[], AbstractContextManager[SparkSession | None]] = nullcontext
-) -> dict[str, int]:
+def judge(log: MetadataLog, start: Callable[[], SparkSession | None] = lambda: None) -> Judged:
     """Write histories and findings beside the records, unless they are there of just these records and settings.
 
     `start` starts Spark, if it is wanted.
     """
     folder = log.reading.folder
+    copies = [[copy.path, copy.bytes, repr(copy)] for copy in log.copies]
     stands = {"judgement": JUDGEMENT, "parts": log.reading.parts, "within": log.within, "min_isr": log.min_isr}
+    stands["copies"] = sealed.checksum(copies)
     if (kept := _kept(folder, stands)) is not None:
         return kept
     for name in (HISTORIES, FINDINGS):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / JUDGED).unlink(missing_ok=True)
-    with start() as sql:
-        _write_histories(log, sql)
-    _write(folder / FINDINGS, FOUND, _findings(folder))
-    differ = disagreements(log)
-    write_file(folder / JUDGED, sealed.seal({**stands, **differ}))
-    return differ
+    _write_histories(log, start())
+    found, records, notes = _judge_copies(log, start) if log.copies else ([], [], [])
+    _write(folder / FINDINGS, FOUND, chain(_findings(folder), found))
+    judged = Judged(disagreements(log), records, notes)
+    write_file(folder / JUDGED, sealed.seal({**stands, **asdict(judged)}))
+    return judged
+
+
+def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) -> tuple[Any, Any, Any]:
+    """Compare copies of brokers' logs; return findings, what each partition's copies have, and what is not compared."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    notes = list[tuple[str, bool]]()
+    of: dict[tuple[str, int], list[Copy]] = defaultdict(list)
+    histories: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for copy in log.copies:
+        if topic_id := _topic_id(log.context, copy, notes):
+            of[(topic_id, copy.partition)].append(copy)
+    topics = [("topic_id", "in", sorted({topic for topic, _ in of}))]
+    for row in log.kept(HISTORIES, LINEAGE, topics).sort_by("offset").to_pylist() if of else ():
+        if row["election"] not in ("end", "unjudged", "deleted"):
+            histories[(row["topic_id"], row["partition"])].append(row)
+    for batch in _findings(log.reading.folder):
+        for row in batch.filter(pc.is_in(batch["topic_id"], pa.array(topics[0][2], pa.string()))).to_pylist():
+            found[(row["topic_id"], row["partition"])].append(row)
+    for place in [place for place in of if not histories[place]]:
+        notes.append((f"{of.pop(place)[0].path} is of a partition that the metadata log does not have", True))
+    alone = [f"{of.pop(place)[0].path}" for place in list(of) if len(of[place]) == 1]
+    notes += _some(alone, "not compared, since there is no other copy of the partition: ")
+    unled = list[str]()
+    wanted = [Compared(of[place], log.context.is_compacted(place[0])) for place in sorted(of)]
+    rows, records = [], []
+    for place, made in zip(sorted(of), compare(wanted, list(log.comparing), start()), strict=True):
+        one = Partition(made, histories[place], found[place])
+        named = {"topic": histories[place][0]["topic"], "partition": place[1]}
+        rows += [(place[0], *named.values(), *item) for item in one.findings()]
+        records.append({**named, **one.data()})
+        notes += one.notes()
+        if one.reference < 0 and one.now["leader"] != NO_LEADER:
+            unled.append(f"{named['topic']}-{place[1]} from broker {one.now['leader']}")
+    notes += _some(unled, "not judged without a copy of the leader's log from after its election: ")
+    schema = arrow_schema(FOUND)
+    return (
+        [pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)],
+        sorted(records, key=lambda item: not item["lost"])[:RECORDS],
+        notes,
+    )
+
+
+def _some(names: list[str], text: str) -> list[tuple[str, bool]]:
+    """Return one note for all of some names."""
+    more = f" and {len(names) - SOME} more" if len(names) > SOME else ""
+    return [(f"{text}{', '.join(names[:SOME])}{more}", False)] if names else []
+
+
+def _topic_id(around: ClusterContext, copy: Copy, notes: list[tuple[str, bool]]) -> str:
+    """Return the id of the topic that a copy is of; empty, with a note, if it is not one of the cluster's."""
+    named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
+    topic_id = copy.topic_id or (named[-1] if named else "(none)")
+    topic = around.topics.get(topic_id)
+    if topic and topic.removed == FOREVER and (topic_id in named or copy.mark):  # a name with a mark may be cut short
+        return topic_id
+    why = f"of the topic id {topic_id}, which is not that of a topic {copy.topic} now: it is not compared"
+    notes.append((f"{copy.path} is {why}", topic is None or topic.removed == FOREVER))
+    return ""
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:
@@ -313,11 +396,11 @@ def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHist
     return controller_history([row for row in rows if row["topic_id"] == newest], log.context, until)
 
 
-def _kept(folder: Path, stands: dict[str, Any]) -> dict[str, int] | None:
+def _kept(folder: Path, stands: dict[str, Any]) -> Judged | None:
     """Return an earlier run's result for these records; None without one, or if it is for others."""
     try:
         kept = sealed.unseal(sealed.parse_object(read_file(folder / JUDGED)))
     except (OSError, sealed.BrokenSealError):
         return None
     same = all(kept.get(name) == value for name, value in stands.items())
-    return {name: kept[name] for name in ("count", "offset")} if same else None
+    return Judged(kept["differ"], kept["records"], [(text, unread) for text, unread in kept["notes"]]) if same else None

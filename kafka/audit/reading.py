@@ -150,7 +150,7 @@ def read(paths: Sequence[Path], folder: Path, kafka: str | None, jars: Path | No
             wanted.append(item)
     binary = [item for item in wanted if item.kind != "dump"]
     if binary:
-        _take(reading, _decoded(binary, kafka, jars))
+        _take(reading, _Decoder(binary, command(kafka, jars, "Decode")))
     for item in wanted:
         if item.kind == "dump":
             _take_dump(reading, item)
@@ -236,15 +236,15 @@ def _batches(rows: io.RawIOBase) -> Iterator[RecordBatch]:
     )
 
 
-def _decoded(items: list[File], kafka: str | None, jars: Path | None) -> _Decoder:
-    """Have Kafka's classes decode files; return a stream of rows, which at its end knows how far each was read."""
+def command(kafka: str | None, jars: Path | None, main: str) -> list[str]:
+    """Return the command of a program of ours that reads with Kafka's classes."""
     try:
         java_version()
     except UsageError as error:
         raise UsageError(f"{error} What kafka-dump-log.sh prints is read without Java.") from error
     version, folder, _ = locate_release(kafka or (None if jars else NEWEST), jars)
     path = os.pathsep.join([str(compile_driver(version, folder, (SOURCES,))), f"{folder}{os.sep}*"])
-    return _Decoder(items, [tool("java"), *JAVA_OPTIONS, "-cp", path, "fencepost.audit.Decode"])
+    return [tool("java"), *JAVA_OPTIONS, "-cp", path, f"fencepost.audit.{main}"]
 
 
 class _Lines(io.RawIOBase):

@@ -6,7 +6,9 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from fencepost.kafka.audit.cluster_context import version_of
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
+from fencepost.kafka.audit.logs import Note
 from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.kafka.audit.pipeline import FINDINGS, FOUND, HISTORIES, batches
 from fencepost.kafka.audit.reading import arrow_schema
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from fencepost.kafka.audit.findings import Severity, Sort
     from fencepost.kafka.audit.logs import File
-    from fencepost.kafka.audit.pipeline import MetadataLog
+    from fencepost.kafka.audit.pipeline import Judged, MetadataLog
 
 
 FORMAT = 1
@@ -36,9 +38,9 @@ DAY = 86_400_000
 ELECTIONS = ("isr", "elr", "unclean", "last-known", "none-of-them")
 
 
-def report(log: MetadataLog, differ: dict[str, int], severity: Severity) -> dict[str, Any]:
+def report(log: MetadataLog, judged: Judged, severity: Severity) -> dict[str, Any]:
     """Return the result, as JSON; of the findings those of this severity or worse."""
-    reading = log.reading
+    reading, differ = log.reading, judged.differ
     taken = list(SEVERITIES[: SEVERITIES.index(severity) + 1])
     counts, release = _counts(log), log.context.release
     everything = log.kept(FINDINGS, "topic_id topic partition severity sort time lasted")
@@ -48,7 +50,8 @@ def report(log: MetadataLog, differ: dict[str, int], severity: Severity) -> dict
     sorts = [item for item in every if item["severity"] in taken]
     findings = _worst(log, taken)
     total = sum(item["count"] for item in sorts)
-    notes = [asdict(note) for note in reading.every_note]
+    of_copies = [Note("copy", text, unread=unread) for text, unread in judged.notes]
+    notes = [asdict(note) for note in (*reading.every_note, *of_copies)]
     offsets = [run for item in reading.files if item.kind != "snapshot" for run in item.runs]
     missing, common = reading.coverage.gaps, reading.coverage.overlaps
     return {
@@ -67,14 +70,15 @@ def report(log: MetadataLog, differ: dict[str, int], severity: Severity) -> dict
         "files": len(reading.files),
         **counts,
         "release": release,
-        "looked_for": _looked_for(every, release),
+        "looked_for": _looked_for(every, release, copies=bool(log.copies)),
         "sorts": [
-            _sort(item, release["version"] if release["supported"] else "")
+            _sort(item, release)
             for item in sorted(sorts, key=lambda item: (SEVERITIES.index(item["severity"]), item["sort"]))
         ],
         "findings": findings,
         "omitted": total - len(findings),
         "histories": _histories(log, findings, missing),
+        "replicas": judged.records,
         "trace": None,
         **_places(log, frame[frame["severity"].isin(taken)], taken),
         "notes": notes,
@@ -167,22 +171,27 @@ def _verdict(sorts: list[dict[str, Any]], notes: list[dict[str, Any]]) -> str:
     return "undetermined" if any(note["unread"] for note in notes) else "nothing-found"
 
 
-def _sort(item: dict[str, Any], version: str) -> dict[str, Any]:
-    """Return a row of the overview with what it means, by the rules of a version."""
-    sort = SORTS[item["sort"]]
-    more = {"about": sort.about, "page": sort.page, "rule": sort.rule, "sentence": sort.sentence}
-    return {**item, "kind": _kind(sort), **more, "look": sort.remedy(version)}
+def _sort(item: dict[str, Any], release: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of the overview with what it means, by the rules of a release."""
+    sort, version = SORTS[item["sort"]], release["version"]
+    more = {"about": sort.about, "page": sort.page, "rule": _rule(sort, release), "sentence": sort.sentence}
+    return {**item, "kind": _kind(sort), **more, "look": sort.remedy(version if release["supported"] else "")}
 
 
-def _looked_for(every: list[dict[str, Any]], release: dict[str, Any]) -> list[dict[str, Any]]:
+def _looked_for(every: list[dict[str, Any]], release: dict[str, Any], *, copies: bool) -> list[dict[str, Any]]:
     """Return each rule with how often it is broken, and why it cannot be if so."""
     made = []
     for sort in sorted(SORTS.values(), key=lambda sort: (SEVERITIES.index(sort.severity), sort.name)):
         count = sum(item["count"] for item in every if item["sort"] == sort.name)
         why_not = "ELR was never on" if sort.needs_elr and release["elr"] is False and not count else ""
+        why_not = "no copies of brokers' logs" if sort.of_copies and not copies else why_not
         rule = {"sort": sort.name, "severity": sort.severity, "kind": _kind(sort), "about": sort.about}
-        made.append({**rule, "rule": sort.rule, "count": count, "why_not": why_not})
+        made.append({**rule, "rule": _rule(sort, release), "count": count, "why_not": why_not})
     return made
+
+
+def _rule(sort: Sort, release: dict[str, Any]) -> str:
+    return sort.rule_of(release["version"], version_of(release["metadata_version"]))
 
 
 def _kind(sort: Sort) -> str:

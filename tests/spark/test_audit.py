@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,11 +17,13 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 
 from fencepost.api import Cluster, audit
 from fencepost.explorers.spark.session import spark
+from fencepost.kafka.audit.copies import copies_in
 from fencepost.kafka.audit.pipeline import HISTORIES, HISTORY, JUDGED, MetadataLog, judge
-from fencepost.kafka.audit.reading import MANIFEST, arrow_schema, read
+from fencepost.kafka.audit.reading import MANIFEST, arrow_schema, command, read
 from fencepost.kafka.audit.report import report
 from pyspark.sql import SparkSession
 
+from benchmarks.audit_records import planted
 from benchmarks.metadata_log import write
 from tests.helpers.audits import LOGS, unpack
 from tests.helpers.commands import data_of, fencepost
@@ -57,19 +58,24 @@ def test_the_report_is_the_same_on_executors(tmp_path: Path) -> None:
     assert one.to_frame().shape[0] == len(one.findings)
 
 
-def test_both_ways_write_the_same_for_every_archived_log(tmp_path: Path) -> None:
+def test_both_ways_write_the_same_for_every_archived_log_and_for_copies(tmp_path: Path) -> None:
+    planted(tmp_path / "copies", 1, 30)
+    sources = [unpack(path.name.removesuffix(".tar.gz"), tmp_path) for path in LOGS.glob("*.tar.gz")]
+    comparing = tuple(command(None, None, "Compare"))
     with spark(Cluster("local[2]")) as context:
         session = SparkSession(context)
-        for name in (path.name.removesuffix(".tar.gz") for path in LOGS.glob("*.tar.gz")):
+        for source in (*sources, tmp_path / "copies"):
             made = []
-            for number, start in enumerate((nullcontext, lambda: nullcontext(session))):
-                folder = tmp_path / f"{name}-{number}"
+            for number, sql in enumerate((None, session)):
+                folder = tmp_path / f"{source.name}-{number}"
                 folder.mkdir()
-                log = MetadataLog(read([unpack(name, tmp_path)], folder, None, None, resume=False))
-                data = report(log, judge(log, start), "low")
+                reading = read([source], folder, None, None, resume=False)
+                log = MetadataLog(reading, copies=tuple(copies_in([source])), comparing=comparing)
+                data = report(log, judge(log, lambda sql=sql: sql), "low")
                 rows = log.kept(HISTORIES, " ".join(arrow_schema(HISTORY).names)).to_pylist()
                 made.append((data, sorted(rows, key=str)))
-            assert made[0] == made[1], name
+            assert made[0] == made[1], source
+    assert len(made[0][0]["replicas"]) == 10
 
 
 def test_a_name_that_the_system_refuses_is_bad_input() -> None:

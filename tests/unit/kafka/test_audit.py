@@ -547,7 +547,7 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
     assert [item["sort"] for item in found.findings][:2] == ["unclean-election", "last-replica"]
     assert found.data["release"] == {"version": "kafka-4.4", "supported": None, "metadata_version": None, "elr": False}
     possible = {item["sort"]: not item["why_not"] for item in found.data["looked_for"]}
-    assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 29)
+    assert (possible["removed-replica-elected"], possible["min-isr-above-isr"], len(possible)) == (False, True, 35)
     (tmp_path / "00000000000000000000.log").write_bytes(b"\0" * 100)
     with pytest.raises(UsageError, match=r"kafka-dump-log.sh prints is read without Java"):
         audit(tmp_path / "00000000000000000000.log")
@@ -559,6 +559,9 @@ def test_what_kafkas_own_tool_prints_is_audited_without_java(monkeypatch: pytest
 def test_every_sort_has_a_page_and_a_guarantee() -> None:
     assert {sort.severity for sort in SORTS.values()} == set(SEVERITIES)
     assert "replication" in PROTOCOLS
+    opened = SORTS["epoch-not-opened"]  # by metadata.version, whatever the controllers are
+    assert opened.rule_of("kafka-4.4", "kafka-3.5") != opened.rule == opened.rule_of("kafka-4.4", "kafka-3.7")
+    assert SORTS["elr-emptied"].rule_of("kafka-4.2", "kafka-4.2").endswith("Kafka before 4.3 empties it.")
     for sort in SORTS.values():
         assert (ROOT / sort.page.partition("#")[0]).is_file()
         assert sort.look.endswith(".")
@@ -585,6 +588,7 @@ DATA: Any = {
     "election": "unclean"}],
                    "earlier": 0, "left_out": 0, "gaps": [], "end": {"offset": 9, "time": 2000},
                    "advice": ["Keep it down."]}],
+    "replicas": [],
     "release": {"version": "kafka-4.1", "supported": 27, "metadata_version": 27, "elr": False},
     "looked_for": [
         {**FOUND, "rule": "Leaders come from the ISR.", "count": 1, "why_not": ""},
@@ -618,7 +622,7 @@ def test_the_report_says_what_happened_and_what_to_do(capsys: pytest.CaptureFixt
         "No way goes on to offset 9", "can happen by the rules of kafka-4.4", "ELR: eligible leader replicas",
         "rules of kafka-4.1, controllers support metadata.version 27, it is at 27; ELR off",
         "found 1 unclean-election: Leaders come from the ISR.", "not found created-twice: A partition is created once.",
-        "ELR was never on elr-emptied: The ELR stays.", "Rule: Leaders come from the ISR.",
+        "ELR was never on elr-emptied: The ELR stays.", "Rule of kafka-4.1: Leaders come from the ISR.",
         "not so from step 7 on: The leader has it. (leader-has-acknowledged)",
     ):  # fmt: skip
         assert part in text

@@ -207,7 +207,7 @@ def test_every_report_says_what_was_looked_at_and_a_quiet_one_what_it_cannot_see
     print_audit(results(), of(sorts=[], findings=[], histories=[], verdict="nothing-found"))
     text = " ".join(capsys.readouterr().out.split())
     assert "audit: no broken rule" in text
-    assert "the contents of the replicas' logs, requests that were refused" in text
+    assert "of which no copies are given, requests that were refused" in text
 
 
 def test_the_page_says_what_the_text_says(monkeypatch: pytest.MonkeyPatch) -> None:

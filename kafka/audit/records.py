@@ -1,0 +1,341 @@
+"""What became of records: of the copies of a partition's log, what was acknowledged, and what its leader lacks.
+
+A record may be lost if a copy has it, and the log of the leader has a later epoch from there on. It was acknowledged if
+it is below the high watermark of a copy that has it. Else, as long as every leader since was elected from the ISR or
+the ELR and nothing else speaks against it, the leader that lacks the record shows that it was not acknowledged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fencepost.kafka.audit.findings import SORTS, Found
+from fencepost.kafka.audit.partition import NO_LEADER
+from fencepost.kafka.formatting import clock, many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from fencepost.kafka.audit.copies import Compared, Copy, Run
+
+BAD = ("unclean", "last-known", "none-of-them")
+"""Elections of a leader that may lack what was acknowledged."""
+REGAINED = "regained-leadership"
+DOUBTS = frozenset(
+    {name for name in SORTS if name.endswith("-elected") and name != "nobody-elected"}
+    | {REGAINED, "unclean-election", "not-electable", "isr-not-sane", "inactive-member", "stale-member"}
+    | {"elr-without-replica", "created-twice", "snapshot-differs", "epoch-not-opened"}
+)
+"""Findings after which a leader from the ISR or the ELR may lack what was acknowledged."""
+PARTS = 100
+"""Ranges in which copies differ that are in the JSON, of each partition."""
+UNKNOWN = "the metadata log does not say how leaders were elected since"
+
+
+class Lost(NamedTuple):
+    """Offsets of an epoch that the leader lacks, and the copies that have them. `why` is empty if none was lost."""
+
+    epoch: int
+    first: int
+    last: int
+    began: int
+    ended: int
+    copies: list[int]
+    acknowledged: bool
+    why: str
+
+    @property
+    def reported(self) -> bool:
+        """Whether the records were acknowledged, or something says that they may have been."""
+        return self.acknowledged or self.why not in ("", UNKNOWN)
+
+
+@dataclass
+class Partition:
+    """A partition: its copies, its history by the metadata log, and what the audit has found in that."""
+
+    compared: Compared
+    history: list[dict[str, Any]]
+    found: list[dict[str, Any]]
+
+    @property
+    def copies(self) -> list[Copy]:
+        """The copies."""
+        return self.compared.copies
+
+    @property
+    def now(self) -> dict[str, Any]:
+        """How the partition stands as the metadata log ends."""
+        return self.history[-1]
+
+    @cached_property
+    def elections(self) -> dict[int, dict[str, Any]]:
+        """By epoch, the change that opened it."""
+        return {row["leader_epoch"]: row for row in reversed(self.history)}
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Of each copy, the offset after its last one; that of an empty log is where it begins."""
+        return [
+            max([copy.start, *(last + 1 for _, last, _ in self.batches(number))])
+            for number, copy in enumerate(self.copies)
+        ]
+
+    def batches(self, number: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the first and the last offset of a copy, and its epoch there, for each run."""
+        for run in self.compared.runs:
+            if run.same[number] >= 0:
+                yield run.first, run.last, run.epochs[number]
+
+    def epochs(self, number: int) -> list[tuple[int, int]]:
+        """Return where epochs begin in a copy, by its batches, and by its checkpoint where it has no batch.
+
+        A log that is compacted may have lost all records of an epoch: there the checkpoint goes before.
+        """
+        entries = self.copies[number].epochs
+        known = dict(entries) if self.compared.compacted else {}
+        for first, _, epoch in self.batches(number) if not known else ():
+            known.setdefault(epoch, first)
+        known |= {epoch: start for epoch, start in entries if start >= self.ends[number] and epoch not in known}
+        return sorted(known.items(), key=lambda item: (item[1], item[0]))
+
+    @cached_property
+    def reference(self) -> int:
+        """The number of the copy by which the others are judged, else -1.
+
+        It is that of the leader, from after its election; or that of the broker which would lead.
+        """
+        now = self.now
+        led = now["leader"] != NO_LEADER
+        able = [now["leader"]] if led else now["isr"] or now["elr"]
+        numbers = [
+            number
+            for number, copy in enumerate(self.copies)
+            if copy.broker in able and not copy.mark
+            if not led or now["leader_epoch"] in dict(self.epochs(number))
+        ]
+        return max(numbers, key=lambda number: (self.epochs(number)[-1:], self.ends[number]), default=-1)
+
+    # What the leader lacks
+
+    def lost(self) -> list[Lost]:
+        """Return what copies have and the reference lacks, joined where it is of one epoch and some copy has all."""
+        made: list[Lost] = []
+        for one in (one for run in self.compared.runs if self.reference >= 0 for one in self._lacks(run)):
+            last = made[-1] if made else one
+            have = [number for number in last.copies if number in one.copies]
+            if have and (last.epoch, last.last + 1, *last[6:]) == (one.epoch, one.first, *one[6:]):
+                made[-1] = last._replace(last=one.last, ended=max(last.ended, one.ended), copies=have)
+            else:
+                made.append(one)
+        return made
+
+    def _lacks(self, run: Run) -> Iterator[Lost]:
+        mine, epochs = run.same[self.reference], self.epochs(self.reference)
+        first, led = max(run.first, self.copies[self.reference].start), self.now["leader"] != NO_LEADER
+        here = next((epoch for epoch, start in reversed(epochs) if start <= first), -1)
+        if mine >= 0 and not self.compared.compacted:
+            here = run.epochs[self.reference]
+        for group in sorted({same for same in run.same if same >= 0 and first <= run.last} - {mine}):
+            epoch, have = run.epochs[group], [number for number, same in enumerate(run.same) if same == group]
+            if epoch < 0 or (led and (epoch == here or epoch >= self.now["leader_epoch"])):
+                continue  # of the leader's own epoch one copy may have more: it was taken later
+            if self.compared.compacted and here < 0:
+                continue
+            one = Lost(epoch, first, run.last, run.began, run.ended, have, False, UNKNOWN)
+            if led:
+                one = one._replace(why=self._doubt(epoch, min(it for it, _ in epochs if it > epoch), have))
+            known = max(self._committed(number) for number in have)
+            if known > first:
+                why = f"they were acknowledged, since a high watermark was {known:,}"
+                yield one._replace(last=min(run.last, known - 1), acknowledged=True, why=why)
+            if known <= run.last:
+                yield one._replace(first=max(first, known))
+
+    def _committed(self, number: int) -> int:
+        """Return the high watermark of a copy, 0 if it is not known: that of a log which was longer is not its own."""
+        copy = self.copies[number]
+        return copy.high_watermark if copy.stopped or copy.high_watermark <= self.ends[number] else 0
+
+    def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
+        """Say why records of an epoch may be acknowledged though the leader of the epoch `by` lacks them."""
+        if not all(one in self.elections for one in range(epoch, by + 1)):
+            return UNKNOWN
+        opened, leads = self.elections[epoch]["offset"], self.elections[by]
+        for row in self.history:
+            if opened < row["offset"] <= leads["offset"] and row["election"] in BAD:
+                return f"the election at offset {row['offset']:,} was {row['election']}"
+        leader, owners = leads["leader"], {self.copies[number].broker for number in have}
+        known = {copy.broker for copy in self.copies}
+        for item in self.found:
+            # who regained leadership may have acknowledged records of its own after that
+            own = item["sort"] == REGAINED and (
+                item["offset"] == leads["offset"] or known & {*item["brokers"]} - owners
+            )
+            if item["sort"] in DOUBTS and opened <= item["offset"] <= leads["offset"] and not own:
+                return f"{item['sort']} at offset {item['offset']:,}"
+        between = {row["leader"] for row in self.history if epoch < row["leader_epoch"] < by} - {NO_LEADER, leader}
+        if between <= owners and leader in {self.elections[epoch]["leader"], *owners}:
+            return f"broker {leader} had them, and no leader in between lacked them"
+        return ""
+
+    # What is said
+
+    def findings(self) -> Iterator[Found]:
+        """Yield what was found in the copies."""
+        name = {number: f"{_broker(copy)} ({copy.path})" for number, copy in enumerate(self.copies)}
+        offset, time = self.now["offset"], self.now["time"]
+        for one in self.lost():
+            if one.reported:
+                epochs = [epoch for epoch, _ in self.epochs(self.reference) if epoch > one.epoch]
+                row = self.elections.get(min(epochs, default=-1), self.now)
+                who = tuple(self._brokers(one.copies))
+                has = ", ".join(name[number] for number in one.copies)
+                times = f"{clock(one.began)} to {clock(one.ended)}"
+                text = (
+                    f"{span(one.first, one.last)} of epoch {one.epoch} ({times}): on {has}, and not on "
+                    f"{name[self.reference]}, {self._leads()}; {one.why}"
+                )
+                sort = "records-lost" if one.acknowledged else "records-may-be-lost"
+                yield _found(sort, row["offset"], row["time"], who, text)
+        for text, who in self._differences(name):
+            yield _found("copies-differ", offset, time, who, text)
+        for number, copy in enumerate(self.copies):
+            if copy.mark:
+                continue  # a log that is being deleted loses its segments one by one
+            who = (copy.broker,) if copy.broker >= 0 else ()
+            if copy.stopped and copy.high_watermark > self.ends[number]:
+                text = f"{name[number]} ends at {self.ends[number]:,}, below its high watermark {copy.high_watermark:,}"
+                yield _found("log-below-high-watermark", offset, time, who, text)
+            for text in self._damage(number):
+                yield _found("copy-damaged", offset, time, who, f"{name[number]}: {text}")
+            if text := self._epoch_fault(number):
+                yield _found("epochs-differ", offset, time, who, f"{name[number]}: {text}")
+
+    def _leads(self) -> str:
+        led = self.now["leader"] != NO_LEADER
+        return f"which leads epoch {self.now['leader_epoch']}" if led else "which may be elected"
+
+    def _differences(self, name: dict[int, str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield where copies have other records of one epoch."""
+        for run in self.compared.runs:
+            groups = [number for number in sorted(set(run.same) - {-1}) if run.epochs[number] >= 0]
+            for one, other in pairwise(sorted(groups, key=lambda number: run.epochs[number])):
+                if run.epochs[one] == run.epochs[other]:
+                    who = tuple(self._brokers((one, other)))
+                    at = f"{span(run.first, run.last)} of epoch {run.epochs[one]}"
+                    yield f"{at}: other records on {name[one]} than on {name[other]}", who
+                    return
+
+    def _damage(self, number: int) -> Iterator[str]:
+        """Yield which parts of a copy cannot be read."""
+        for note in self.compared.notes:
+            if note["copy"] == number and note["bytes"] and (not note["at_end"] or self.copies[number].stopped):
+                place = f"position {note['position']:,} of {note['path']}"
+                yield f"{many(note['bytes'], 'byte')} are {note['what']} at {place}, after offset {note['after']:,}"
+        expected = -1
+        for first, last, _ in self.batches(number):
+            if 0 <= expected < first:
+                yield f"{span(expected, first - 1)}: missing"
+            expected = last + 1
+
+    def _epoch_fault(self, number: int) -> str:
+        """Say where a copy's checkpoint of epochs does not fit its batches; empty if it does, or is older."""
+        entries = self.copies[number].epochs
+        for first, last, epoch in self.batches(number):
+            if not entries or epoch > entries[-1][0] or self.compared.compacted:
+                return ""
+            for at in (first, last):
+                said = [one for one, start in entries if start <= at]
+                if said and said[-1] != epoch >= 0:
+                    return f"offset {at:,} is of epoch {epoch}, and leader-epoch-checkpoint says {said[-1]}"
+        return ""
+
+    def notes(self) -> list[tuple[str, bool]]:
+        """Return what the copies do not allow to say, and whether something is not judged because of it."""
+        made = [(note, "cannot be read" in note) for copy in self.copies for note in copy.notes]
+        if not self.compared.whole:
+            made.append(("the copies differ in so many places that they were not read to their ends", True))
+        for note in self.compared.notes:
+            if not note["bytes"]:
+                made.append((f"{note['path']} is {note['what']}", True))
+            elif note["at_end"] and not self.copies[note["copy"]].stopped:
+                made.append((f"{note['path']}: the last {many(note['bytes'], 'byte')} do not fill a batch", False))
+        for number, copy in enumerate(self.copies):
+            epoch = max((epoch for _, _, epoch in self.batches(number)), default=-1)
+            if copy.epochs and epoch > copy.epochs[-1][0]:
+                made.append((f"the leader-epoch-checkpoint of {copy.path} is older than its segments", False))
+            if not copy.stopped and copy.high_watermark > self.ends[number]:
+                cut = f"{copy.path} ends at {self.ends[number]:,}, and its high watermark was {copy.high_watermark:,}"
+                made.append(
+                    (f"{cut}: its end was cut off, unless its files were copied while they were written", False)
+                )
+        made += [
+            (f"{span(one.first, one.last)} of epoch {one.epoch}: {UNKNOWN}", True)
+            for one in self.lost()
+            if one.why == UNKNOWN and not one.acknowledged
+        ]
+        newest = max((epoch for number in range(len(self.copies)) for epoch, _ in self.epochs(number)), default=-1)
+        if newest > self.now["leader_epoch"]:
+            made.append((f"the copies reach to epoch {newest}, the metadata log to {self.now['leader_epoch']}", True))
+        return made
+
+    def data(self) -> dict[str, Any]:
+        """Return what the copies have, as JSON."""
+        lost = self.lost()
+        paths, now = [copy.path for copy in self.copies], self.now
+        return {
+            "leader": now["leader"],
+            "leader_epoch": now["leader_epoch"],
+            "reference": paths[self.reference] if self.reference >= 0 else None,
+            "copies": [
+                {"path": copy.path, "broker": copy.broker, "first": copy.start, "end": self.ends[number],
+                 "high_watermark": copy.high_watermark, "epochs": [list(item) for item in self.epochs(number)]}
+                for number, copy in enumerate(self.copies)
+            ],
+            "acknowledged": self._acknowledged(lost),
+            "parts": [
+                {"first": run.first, "last": run.last, "epochs": sorted({*run.epochs} - {-1}),
+                 "copies": [path for path, same in zip(paths, run.same, strict=True) if same >= 0]}
+                for run in self.compared.runs if len(set(run.same)) > 1
+            ][:PARTS],
+            "lost": [
+                {**one._asdict(), "copies": [paths[it] for it in one.copies], "brokers": self._brokers(one.copies)}
+                for one in lost if one.reported
+            ],
+            "notes": [text for text, _ in self.notes()],
+        }  # fmt: skip
+
+    def _brokers(self, numbers: Iterable[int]) -> list[int]:
+        return sorted({self.copies[number].broker for number in numbers} - {-1})
+
+    def _acknowledged(self, lost: list[Lost]) -> list[dict[str, int | None]]:
+        """Return for each epoch which offset was acknowledged, and which may have been, at the latest."""
+        never = {(one.epoch, one.first) for one in lost if not one.why}
+        made: dict[int, dict[str, int | None]] = {}
+        for run in self.compared.runs:
+            for number, (epoch, same) in enumerate(zip(run.epochs, run.same, strict=True)):
+                if same < 0 or any(epoch == one and run.first >= at for one, at in never):
+                    continue
+                row = made.setdefault(epoch, {"epoch": epoch, "first": run.first, "surely": None, "latest": run.last})
+                row["latest"] = max(row["latest"] or 0, run.last)
+                sure = min(run.last, self._committed(number) - 1)
+                if sure >= run.first:
+                    row["surely"] = max(row["surely"] or 0, sure)
+        return [made[epoch] for epoch in sorted(made)]
+
+
+def span(first: int, last: int) -> str:
+    """Return a range of offsets."""
+    return f"offset {first:,}" if first == last else f"offsets {first:,} to {last:,}"
+
+
+def _broker(copy: Copy) -> str:
+    return f"broker {copy.broker}" if copy.broker >= 0 else "an unknown broker"
+
+
+def _found(sort: str, offset: int, time: int, who: tuple[int, ...], text: str) -> Found:
+    return Found(sort, SORTS[sort].severity, offset, time, offset, -1, who, text)
