@@ -4,12 +4,13 @@ A model may be cut into files: `from rules import step_of` finds `rules.py` besi
 its own, and a file may be edited while a process lives. So every module that comes from the model's folder is read and
 run anew for each load, under a name that no other load has, and forgotten as `rules` afterwards. What was read is what
 runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed. A model that lies in a
-package may also import relatively, as in `from .rules import step_of`.
+package may also import relatively, as in `from .rules import step_of`. What a model adds to `sys.path` is its own too.
 """
 
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -111,19 +112,21 @@ class _Neighbours(MetaPathFinder):
         self.modules: list[ModuleType] = []
         self.found: set[str] = set()
         """The first parts of the names that were found."""
+        self.usual: list[str] = []
+        """The path of Python, to which the model may add."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, _target: ModuleType | None = None) -> ModuleSpec | None:
         """Return how to load a module of the folder, or of a package in it."""
         *_, leaf = name.split(".")
         if name == self.package:
             return self._namespace(name, self.root)
+        added = [entry for entry in sys.path if entry not in self.usual and not entry.endswith("-packages")]
         if path is None:
-            if not self._is_ours(leaf):
-                return None
-            path = [str(self.folder), str(self.root)] if leaf in self.inside[:1] else [str(self.folder)]
-            self.found.add(name)
+            path = added
+            if self._is_ours(leaf):
+                path = [str(self.folder), str(self.root)] if leaf in self.inside[:1] else [str(self.folder)]
         for place in map(Path, path):
-            if not place.is_relative_to(self.root):
+            if not any(map(place.is_relative_to, [self.root, *added])):
                 continue
             package, file = place / leaf, place / f"{leaf}.py"
             if (package / "__init__.py").is_file():
@@ -131,9 +134,11 @@ class _Neighbours(MetaPathFinder):
             elif file.is_file():
                 inside = None
             elif package.is_dir() and any(package.glob("**/*.py")):
+                self.found.add(name.partition(".")[0])
                 return self._namespace(name, package)
             else:
                 continue
+            self.found.add(name.partition(".")[0])
             loader = _AsRead(name, str(file), self)
             return spec_from_file_location(name, file, loader=loader, submodule_search_locations=inside)
         return None
@@ -149,10 +154,12 @@ class _Neighbours(MetaPathFinder):
         """Let imports find the folder's modules, and none that another load left under their names."""
         hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if self._is_ours(name.partition(".")[0])}
         sys.meta_path.insert(0, self)
+        self.usual = [*sys.path]
         try:
             yield
         finally:
             sys.meta_path.remove(self)
+            sys.path[:] = self.usual
             for name in [name for name in sys.modules if name.partition(".")[0] in self.found]:
                 del sys.modules[name]
             sys.modules.update(hidden)
@@ -180,7 +187,8 @@ class _Neighbours(MetaPathFinder):
         for place in (self.folder, *self.folder.parents)[: len(self.inside)]:  # the packages that the model is in
             init = place / "__init__.py"
             self.texts.setdefault(str(init), init.read_bytes())
-        return tuple((Path(path).relative_to(self.root).as_posix(), self.decoded(path)) for path in self.texts)
+        root = os.path.commonpath([self.root, *(Path(path).parent for path in self.texts)])
+        return tuple((Path(path).relative_to(root).as_posix(), self.decoded(path)) for path in self.texts)
 
     def _is_ours(self, name: str) -> bool:
         """Return whether a name is that of a module in the folder, and not one of Python's own or of Fencepost."""

@@ -233,6 +233,7 @@ class PlainSearch:
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
+            digest=None if why else hash(frozenset(self.parents)),
         )
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:

@@ -76,12 +76,21 @@ def search(
     if of_behaviours:
         from fencepost.explorers.liveness.engine import Engine
 
-        judged = Engine(made, of_behaviours, began).judge(result, properties)
+        try:
+            judged = Engine(made, of_behaviours, began).judge(result, properties)
+        except Exception:
+            _cross_checked(made, result, result)  # a stored state that differs may be why
+            raise
     if result.complete and not judged.complete and not judged.problems:
         judged = made.keep(judged)
-    if options.cross_check != 0 and not judged.problems:  # last, as no budget of the search is for it
-        from fencepost.explorers.cross_check import cross_check
+    return _cross_checked(made, result, judged)  # last, as no budget of the search is for it
 
-        checked = cross_check(made, replace(result, seconds=judged.seconds), options.cross_check)
-        judged = replace(judged, cross_check=checked)
-    return judged
+
+def _cross_checked(made: Search, result: Result, judged: Result) -> Result:
+    """Return a judged result with the cross-check of its search, unless that ended in an error of the model."""
+    if made.options.cross_check == 0 or result.problems:
+        return judged
+    from fencepost.explorers.cross_check import cross_check
+
+    checked = cross_check(made, replace(result, seconds=judged.seconds), made.options.cross_check)
+    return replace(judged, cross_check=checked)

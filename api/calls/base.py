@@ -60,9 +60,12 @@ def base_of(question: Question) -> Machine | None:
 
 
 def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return the actions of the base that a variant replaces, each with the one in its place."""
-    now = {item.name: item for item in machine.actions}
-    return tuple((item, now.get(item.name)) for item in base.actions if now.get(item.name) is not item)
+    """Return the actions of the base that a variant replaces, each with the one in its place, whatever its name."""
+    known, left, found = {item.name for item in base.actions}, list(machine.actions), []
+    for item in base.actions:
+        stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
+        found.append((item, left.pop(0) if stays else None))
+    return tuple((old, new) for old, new in found if new is not old)
 
 
 def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:
@@ -71,8 +74,7 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if base is None:
         return None
     if found.digest is None:
-        why = f"not compared with its base {base.name}: only the native engine adds up what it stored."
-        return Compared(Base.NOT_COMPARED, (why,) if found.complete and found.engine != "native" else ())
+        return Compared(Base.NOT_COMPARED)
     pinned = _pinned(question, base, found) if options.normalize else ""
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
@@ -143,6 +145,7 @@ def _pinned(question: Question, base: Machine, found: Result) -> str:
 
 def _search(question: Question, base: Machine, options: Options, found: Result, watch: Watch) -> Result:
     """Search the base: no longer and for no more states than the variant took."""
+    from fencepost.explorers import plain
     from fencepost.explorers.search import search
 
     seconds = max(LEAST_SECONDS, TIMES * found.seconds)
@@ -159,6 +162,9 @@ def _search(question: Question, base: Machine, options: Options, found: Result, 
         stop_on_violation=False,
         cross_check=0,
     )
+    if found.engine == "plain":
+        with watch.busy(f"{base.name} (the base): searching with the plain engine"):
+            return plain.search(base, question.constants, (), chosen)
     usual = _compiled_before(question, base, options)
     tell = watch.telling(f"{base.name} (the base)")
     return search(base, question.constants, (), chosen, usual=usual, watch=watch, tell=tell, summed=True)
@@ -179,8 +185,8 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
 def are_same(one: Result, other: Result) -> bool:
     """Return whether two searches reached the same states, in the same levels, by as many steps of each action."""
 
-    def steps(result: Result) -> dict[str, int]:
-        return {name: count for name, count in result.fired.items() if count}
+    def steps(result: Result) -> list[int]:
+        return [count for count in result.fired.values() if count]  # an action may have another name
 
     return other.complete and (one.distinct, one.levels, one.generated, one.digest, steps(one)) == (
         other.distinct,
@@ -198,9 +204,10 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
         yield f"`normalize`, which {machine.name} replaces, leads to the same states as that of {base.name}."
     for old, new in replaced_in(machine, base):
         ahead = _ahead(program, before, old, new) if normalize else []
-        if not (other if new is None else found).fired.get(old.label):
+        times = other.fired[old.label] if new is None else found.fired[new.label]
+        if not times:
             where = " in the base either" if new is None else ""
-            yield from never_enabled(old.label, other if new is None else found, where)
+            yield from never_enabled((new or old).label, other if new is None else found, where)
         if ahead:
             places = " and ".join(f"{item.__name__} ({_place(item)})" for item in ahead)
             yield (
@@ -208,9 +215,9 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
                 f"{base.name} asks and the new one does not. What that refuses may be gone before the new one sees "
                 "it: `normalize=False` searches without it, and `replacing(normalize=...)` replaces it too."
             )
-        elif found.fired.get(old.label):
+        elif times:
             yield (
-                f"{old.label} happened {found.fired[old.label]:,} times, and each time led to a state to which "
+                f"{old.label} happened {times:,} times, and each time led to a state to which "
                 f"{base.name} comes as well: where they differ was not reached."
             )
 

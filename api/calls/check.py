@@ -210,6 +210,7 @@ def with_difference(question: Question, error: CrossCheckError, *, normalize: bo
 
 def _searched(question: Question, engine: str, options: Options, watch: Watch, cluster: Cluster | None) -> Result:
     found, constants, name = question.protocol, question.constants, question.protocol.machine.name
+    summed = base_of(question) is not None
     if engine == "plain":
         from fencepost.explorers.plain import search as search_plainly
 
@@ -222,10 +223,10 @@ def _searched(question: Question, engine: str, options: Options, watch: Watch, c
 
         require_spark()
         kernels = kernels_of(question, source_of(question, options), watch)
-        return search_on(question, options, kernels, watch, cluster or Cluster())
+        return search_on(question, options, kernels, watch, cluster or Cluster(), summed=summed)
     from fencepost.explorers.search import search
 
-    asked, usual, summed = question.properties, found.properties, base_of(question) is not None
+    asked, usual = question.properties, found.properties
     tell = watch.telling(name)
     return search(found.machine, constants, asked, options, usual=usual, watch=watch, tell=tell, summed=summed)
 

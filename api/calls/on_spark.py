@@ -39,7 +39,9 @@ def started(cluster: Cluster, watch: Watch, name: str = "") -> Iterator[SparkCon
         yield context
 
 
-def search_on(question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster) -> Result:
+def search_on(
+    question: Question, options: Options, kernels: Kernels, watch: Watch, cluster: Cluster, *, summed: bool
+) -> Result:
     """Search on Spark; a session is started for this search and stopped after it."""
     from fencepost.explorers.spark.explore import Explore
     from fencepost.explorers.spark.session import require_java
@@ -49,7 +51,7 @@ def search_on(question: Question, options: Options, kernels: Kernels, watch: Wat
     origin = Origin(question.name, question.protocol.files, values, names, options.normalize)
     search = Explore(
         question.protocol.machine, question.constants, question.properties, options, origin, kernels,
-        cluster.partitions, cluster.handover, watch.telling(question.name),
+        cluster.partitions, cluster.handover, watch.telling(question.name), summed=summed,
     )  # fmt: skip
     require_java()
     return search.run(partial(started, cluster, watch, question.name))

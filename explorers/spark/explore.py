@@ -44,6 +44,7 @@ from fencepost.explorers.spark.work import (
     Looked,
     Received,
     Work,
+    digest,
     look,
     partition_folders,
     receive,
@@ -91,6 +92,8 @@ class Explore:
     partitions: int
     handover: int
     tell: Callable[[Progress], None] | None = None
+    summed: bool = False
+    """Whether the result of a complete search has a digest of its states."""
     level_metrics: list[Metrics] = field(default_factory=list)
     """For each level that Spark did, what it cost."""
 
@@ -121,6 +124,8 @@ class Explore:
             if not native.paused:
                 if self.options.cross_check != 0 and not result.problems:
                     result = replace(result, cross_check=cross_check(native, result, self.options.cross_check))
+                if self.summed and result.complete:
+                    result = replace(result, digest=native.digest())
                 note = "the search was over before a level was large enough for Spark: it ran on the driver alone"
                 if self.options.checkpoint and not result.complete:
                     note = f"{note}, and no checkpoint was written"
@@ -156,6 +161,10 @@ class Explore:
             finally:
                 _clean(context, run)
             result = result_of(native, store, manifest, why, context.defaultParallelism)
+            if self.summed and not why:
+                numbers = context.parallelize(range(work.partitions), work.partitions)
+                sums = numbers.map(partial(digest, replace(work, level=manifest.level))).collect()
+                result = replace(result, digest=sum(sums) % 2**64)
             if self.options.cross_check != 0 and cause_of(why) is not Cause.ERROR:
                 blocks = _Blocks(context, work, native, manifest)
                 result = replace(

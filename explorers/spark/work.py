@@ -283,6 +283,16 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
     return [picked[place] for place in range(len(states))], [row in there for row in wanted]
 
 
+def digest(work: Work, number: int) -> int:
+    """Return the sum over the hashes of all states of a partition modulo 2^64."""
+    kernels = work.origin.kernels()
+    layout, store, total = kernels.layout(work.origin.constants()), Store(work.store), 0
+    for level in range(work.base, work.level + 1):
+        rows = _block(work, layout, store, level, number).rows
+        total += int(hash_rows(kernels.module, rows).sum(dtype=np.uint64)) if len(rows) else 0
+    return total % 2**64
+
+
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
     """Return a block; raise DamagedError if it is not as it was written, or holds rows that are not states."""
     block = store.read_block(level, number, layout.dtype)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tests.random_machines.schema import Record, Type, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tests.random_machines.choices import Choices
     from tests.random_machines.schema import Domain
@@ -51,6 +51,16 @@ class Scope:
     """Whether an expression may change the state."""
     ghosts: bool = False
     """Whether what is read may be a ghost."""
+
+    def give(self, *names: str, below: str = "") -> None:
+        """Let names stand for numbers for good."""
+        self.numbers |= dict.fromkeys(names, below)
+        self.fixed |= {*names}
+
+    def free(self, names: Iterable[str], kind: str = "") -> list[str]:
+        """Return the names that may stand for something of a kind from here on, and for nothing else now."""
+        others = [known for known in ("numbers", "records", "arrays") if known != kind]
+        return [name for name in names if not any(name in getattr(self, known) for known in ("fixed", *others))]
 
     def inner(self) -> Scope:
         """Return a scope that knows the same, for a block or a generator."""

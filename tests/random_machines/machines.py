@@ -157,8 +157,7 @@ class Author:
         """Return a domain for a parameter, which is known from now on."""
         domain, below, values = self.choices.pick([item for item in PARAMETERS if item[2] <= max(FEW, self.room)])
         self.room //= values
-        scope.numbers[name] = below
-        scope.fixed.add(name)
+        scope.give(name, below=below)
         return domain
 
     def scope(self, *, effects: bool) -> Scope:
@@ -172,107 +171,78 @@ class Author:
         name = self.choices.pick([f"help{number}", f"f{number}", *named])
         v = self.choices.pick(["v", "a", "x"])
         scope = self.scope(effects=False)
+        returns: str | None
+        given, kinds, returns = f"s, c, {v}", ["State", "C", "int"], "int"
+        effect = what in (1, 3, 4, 9)
         if what == 0:  # a number of the state and a number
-            scope.numbers[v] = ""
-            scope.fixed |= {v}
+            scope.give(v)
             body = [*(self.locals(scope) if self.choices.chance(40) else []), *self.early(scope)]
-            value = f"{'w + ' if 'w' in scope.numbers else ''}{self.expressions.number(scope, 2)}"
-            lines = [f"def {name}(s, c, {v}):", *indented([*body, f"return {value}"])]
-            made = Helper(name, ["State", "C", "int"], effect=False, returns="int")
+            body.append(f"return {'w + ' if 'w' in scope.numbers else ''}{self.expressions.number(scope, 2)}")
         elif what == 1:  # counts on, and gives a number
-            scope.effects = True
+            scope.effects, given, kinds = True, "s, c", ["State", "C"]
             place = self.expressions.scalar(scope, 0, written=True)
             assert place is not None
-            step = f"{place[0]} = {place[0]} + 1 if {place[0]} < {place[1].high} else {place[1].low}"
-            lines = [f"def {name}(s, c):", *indented([step, f"return {self.expressions.number(scope, 1)}"])]
-            made = Helper(name, ["State", "C"], effect=True, returns="int")
+            body = [f"{place[0]} = {place[0]} + 1 if {place[0]} < {place[1].high} else {place[1].low}"]
+            body.append(f"return {self.expressions.number(scope, 1)}")
         elif what == 2:  # a record of the state
-            lines, made = self.of_state(name, v, scope)
+            scope.give(v)
+            body, returns = self.of_state(scope)
         elif what == 3:  # changes a record
             record = self.choices.pick([outer, inner, self.message])
             scope = Scope(records={"r": record}, numbers={v: ""}, fixed={"r", "c", v}, effects=True)
-            lines = [f"def {name}(r, c, {v}):", *indented(self.statements.block(scope, 1, 2))]
-            made = Helper(name, [record.name, "C", "int"], effect=True, returns=None)
-        elif what == 6:
-            lines, made = self.pair(name, v, scope)
-        elif what == 7:
-            lines, made = self.both(name, v, scope)
-        elif what in (8, 9):
-            lines, made = self.of_array(name, effect=what == 9)
+            given, kinds, returns = f"r, c, {v}", [record.name, "C", "int"], None
+            body = self.statements.block(scope, 1, 2)
+        elif what == 6:  # two numbers, or three
+            scope.give(v)
+            body, returns = self.several(scope)
+        elif what == 7:  # a number and a record
+            scope.give(v)
+            place = self.expressions.record(scope, "R")
+            body, returns = [f"return {self.expressions.number(scope, 1)}, {place}"], "both"
+        elif what in (8, 9):  # changes an array, or gives a number of it
+            kind = self.choices.pick(
+                [kind for _, _, kind in self.expressions.parts(scope) if kind.element and not kind.queues]
+            )
+            scope = Scope(arrays={"w": kind}, fixed={"w", "c"}, effects=effect)
+            given, kinds, returns = "w, c", [kind.text, "C"], None if effect else "int"
+            body = self.statements.block(scope, 1, 2) if effect else [f"return {self.expressions.number(scope, 2)}"]
         elif what == 10 and any(kind.queues for _, kind in self.state.fields):
-            lines, made = self.of_channel(name)
+            given, kinds, body = self.of_channel()
         elif what == 4 and self.bags:  # sends
-            scope.numbers[v] = ""
-            scope.fixed |= {v}
-            lines = [f"def {name}(s, c, {v}):", *indented(self.statements.add(scope, 0))]
-            made = Helper(name, ["State", "C", "int"], effect=True, returns=None)
+            scope.give(v)
+            body, returns = self.statements.add(scope, 0), None
         else:  # a number of a record
             record = self.choices.pick([outer, inner, self.message])
             scope = Scope(records={"r": record}, fixed={"r", "c"})
-            lines = [
-                f"def {name}(r, c):",
-                *indented([*self.early(scope), f"return {self.expressions.number(scope, 2)}"]),
-            ]
-            made = Helper(name, [record.name, "C"], effect=False, returns="int")
-        self.helpers.append(made)
-        return "\n".join(lines)
+            given, kinds, effect = "r, c", [record.name, "C"], False
+            body = [*self.early(scope), f"return {self.expressions.number(scope, 2)}"]
+        self.helpers.append(Helper(name, kinds, effect=effect, returns=returns))
+        return "\n".join([f"def {name}({given}):", *indented(body)])
 
-    def of_state(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
-        """Return a helper that gives a record of the state."""
-        scope.numbers[v] = ""
-        scope.fixed |= {v}
+    def of_state(self, scope: Scope) -> tuple[list[str], str]:
+        """Return what gives a record of the state."""
         kind = self.choices.pick(["R", "R", "P"])
         one, other = self.expressions.record(scope, kind), self.expressions.record(scope, kind)
         test = self.expressions.condition(scope, 1)
         ways = [[f"if {test}:", f"    return {other}", f"return {one}"], [f"return {other} if {test} else {one}"]]
-        lines = [f"def {name}(s, c, {v}):", *indented(self.choices.pick(ways))]
-        return lines, Helper(name, ["State", "C", "int"], effect=False, returns=kind)
+        return self.choices.pick(ways), kind
 
-    def pair(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
-        """Return a helper that gives two numbers, or three."""
-        scope.numbers[v] = ""
-        scope.fixed |= {v}
+    def several(self, scope: Scope) -> tuple[list[str], str]:
+        """Return what gives two numbers, or three."""
         size = self.choices.pick([2, 3])
-        several = [", ".join(self.expressions.number(scope, 1) for _ in range(size)) for _ in range(2)]
-        early = (
-            [f"if {self.expressions.condition(scope, 1)}:", f"    return {several[0]}"]
-            if self.choices.chance(50)
-            else []
-        )
-        lines = [f"def {name}(s, c, {v}):", *indented([*early, f"return {several[1]}"])]
-        return lines, Helper(name, ["State", "C", "int"], effect=False, returns=str(size))
+        one, other = (", ".join(self.expressions.number(scope, 1) for _ in range(size)) for _ in range(2))
+        early = self.choices.chance(50)
+        first = [f"if {self.expressions.condition(scope, 1)}:", f"    return {one}"] if early else []
+        return [*first, f"return {other}"], str(size)
 
-    def of_array(self, name: str, *, effect: bool) -> tuple[list[str], Helper]:
-        """Return a helper that is given an array, changes it or gives a number of it."""
-        _, _, kind = self.choices.pick(
-            [
-                part
-                for part in self.expressions.parts(self.scope(effects=False))
-                if part[2].element and not part[2].queues
-            ]
-        )
-        scope = Scope(arrays={"w": kind}, fixed={"w", "c"}, effects=effect)
-        body = self.statements.block(scope, 1, 2) if effect else [f"return {self.expressions.number(scope, 2)}"]
-        made = Helper(name, [kind.text, "C"], effect=effect, returns=None if effect else "int")
-        return [f"def {name}(w, c):", *indented(body)], made
-
-    def of_channel(self, name: str) -> tuple[list[str], Helper]:
-        """Return a helper that is given a channel, and gives a number of it."""
+    def of_channel(self) -> tuple[str, list[str], list[str]]:
+        """Return what is given a channel, and gives a number of it."""
         kind = next(kind for _, kind in self.state.fields if kind.queues)
         while kind.element is not None:
             kind = kind.element
         field = self.choices.pick(self.numbers_of_messages())
         value = self.choices.pick(["len(q)", f"sum(x.{field} for x in q)", f"max((x.{field} for x in q), default=-1)"])
-        made = Helper(name, [kind.text, "C"], effect=False, returns="int")
-        return [f"def {name}(q, c):", *indented([f"return {value}"])], made
-
-    def both(self, name: str, v: str, scope: Scope) -> tuple[list[str], Helper]:
-        """Return a helper that gives a number and a record."""
-        scope.numbers[v] = ""
-        scope.fixed |= {v}
-        place = self.expressions.record(scope, "R")
-        lines = [f"def {name}(s, c, {v}):", *indented([f"return {self.expressions.number(scope, 1)}, {place}"])]
-        return lines, Helper(name, ["State", "C", "int"], effect=False, returns="both")
+        return "q, c", [kind.text, "C"], [f"return {value}"]
 
     def early(self, scope: Scope) -> list[str]:
         """Return an early return, or a loop with one, or nothing."""
@@ -300,12 +270,10 @@ class Author:
         lines, given = ['"""Begin."""'], []
         if self.choices.chance(30):
             given.append("v=Range(0, 1)")
-            scope.numbers["v"] = ""
-            scope.fixed |= {"v"}
+            scope.give("v")
             if self.choices.chance(40):
                 given.append(f"u={self.choices.pick(['Thing', 'bool', 'Mood', 'Range(-1, 1)', 'MaybeThing'])}")
-                scope.numbers["u"] = ""
-                scope.fixed |= {"u"}
+                scope.give("u")
         if self.choices.chance(25):
             weaker = self.choices.pick(["True", "v == 0" if given else "s.pc == 0"])
             lines.append(f"require({self.expressions.condition(scope, 1)} or {weaker})")
@@ -378,8 +346,7 @@ class Author:
     def moves(self) -> str:
         """Return an action that moves one of the things on: so states are many."""
         scope = self.scope(effects=True)
-        scope.numbers["t"] = "c.n"
-        scope.fixed.add("t")
+        scope.give("t", below="c.n")
         more = self.statements.store(scope, 0) if self.choices.chance(15) else []
         lines = ['"""Move."""', "require(s.at[t] < 6 - c.n)", "s.at[t] += 1", *more]
         return "\n".join(["@action(t=Thing)", "def moves(s, c, t):", *indented(lines)])
@@ -512,8 +479,7 @@ class Author:
         parts, domain = [], self.choices.pick(["Thing", "MaybeThing", "Range(C.b, C.k)", "Mood"])
         for word in ("when", "then"):
             scope = self.scope(effects=False)
-            scope.numbers["t"] = "c.n" if domain.endswith("Thing") else ""
-            scope.fixed.add("t")
+            scope.give("t", below="c.n" if domain.endswith("Thing") else "")
             sooner = self.sooner() if word == "then" else ""
             parts.append(f"def {word}(s, c, t):\n    return {self.expressions.condition(scope, 3)}{sooner}")
         made = f'comes = leads_to("comes", "It comes.", when=when, then=then, {self.promises(actions)}, t={domain})'

@@ -106,12 +106,7 @@ class Statements:
 
     def target(self, scope: Scope) -> str:
         """Return a name for a number, which may have been one before."""
-        names = [
-            name
-            for name in LOCALS
-            if name not in scope.fixed and name not in scope.records and name not in scope.arrays
-        ]
-        return self.choices.pick(names)
+        return self.choices.pick(scope.free(LOCALS, "numbers"))
 
     def local(self, scope: Scope, _: int) -> list[str]:
         """Give a local a number."""
@@ -137,14 +132,6 @@ class Statements:
             scope.numbers[name] = ""
         return [f"{', '.join(names)} = {', '.join(values)}"]
 
-    def unbound(self, scope: Scope, kind: str) -> list[str]:
-        """Return names that may stand for a record of a class from here on."""
-        return [
-            name
-            for name in NAMES[kind]
-            if name not in scope.fixed and name not in scope.numbers and name not in scope.arrays
-        ]
-
     def refer(self, scope: Scope, name: str, place: str, kind: str) -> None:
         """Let a name stand for a record."""
         received = any(word in scope.received for word in re.findall(r"\w+", place))
@@ -154,7 +141,7 @@ class Statements:
     def reference(self, scope: Scope, _: int) -> list[str]:
         """Let a name stand for a record, or two names for two, or for a number and a record."""
         kind = self.choices.pick(["P", "R", "P", "R", "M"])
-        names, several = self.unbound(scope, kind), self.choices.below(8)
+        names, several = scope.free(NAMES[kind], "records"), self.choices.below(8)
         place = (
             self.expressions.either(scope, kind) if self.choices.chance(20) else self.expressions.record(scope, kind)
         )
@@ -182,11 +169,7 @@ class Statements:
             for text, sizes, kind in self.expressions.parts(scope)
             if kind.element is not None and not kind.queues and text != "s.at" and head(text) not in scope.received
         ]
-        names = [
-            name
-            for name in ("w", "z")
-            if name not in scope.fixed and name not in scope.numbers and name not in scope.records
-        ]
+        names = scope.free(("w", "z"), "arrays")
         if not found or not names:
             return ["pass"]
         place, sizes, kind = self.choices.pick(found)
@@ -263,11 +246,7 @@ class Statements:
         """Run a block for each of some items; a message of the bag at hand may be removed."""
         source, kind, below = self.expressions.source(scope, 2)
         inner = scope.inner()
-        names = [
-            name
-            for name in [*LOCALS, "m"]
-            if name not in scope.fixed and name not in scope.records and name not in scope.arrays
-        ]
+        names = scope.free([*LOCALS, "m"], "numbers")
         if kind is not None and kind.domain is None:
             names = [name for name in names if name not in scope.numbers]
         if not names:
@@ -381,8 +360,7 @@ class Statements:
     def unpack_record(self, scope: Scope, depth: int) -> list[str]:
         """Give two names what a helper returns, the second of which is a record."""
         known = [item for item in self.helpers if item.returns == "both" and self.expressions.callable(scope, item)]
-        taken = scope.fixed | set(scope.records) | set(scope.numbers) | set(scope.arrays)
-        names = [name for name in NAMES["R"] if name not in taken]
+        names = scope.free(NAMES["R"])
         number = self.target(scope)
         if not known or not names:
             return self.store(scope, depth)

@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
+from fencepost.api.calls.base import are_same
 from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
 from fencepost.explorers.spark.machines import Origin
@@ -86,6 +87,16 @@ def test_stored_states_are_cross_checked(context: SparkContext, tmp_path: Path) 
     rest = explored(context, "kip320", {"replicas": 2}, resume=True, **half)
     assert rest.cross_check is not None
     assert rest.cross_check.of == rest.distinct == found.distinct
+
+
+def test_states_have_the_digest_that_the_native_engine_gives_them(context: SparkContext) -> None:
+    """By which a variant that does nothing is known."""
+    origin = Origin("kip320", (), (("replicas", 2),), (), normalize=True)
+    machine, constants = origin.machine(), origin.constants()
+    native = search(machine, constants, kernels=origin.kernels(), summed=True)
+    for handover in (1, 40, 1 << 20):
+        asked = Explore(machine, constants, (), Options(workers=1), origin, origin.kernels(), 3, handover, summed=True)
+        assert are_same(asked.run(lambda: nullcontext(context)), native)
 
 
 def test_code_of_another_machine_is_noticed(context: SparkContext) -> None:

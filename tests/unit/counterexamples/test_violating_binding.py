@@ -280,25 +280,6 @@ def test_a_guard_that_is_not_asked_to_its_end_refuses_with_what_it_read() -> Non
 ALIKE = Protocol(namesakes.MACHINE, namesakes.PROPERTIES)
 
 
-@pytest.mark.parametrize(
-    ("prop", "steps", "values", "condition"),
-    [
-        (namesakes.either, 3, "i=2", "s.b[i] < 3"),
-        (namesakes.rows, 2, "i=2, t=0", "s.m[t][i] < 2"),
-        (namesakes.beside, 3, "i=2", "s.b[i] < 3"),
-        (namesakes.late, 2, "", "known > 1"),
-    ],
-    ids=lambda item: getattr(item, "name", ""),
-)
-def test_a_value_is_that_of_the_variable_which_the_condition_reads(
-    prop: Property, steps: int, values: str, condition: str
-) -> None:
-    trace = Trace("Alike", ALIKE, namesakes.C(), prop, (Step(namesakes.go, ()),) * steps)
-    found = violating_binding(trace, follow(trace).path)
-    assert found is not None
-    assert (str(found), found.condition) == (values, condition)
-
-
 def test_a_guard_of_two_clauses_is_explained_with_the_places_of_each() -> None:
     setting = of_trace(Trace("Alike", ALIKE, namesakes.C(), namesakes.either, (Step(namesakes.go, ()),)))
     after = setting.plain.apply(setting.initial(), Step(namesakes.go, ())).after

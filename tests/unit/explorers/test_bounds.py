@@ -248,39 +248,6 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
     assert data["changes"]["cell"] == {**data["stable_up_to"], "errands": 4}
 
 
-EVENS = """
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require
-
-class C(Constants):
-    n = bound(2, low=-3, high=9, meaning="steps")
-
-class State(Record):
-    x: Annotated[int, Range(-4, 9)]
-
-def refuse(c):
-    return "n must be even" if c.n % 2 else None
-
-@action()
-def initial(s: State, c: C) -> None:
-    "At the start."
-    s.x = -4
-
-@action()
-def up(s: State, c: C) -> None:
-    "A step."
-    require(s.x < c.n, bound=C.n)
-    s.x += 1
-
-@always
-def small(s: State, c: C) -> bool:
-    "It is below 4."
-    return s.x < 4
-
-MACHINE = Machine("evens", "steps", State, C, initial, (up,), refuse=refuse)
-PROPERTIES = (small,)
-"""
-
 REQUESTS = """
 from typing import Annotated
 from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require, sometimes
@@ -341,45 +308,6 @@ def written(folder: Path, text: str) -> str:
     file = folder / "model.py"
     file.write_text(text)
     return str(file)
-
-
-@pytest.mark.parametrize("engine", ["native", "plain"])
-def test_a_value_that_the_machine_refuses_is_named_and_larger_ones_are_tried(tmp_path: Path, engine: str) -> None:
-    growth = api.check(written(tmp_path, EVENS), engine=engine, grow=60).growth
-    assert growth is not None
-    assert growth.why_stopped == ""
-    assert [(item.value, item.why_stopped, item.changed) for item in growth.steps[:2]] == [
-        (3, "refused by the machine: n must be even", ()),
-        (4, "", ("small",)),
-    ]
-    assert growth.properties[0].changes == Change("n", 4, "violated", {"n": 4})
-    assert growth.not_raised == {"n": "n=9 is refused by the machine: n must be even"}
-
-
-def test_a_bound_that_is_not_raised_is_named_with_the_reason(tmp_path: Path) -> None:
-    file = written(tmp_path, EVENS)
-    negative = api.check(file, n=-2, grow=60).growth
-    assert negative is not None
-    assert (negative.steps, negative.not_raised) == ((), {"n": "a negative bound is not raised"})
-    page = " ".join(fencepost("check", file, "--grow", "10s").stdout.split())
-    assert "n=3: refused by the machine: n must be even" in page
-    assert "still reached n: n=9 is refused by the machine: n must be even" in page
-    assert "the largest value" not in page
-
-
-@pytest.mark.parametrize("engine", ["native", "plain"])
-def test_cells_beside_the_staircase_are_searched_where_a_property_reads_a_bound(tmp_path: Path, engine: str) -> None:
-    growth = api.check(written(tmp_path, REQUESTS), engine=engine, grow=60).growth
-    assert growth is not None
-    no_more, few, both = growth.properties
-    assert no_more.changes is not None
-    assert no_more.changes.verdict == "violated"
-    assert no_more.changes.cell == {"asks": 1, "tries": 2, "pauses": 1}
-    assert no_more.stable_up_to == {"asks": 2, "tries": 1, "pauses": 1}
-    assert not no_more.box
-    assert few.box
-    assert both.box
-    assert few.stable_up_to == {"asks": 4, "tries": 4, "pauses": 4}
 
 
 def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(

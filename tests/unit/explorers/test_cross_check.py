@@ -1,16 +1,20 @@
 """The cross-check of stored states sees code that is wrong in one state of a hundred."""
 
+import pkgutil
 from dataclasses import replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Annotated
 
 import pytest
+from fencepost.cli.failures import explain
+from fencepost.cli.status import Exit
 from fencepost.explorers.cross_check import CrossCheck, CrossCheckError, Partitions, cross_check, draw
 from fencepost.explorers.native.compile import begin, generate
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, require, shape
+from fencepost.model.language import Constants, Machine, Range, Record, action, always, eventually, require, shape, weak
 
 SIDE = 99
 
@@ -138,6 +142,48 @@ def test_true_code_agrees_in_every_state(*, compact: bool) -> None:
     found = cross_check(made, result, None if compact else 1 << 20)
     assert found.of == (29 * 30 // 2 if compact else (SIDE + 1) ** 2)
     assert compact or found.whole
+
+
+def at_the_end(s: S, c: C) -> bool:
+    """Both are in the last place."""
+    return s.x == c.side and s.y == c.side
+
+
+def back(s: S, c: C) -> bool:
+    """One is before the first place."""
+    return s.x < 0
+
+
+def undefined(s: S, c: C) -> bool:
+    """Raises an error before place 50."""
+    return 1 << (s.x - 50) > s.y
+
+
+BEHAVIOURS = (
+    eventually("they_end", "They come to the last place.", then=at_the_end, fair=(weak(right), weak(up))),
+    eventually("they_come_back", "They begin again.", then=back),
+    eventually("it_is_defined", "It raises an error.", then=undefined),
+)
+
+
+def test_a_state_that_differs_is_an_error_of_ours_whatever_is_found_of_behaviours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is sought after these are judged, as no budget is for it, and also where that ends in an error."""
+    order = []
+    for where, name in (("explorers.liveness.engine.Engine", "judge"), ("explorers.cross_check", "cross_check")):
+        true = getattr(pkgutil.resolve_name(f"fencepost.{where}"), name)
+        monkeypatch.setattr(
+            f"fencepost.{where}.{name}", lambda *given, true=true, name=name: (order.append(name), true(*given))[1]
+        )
+    constants = TRUE.set_constants({})
+    kernels = begin(generate(PLANTED["a guard refuses too much"], constants, (inside,), normalize=True))
+    for prop in BEHAVIOURS:
+        order.clear()
+        with pytest.raises(CrossCheckError) as caught:
+            search(TRUE, constants, (inside, prop), Options(workers=1, cross_check=1000), kernels=kernels)
+        assert order == ["judge", "cross_check"]
+        assert explain(caught.value)[0] == Exit.WRONG
 
 
 def test_a_lost_successor_is_noticed() -> None:

@@ -276,24 +276,6 @@ def test_fewer_faults_are_searched_too_unless_more_cover_them(
         assert set(setting["fewer"]) == apart
 
 
-@pytest.mark.parametrize(
-    ("costs", "tolerates", "breaks"),
-    [
-        ({"crashes": 3}, "0 faults; the cheapest that break it cost 3", "crashes 1, cost 3 (2 states)"),
-        ({"crashes": 5, "fences": 5}, "0 faults; the cheapest that break it cost 5", "crashes 1, cost 5 (2 states)"),
-        ({"crashes": 0}, "0 faults; the cheapest that break it cost 0", "crashes 1, cost 0 (2 states)"),
-        ({}, "0 faults", "crashes 1 (2 states)"),
-    ],
-)
-def test_costs_are_costs_and_counts_are_counts(
-    tmp_path: Path, costs: dict[str, int], tolerates: str, breaks: str
-) -> None:
-    file = tmp_path / "budgets.py"
-    file.write_text(BUDGETS.replace("SETTLES", "s.x > 40"))
-    (setting,) = api.faults(str(file), prop="small", costs=costs).to_dict()["grid"]
-    assert (tolerated(setting), breaks_with(setting)) == (tolerates, breaks)
-
-
 def test_a_protocol_without_budgets_is_refused() -> None:
     with pytest.raises(UsageError, match="has no faults to count"):
         fault_kinds(PROTOCOLS["kip320"].machine)

@@ -1,0 +1,82 @@
+"""Sentences beside verdicts are right: sessions of commands on small files whose answers were once wrong, or may be.
+
+A block of `models/beside.txt` and `models/strange.txt` has files, each after `@ ` and its path, or `@ PATH = OTHER` for
+a copy. Below `---` stands what is done with them: `edit FILE: OLD -> NEW`, or an exit status, a dollar sign and a
+command; then texts of its output, with `! ` one that is not in it. A command that names ENGINE is run by the native and
+by the plain engine.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.blocks import Block, blocks, whole
+from tests.helpers.commands import fencepost
+from tests.helpers.places import MACHINES, MODELS
+
+HEAD = """from typing import Annotated
+from fencepost.model.language import *
+from fencepost.model.language import Array, Constants, Machine, Range, Record, Size, action, always, bound, capacity
+from fencepost.model.language import require, sometimes, step, switch
+"""
+SHARED = "files that others take"
+SESSIONS = {item.title: item for name in ("beside", "strange") for item in blocks(MODELS / f"{name}.txt")}
+
+
+def files_of(block: Block) -> dict[str, str]:
+    """Return the files of a block; a model has its head and its ends."""
+    found: dict[str, str] = {} if block.title == SHARED else files_of(SESSIONS[SHARED])
+    for part in re.split(r"^@ ", block.body, flags=re.MULTILINE)[1:]:
+        place, _, text = part.partition("\n")
+        name, _, other = place.partition(" = ")
+        found[name] = found[other] if other else HEAD + whole(text) if "class State" in text else text
+    return found
+
+
+def write(block: Block) -> None:
+    """Write the files of a block."""
+    for name, text in files_of(block).items():
+        file = Path(name)
+        if file.suffix:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+
+
+def play(block: Block, engine: str) -> None:
+    """Do what a block says, one command after the other in this process."""
+    output = ""
+    for line in block.answer.splitlines():
+        edit = re.fullmatch(r"edit (\S+): (.+) -> (.+)", line)
+        asked = re.fullmatch(r"(\d) \$ (.+)", line)
+        if edit:
+            file = Path(edit[1])
+            text = file.read_text()
+            assert edit[2] in text
+            file.write_text(text.replace(edit[2], edit[3]))
+        elif asked:
+            found = fencepost(*shlex.split(asked[2].replace("ENGINE", engine).replace("MACHINES", str(MACHINES))))
+            output = " ".join(f"{found.stdout} {found.stderr}".split())
+            assert found.exit_code == int(asked[1]), f"{asked[2]}: {output}"
+        elif line.startswith("! "):
+            assert line[2:] not in output, output
+        else:
+            assert line in output, f"{line!r} is not in {output}"
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+@pytest.mark.parametrize("title", [title for title in SESSIONS if title != SHARED])
+def test_the_answer_is_right(title: str, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = SESSIONS[title]
+    if engine == "plain" and "ENGINE" not in block.answer:
+        pytest.skip("it has no engine to choose")
+    monkeypatch.chdir(tmp_path)
+    before = {*sys.modules}
+    write(block)
+    play(block, engine)
+    left = {name for name in {*sys.modules} - before if name.partition(".")[0] in {"rules", "lib", "parts", "common"}}
+    assert not left, "a module beside a model belongs to its load"
