@@ -60,7 +60,8 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     PATH is a folder __cluster_metadata-0 of a controller, a folder that has several such folders at any depth, or a
     file with what kafka-dump-log.sh --cluster-metadata-decoder prints, which is read without Java. Records are decoded
     by Kafka's own classes, and every partition is followed through them: in this process, or on Spark if there are
-    more than a million or --master is given. A broker's own log is not looked at: findings say what to look for there.
+    more than a million or --master is given. Copies of brokers' disks, or of a partition's folder there, are compared
+    too: what was acknowledged, where logs part, and what the leader lacks.
 
     \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,

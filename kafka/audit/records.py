@@ -156,9 +156,10 @@ class Partition:
                 yield one._replace(first=max(first, known))
 
     def _committed(self, number: int) -> int:
-        """Return the high watermark of a copy, 0 if it is not known: that of a log which was longer is not its own."""
+        """Return the high watermark of a copy, 0 if it may be that of a log which was cut since."""
         copy = self.copies[number]
-        return copy.high_watermark if copy.stopped or copy.high_watermark <= self.ends[number] else 0
+        cut = copy.high_watermark > self.ends[number] or any(row["election"] in BAD for row in self.history)
+        return copy.high_watermark if copy.stopped or not cut else 0
 
     def _doubt(self, epoch: int, by: int, have: list[int]) -> str:
         """Say why records of an epoch may be acknowledged though the leader of the epoch `by` lacks them."""

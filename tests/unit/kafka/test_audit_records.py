@@ -11,6 +11,8 @@ pytest.importorskip("pyarrow")
 from fencepost.kafka.audit.copies import Compared, Copy, Run
 from fencepost.kafka.audit.records import UNKNOWN, Partition
 
+from tests.helpers.replicas import Harm, Played
+
 ELECTIONS = {0: (1, "created"), 1: (2, "isr"), 2: (3, "isr")}
 """By epoch: who led it, and how it was elected, at ten times the epoch as offset."""
 
@@ -97,3 +99,27 @@ def test_what_is_no_loss_is_silent() -> None:
     late = partition([copy(3, ((0, 0),)), copy(1, ((0, 0),), 10)], ONLY)
     assert [list(one.findings()) for one in (newer, deleted, compacted, late)] == [[], [], [], []]
     assert [one.reference for one in (newer, late)] == [0, -1]
+
+
+@pytest.mark.parametrize(("harm", "least"), [("", 1), ("unclean", 1), ("disk", 0.95)])
+def test_random_histories_are_judged_rightly(harm: Harm, least: float) -> None:
+    """A healthy one is not blamed, nothing is said to be acknowledged that was not, and what was lost is found."""
+    lost = found = 0
+    for seed in range(400):
+        played = Played(f"{harm} {seed}", harm)
+        made = played.partition()
+        if made.reference < 0 or made.now["leader"] < 0:
+            continue
+        logs = [log for _, log, _ in played.copies]
+        gone = (played.committed & {record for log in logs for record in log}) - set(logs[made.reference])
+        reported = {
+            logs[one.copies[0]][at]: one.acknowledged
+            for one in made.lost()
+            if one.reported
+            for at in range(one.first, one.last + 1)
+        }
+        assert {record for record, sure in reported.items() if sure} <= gone, seed
+        assert harm or not list(made.findings()), seed
+        lost, found = lost + len(gone), found + len(gone & set(reported))
+    assert found >= least * lost
+    assert bool(lost) == bool(harm)
