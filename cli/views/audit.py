@@ -258,7 +258,7 @@ def _replicas(console: Console, item: dict[str, Any]) -> None:
         sure, latest = one["surely"], f"up to offset {one['latest']:,}"
         upto = "" if sure is None else f"acknowledged up to offset {sure:,}, and "
         text = f"acknowledged {latest}" if sure == one["latest"] else f"{upto}perhaps acknowledged {latest}"
-        text = f"epoch {one['epoch']}, from offset {one['first']:,}: {text}"
+        text = f"epoch {one['epoch']}, from offset {one['first']:,}: {text}, on {listed(one['brokers'])}"
         print_lines(console, text, indent=2)
     for one in item["parts"]:
         print_hanging(

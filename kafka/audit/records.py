@@ -313,19 +313,20 @@ class Partition:
     def _brokers(self, numbers: Iterable[int]) -> list[int]:
         return sorted({self.copies[number].broker for number in numbers} - {-1})
 
-    def _acknowledged(self, lost: list[Lost]) -> list[dict[str, int | None]]:
-        """Return for each epoch which offset was acknowledged, and which may have been, at the latest."""
+    def _acknowledged(self, lost: list[Lost]) -> list[dict[str, Any]]:
+        """Return for each epoch which offset was acknowledged, which may have been at the latest, and who has that."""
         never = {(one.epoch, one.first) for one in lost if not one.why}
-        made: dict[int, dict[str, int | None]] = {}
+        made: dict[int, dict[str, Any]] = {}
         for run in self.compared.runs:
             for number, (epoch, same) in enumerate(zip(run.epochs, run.same, strict=True)):
                 if same < 0 or any(epoch == one and run.first >= at for one, at in never):
                     continue
-                row = made.setdefault(epoch, {"epoch": epoch, "first": run.first, "surely": None, "latest": run.last})
-                row["latest"] = max(row["latest"] or 0, run.last)
+                row = made.setdefault(epoch, {"epoch": epoch, "first": run.first, "surely": None, "latest": -1})
+                if run.last > row["latest"]:
+                    have = [at for at, it in enumerate(run.same) if it >= 0 and run.epochs[at] == epoch]
+                    row |= {"latest": run.last, "brokers": self._brokers(have)}
                 sure = min(run.last, self._committed(number) - 1)
-                if sure >= run.first:
-                    row["surely"] = max(row["surely"] or 0, sure)
+                row["surely"] = max(row["surely"] or 0, sure) if sure >= run.first else row["surely"]
         return [made[epoch] for epoch in sorted(made)]
 
 
