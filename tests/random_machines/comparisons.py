@@ -20,6 +20,7 @@ from fencepost.counterexamples.trace import trace_of_path
 from fencepost.explorers.native.compile import Kernels, compiled, load
 from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.layout import Layout, Leaf
+from fencepost.explorers.native.llvm import checks as codes
 from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.tiers import Tiers
@@ -34,6 +35,8 @@ from fencepost.model.language.errors import DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.random_machines.case import UNFIT, Case, either, said
+from tests.random_machines.engines import compare_symbolic
+from tests.random_machines.proofs import proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,12 +93,9 @@ def successors(case: Case) -> str:
 
 
 def _is_unfit(case: Case, code: int) -> bool:
-    from fencepost.explorers.native.llvm import checks
-
-    if code in (checks.NUMBER, checks.SUM):
-        case.notes.add("unfit")
-        return True
-    return False
+    found = code in (codes.NUMBER, codes.SUM)
+    case.notes |= {"unfit"} if found else set()
+    return found
 
 
 def whole(
@@ -156,27 +156,12 @@ def whole_bytes(case: Case) -> str:
     return whole(case, made, kind=Search)
 
 
-def workers(case: Case) -> str:
-    """Compare a search by two workers."""
-    return whole(case, options=replace(case.options, workers=2))
-
-
-def compact(case: Case) -> str:
-    """Compare a search that keeps fingerprints."""
-    return whole(case, options=replace(case.options, compact=True), kind=Search)
-
-
 def optimized(case: Case) -> str:
     """Compare optimized code."""
-    return whole(case, load(case.kernels.source)) or successors(replace_kernels(case))
-
-
-def replace_kernels(case: Case) -> Case:
-    """Return the same case with optimized code; its plain search is the same."""
     made = replace(case)
-    made.__dict__ |= {"plain": case.plain, "expected": case.expected, "options": case.options}
-    made.__dict__["kernels"] = load(case.kernels.source)
-    return made
+    known = {name: getattr(case, name) for name in ("plain", "expected", "options")}
+    made.__dict__ |= {**known, "kernels": load(case.kernels.source)}
+    return whole(case, made.kernels) or successors(made)
 
 
 class Changing(Search):
@@ -275,13 +260,6 @@ def constants(case: Case) -> str:
     return ""
 
 
-def proof(case: Case) -> str:
-    """Compare proofs."""
-    from tests.random_machines.proofs import proof
-
-    return proof(case)
-
-
 def walks(case: Case) -> str:
     """Compare random walks: each of their steps is one of the plain semantics."""
     if "error" in case.expected or not case.plain.parents or not case.expected["complete"]:
@@ -312,8 +290,6 @@ def walks(case: Case) -> str:
 
 def symbolic(case: Case) -> str:
     """Compare the symbolic engine's successors, guards and predicates."""
-    from tests.random_machines.engines import compare_symbolic
-
     return compare_symbolic(case.machine, case.properties)
 
 
@@ -348,8 +324,8 @@ ALWAYS: dict[str, Callable[[Case], str]] = {
     "whole": whole,
     "successors": successors,
     "bytes": whole_bytes,
-    "workers": workers,
-    "compact": compact,
+    "workers": lambda case: whole(case, options=replace(case.options, workers=2)),
+    "compact": lambda case: whole(case, options=replace(case.options, compact=True), kind=Search),
 }
 """What is compared of every machine."""
 SOMETIMES: dict[str, tuple[int, Callable[[Case], str]]] = {

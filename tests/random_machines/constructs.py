@@ -33,32 +33,10 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 SPEAK = {
-    *(
-        "helpers",
-        "meant",
-        "say",
-        "name",
-        "refuse",
-        "refuse_name",
-        "refusal",
-        "_called",
-        "_ghost_in",
-        "global_of",
-        "static",
-    ),
-    *(
-        "refused",
-        "_number",
-        "guards_of",
-        "guard_calls",
-        "bounds_of",
-        "texts",
-        "generated",
-        "outside",
-        "_found",
-        "_together",
-    ),
-}
+    "helpers", "meant", "say", "name", "refuse", "refuse_name", "refusal", "_called", "_ghost_in", "global_of",
+    "static", "refused", "_number", "guards_of", "guard_calls", "bounds_of", "texts", "generated", "outside", "_found",
+    "_together",
+}  # fmt: skip
 """Functions that make messages, or that count the guards of a machine for a search."""
 TO_REFUSE = {
     "word = WORDS.get(type(node), type(node).__name__.lower())",

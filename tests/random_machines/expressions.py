@@ -93,22 +93,9 @@ class Expressions:
         """Return all places: each with `{}` for every index, and the lengths of the arrays that those are in."""
         return [part for text, kind in self.roots(scope) for part in parts(kind, text)]
 
-    def records(self, scope: Scope) -> list[tuple[str, Record]]:
-        """Return the records that names lead to without an index."""
-        inner = [
-            (text, kind.record)
-            for text, sizes, kind in self.parts(scope)
-            if kind.record is not None and not sizes and not kind.bag and not kind.channel
-        ]
-        return [*scope.records.items(), *inner]
-
-    def arrays(self, scope: Scope) -> list[tuple[str, Type]]:
-        """Return the arrays that names lead to without an index."""
-        return [
-            (text, kind)
-            for text, sizes, kind in self.parts(scope)
-            if kind.element is not None and not kind.queues and not sizes
-        ]
+    def arrays(self, scope: Scope) -> list[tuple[str, tuple[str, ...], Type]]:
+        """Return the places that are arrays, but for those of channels."""
+        return [item for item in self.parts(scope) if item[2].element is not None and not item[2].queues]
 
     def record(self, scope: Scope, wanted: str, depth: int = 2) -> str | None:
         """Return a place that holds a record of this class, if there is one."""
@@ -162,8 +149,7 @@ class Expressions:
         """Return a number in a record that a helper gives, or in one of two records."""
         kind = self.choices.pick(["R", "P"])
         place = self.either(scope, kind) if self.choices.chance(30) else None
-        known = [helper for helper in self.helpers if helper.returns == kind and self.callable(scope, helper)]
-        known = [helper for helper in known if scope.effects or not helper.effect]
+        known = [helper for helper in self.known(scope, kind) if scope.effects or not helper.effect]
         if place is None and known:
             place = self.call(scope, self.choices.pick(known), 1)
         if place is None:
@@ -342,11 +328,7 @@ class Expressions:
 
     def alike(self, scope: Scope, depth: int) -> str:
         """Return `==` of two arrays of one type."""
-        arrays = [
-            (text, sizes, kind.text)
-            for text, sizes, kind in self.parts(scope)
-            if kind.element is not None and not kind.queues
-        ]
+        arrays = [(text, sizes, kind.text) for text, sizes, kind in self.arrays(scope)]
         if not arrays:
             return self.compared(scope, depth, 1)
         one = self.choices.pick(arrays)
@@ -367,7 +349,7 @@ class Expressions:
     def extreme(self, scope: Scope, depth: int) -> str:
         """Return the greatest or the least of a generator, or of an array."""
         arrays = [
-            text for text, kind in self.arrays(scope) if kind.element is not None and kind.element.domain is not None
+            text for text, sizes, kind in self.arrays(scope) if kind.element and kind.element.domain and not sizes
         ]
         if arrays and self.choices.chance(30):
             return f"{self.choices.pick(['max', 'min', 'sum', 'any', 'all'])}({self.choices.pick(arrays)})"
@@ -502,13 +484,12 @@ class Expressions:
 
     def helper(self, scope: Scope, depth: int) -> str:
         """Return a call of a helper that gives a number."""
-        known = [item for item in self.helpers if item.returns == "int" and (scope.effects or not item.effect)]
-        known = [item for item in known if self.callable(scope, item)]
+        known = [item for item in self.known(scope, "int") if scope.effects or not item.effect]
         return self.call(scope, self.choices.pick(known), depth) if known else self.bits(scope, depth)
 
     def changing(self, scope: Scope, depth: int) -> str:
         """Return a call of a helper that changes the state and gives a number."""
-        known = [item for item in self.helpers if item.returns == "int" and item.effect and self.callable(scope, item)]
+        known = [item for item in self.known(scope, "int") if item.effect]
         return self.call(scope, self.choices.pick(known), depth) if known else self.literal(scope, depth)
 
     def arguments(self, scope: Scope, helper: Helper, wanted: str) -> list[tuple[str, tuple[str, ...]]]:
@@ -520,6 +501,10 @@ class Expressions:
     def callable(self, scope: Scope, helper: Helper) -> bool:
         """Say whether there is something to pass for every parameter."""
         return all(kind in ("int", "C") or self.arguments(scope, helper, kind) for kind in helper.parameters)
+
+    def known(self, scope: Scope, *returns: str) -> list[Helper]:
+        """Return the helpers that give one of these, and for which there is something to pass."""
+        return [item for item in self.helpers if item.returns in returns and self.callable(scope, item)]
 
     def call(self, scope: Scope, helper: Helper, depth: int) -> str:
         """Return a call."""

@@ -142,16 +142,12 @@ class Author:
 
     def sorting(self) -> str:
         """Return a helper that moves messages of one bag to another."""
-        field = self.numbers_of_messages()[0]
+        field = self.statements.fields()[0][0]
         size = next(kind.size for _, kind in self.state.fields if kind.bag)
         lines = ["for m in one:", f"    x = m.{field}", f"    if x != c.b and len(other) < {size}:"]
         lines += ["        one.remove(m)", f"        other.add({field}=x)"]
         lines += ["for m in other:", f"    if m.{field} == c.n:", f"        m.{field} = 0"]
         return "\n".join(["def sorts(one, other, c):", *indented(lines)])
-
-    def numbers_of_messages(self) -> list[str]:
-        """Return the fields of messages that are numbers."""
-        return [name for name, kind in self.message.fields if kind.domain is not None]
 
     def parameter(self, scope: Scope, name: str) -> str:
         """Return a domain for a parameter, which is known from now on."""
@@ -200,9 +196,7 @@ class Author:
             place = self.expressions.record(scope, "R")
             body, returns = [f"return {self.expressions.number(scope, 1)}, {place}"], "both"
         elif what in (8, 9):  # changes an array, or gives a number of it
-            kind = self.choices.pick(
-                [kind for _, _, kind in self.expressions.parts(scope) if kind.element and not kind.queues]
-            )
+            *_, kind = self.choices.pick(self.expressions.arrays(scope))
             scope = Scope(arrays={"w": kind}, fixed={"w", "c"}, effects=effect)
             given, kinds, returns = "w, c", [kind.text, "C"], None if effect else "int"
             body = self.statements.block(scope, 1, 2) if effect else [f"return {self.expressions.number(scope, 2)}"]
@@ -240,7 +234,7 @@ class Author:
         kind = next(kind for _, kind in self.state.fields if kind.queues)
         while kind.element is not None:
             kind = kind.element
-        field = self.choices.pick(self.numbers_of_messages())
+        field = self.choices.pick(self.statements.fields())[0]
         value = self.choices.pick(["len(q)", f"sum(x.{field} for x in q)", f"max((x.{field} for x in q), default=-1)"])
         return "q, c", [kind.text, "C"], [f"return {value}"]
 
@@ -498,7 +492,7 @@ class Author:
             each = ', each="t"' if self.choices.chance(50) else ""
             name = "moves" if each else self.choices.pick(actions)
             if self.given[name][2]:
-                each = self.choices.pick(["", ', each="m"', f', each="m.{self.numbers_of_messages()[0]}"'])
+                each = self.choices.pick(["", ', each="m"', f', each="m.{self.statements.fields()[0][0]}"'])
             group = name if each else ", ".join({name: 0, self.choices.pick([name, *actions]): 0})
             fair.append(f"{self.choices.pick(['weak', 'strong'])}({group}{each})")
         without = f", without=({self.choices.pick(actions)},)" if self.choices.chance(30) else ""
@@ -541,7 +535,7 @@ class Author:
         if self.expressions.dares(30):
             lines.append("    s.ghost_seen = s.turn")
         if self.bags and self.choices.chance(50):
-            lines += [f"for m in s.{self.choices.pick(self.bags)}:", f"    m.{self.numbers_of_messages()[0]} = 0"]
+            lines += [f"for m in s.{self.choices.pick(self.bags)}:", f"    m.{self.statements.fields()[0][0]} = 0"]
         if self.choices.chance(30):
             self.statements.added = False
             lines += ["if s.turn == 2:", *indented(self.statements.block(self.scope(effects=True), 1, 3))]

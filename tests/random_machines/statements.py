@@ -48,17 +48,10 @@ class Statements:
     def statement(self, scope: Scope, depth: int) -> list[str]:
         """Return one statement, as lines."""
         simple = [
-            self.store,
-            self.local,
-            self.augment,
-            self.augment_local,
-            self.tuple,
-            self.reference,
-            self.effect,
-            self.copy,
-            self.add,
-        ]
-        simple += [self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe, self.remove]
+            self.store, self.local, self.augment, self.augment_local, self.tuple, self.reference, self.effect,
+            self.copy, self.add, self.alias, self.digest, self.write_out, self.unpack, self.pipe, self.pipe,
+            self.remove,
+        ]  # fmt: skip
         compound = [self.branch, self.loop, self.loop]
         return self.choices.pick([*simple, *(compound if depth > 0 else [])])(scope, depth)
 
@@ -165,9 +158,7 @@ class Statements:
     def alias(self, scope: Scope, _: int) -> list[str]:
         """Let a name stand for an array."""
         found = [
-            (text, sizes, kind)
-            for text, sizes, kind in self.expressions.parts(scope)
-            if kind.element is not None and not kind.queues and text != "s.at" and head(text) not in scope.received
+            item for item in self.expressions.arrays(scope) if item[0] != "s.at" and head(item[0]) not in scope.received
         ]
         names = scope.free(("w", "z"), "arrays")
         if not found or not names:
@@ -185,7 +176,7 @@ class Statements:
         bags = self.expressions.bags(scope)
         if not bags or "s" not in scope.records or "m" in scope.records or "m" in scope.numbers or "m" in scope.fixed:
             return self.store(scope, depth)
-        field = self.choices.pick([name for name, kind in self.classes["M"].fields if kind.domain is not None])
+        field, _ = self.choices.pick(self.fields())
         lines = [
             f"for m in {self.choices.pick(bags)}:",
             f"    s.out = max(-1000000000, min(1000000000, s.out * 7 + m.{field}))",
@@ -286,7 +277,7 @@ class Statements:
         """Give names what a helper returns: several numbers, or a number and a record."""
         if self.choices.chance(30):
             return self.unpack_record(scope, depth)
-        known = [item for item in self.helpers if item.returns in ("2", "3") and self.expressions.callable(scope, item)]
+        known = self.expressions.known(scope, "2", "3")
         if not known:
             return self.store(scope, depth)
         helper = self.choices.pick(known)
@@ -309,34 +300,24 @@ class Statements:
             return self.store(scope, depth)
         text, sizes, kind = self.choices.pick(found)
         place, size = self.expressions.queue(scope, text, sizes, kind, 0), last_size(kind)
-        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+        field, domain = self.fields()[0]
         what = self.choices.below(6)
         if what < 2 or depth < 2:
-            given = ", ".join(
-                f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75)
-            )
-            lines = [f"{place}.add({given})"]
+            lines = [f"{place}.add({self.given(scope)})"]
             if self.choices.chance(20) and "msg" not in scope.records:
-                lines = [
-                    f"msg = {lines[0]}",
-                    f"msg.{fields[0][0]} = {self.fitting(scope, fields[0][1])}",
-                    *self.kept(scope, "msg"),
-                ]
-            return lines if self.expressions.dares(40) else [f"if len({place}) < {size}:", *indented(lines)]
+                first = f"msg.{field} = {self.fitting(scope, domain)}"
+                lines = [f"msg = {lines[0]}", first, *self.kept(scope, "msg")]
+            return self.guarded(40, f"len({place}) < {size}", lines)
         if what in (2, 4):
-            lines = [f"s.out = max(-1000, min(1000, {place}[0].{fields[0][0]}))"] if "s" in scope.records else []
+            lines = [f"s.out = max(-1000, min(1000, {place}[0].{field}))"] if "s" in scope.records else []
             lines += self.kept(scope, f"{place}[0]")
             lines.append(f"{place}.popleft()")
-            return (
-                lines[-1 if what == 4 else 0 :]
-                if self.expressions.dares(40)
-                else [f"if len({place}) > 0:", *indented(lines)]
-            )
+            if not self.expressions.dares(40):
+                return [f"if len({place}) > 0:", *indented(lines)]
+            return lines[-1 if what == 4 else 0 :]
         if what == 3:
-            line = (
-                f"{place}[{self.expressions.index(scope, '1', 1)}].{fields[0][0]} = {self.fitting(scope, fields[0][1])}"
-            )
-            return [line] if self.expressions.dares(40) else [f"if len({place}) > 0:", f"    {line}"]
+            line = f"{place}[{self.expressions.index(scope, '1', 1)}].{field} = {self.fitting(scope, domain)}"
+            return self.guarded(40, f"len({place}) > 0", [line])
         return [f"{place}.clear()"]
 
     def kept(self, scope: Scope, message: str) -> list[str]:
@@ -354,12 +335,11 @@ class Statements:
         if not bags or in_loop or message is None or "(" in message or not message.startswith("s.last"):
             return self.store(scope, depth)
         bag = self.choices.pick(bags)
-        line = f"{bag}.remove({message})"
-        return [line] if self.expressions.dares(20) else [f"if any(x == {message} for x in {bag}):", f"    {line}"]
+        return self.guarded(20, f"any(x == {message} for x in {bag})", [f"{bag}.remove({message})"])
 
     def unpack_record(self, scope: Scope, depth: int) -> list[str]:
         """Give two names what a helper returns, the second of which is a record."""
-        known = [item for item in self.helpers if item.returns == "both" and self.expressions.callable(scope, item)]
+        known = self.expressions.known(scope, "both")
         names = scope.free(NAMES["R"])
         number = self.target(scope)
         if not known or not names:
@@ -375,17 +355,28 @@ class Statements:
         if not bags:
             return self.store(scope, depth)
         bag, kind = self.choices.pick(bags)
-        fields = [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
-        given = ", ".join(f"{name}={self.fitting(scope, domain)}" for name, domain in fields if self.choices.chance(75))
+        line = f"{bag}.add({self.given(scope)})"
         self.added = True
-        line = f"{bag}.add({given})"
         lines = [line]
         if self.choices.chance(40) and "m" not in scope.fixed and "m" not in scope.records:
             inner = Scope(numbers=dict(scope.numbers), records={"m": self.classes["M"]}, fixed=scope.fixed)
             lines = [f"m = {line}", *self.store(inner, 0), *self.kept(scope, "m")]
         if self.choices.chance(8):
             lines.append("pass")
-        return lines if self.expressions.dares(40) else [f"if len({bag}) < {kind.size}:", *indented(lines)]
+        return self.guarded(40, f"len({bag}) < {kind.size}", lines)
+
+    def guarded(self, percent: int, condition: str, lines: list[str]) -> list[str]:
+        """Return lines that happen under a condition only, but where it dares to leave that out."""
+        return lines if self.expressions.dares(percent) else [f"if {condition}:", *indented(lines)]
+
+    def fields(self) -> list[tuple[str, Domain]]:
+        """Return the fields of messages that are numbers."""
+        return [(name, kind.domain) for name, kind in self.classes["M"].fields if kind.domain is not None]
+
+    def given(self, scope: Scope) -> str:
+        """Return what a new message is given for some of its fields."""
+        chance, fitting = self.choices.chance, self.fitting
+        return ", ".join(f"{name}={fitting(scope, domain)}" for name, domain in self.fields() if chance(75))
 
 
 def last_size(kind: Type) -> str:
