@@ -480,6 +480,7 @@ def page(data: dict[str, Any]) -> str:
         verdict=VERDICTS[data["verdict"]],
         words=(KINDS, LEGEND, LIMITS),
         timeline=timeline(data),
+        lost=[text for item in data["replicas"] for text in lost_of(item)],
         colours=COLOURS,
         sorts=[
             {**item, "found": _found(data, item)[:EACH], "more": item["count"] - min(EACH, len(_found(data, item)))}

@@ -10,6 +10,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fencepost.kafka.audit.cluster_context import FOREVER
 from fencepost.kafka.audit.logs import SEGMENT, is_copy, look_for_one_cluster, place_of, value_in
 from fencepost.model.language.errors import UsageError
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from fencepost.kafka.audit.cluster_context import ClusterContext
     from pyspark.sql import SparkSession
 
 EPOCHS, HIGH_WATERMARKS, STARTS, STOPPED = (
@@ -146,6 +148,18 @@ def _entries(path: Path, width: int, notes: list[str]) -> list[list[str]]:
     except (OSError, ValueError) as error:
         notes.append(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}")
     return []
+
+
+def topic_of(copy: Copy, around: ClusterContext) -> tuple[str, tuple[str, bool]]:
+    """Return the id of the topic that a copy is of; empty, with a note, if it is not one that the cluster has now."""
+    named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
+    topic_id = copy.topic_id or (named[-1] if named else "(none)")
+    topic = around.topics.get(topic_id)
+    now = topic is not None and topic.removed == FOREVER
+    if now and (topic_id in named or copy.mark):  # the name of a folder that was renamed may be cut short
+        return topic_id, ("", False)
+    why = f"of the topic id {topic_id}, which is not that of a topic {copy.topic} now: it is not compared"
+    return "", (f"{copy.path} is {why}", now or topic is None)
 
 
 def compare(wanted: list[Compared], command: list[str], sql: SparkSession | None) -> list[Compared]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
-from fencepost.kafka.audit.cluster_context import FOREVER, TYPES, LogRecord, gather_context
+from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
 from fencepost.kafka.audit.controller_history import controller_history
-from fencepost.kafka.audit.copies import Compared, compare
+from fencepost.kafka.audit.copies import Compared, compare, topic_of
 from fencepost.kafka.audit.following import follow
 from fencepost.kafka.audit.partition import NO_LEADER
 from fencepost.kafka.audit.reading import FINDING, arrow_schema
@@ -55,6 +55,7 @@ SOME = 3
 """Names in a note on many."""
 RECORDS = 1000
 """Partitions whose copies are in the report; those that lost records come first."""
+Place = tuple[str, int]
 Ranges = list[tuple[int, int]]
 Where = list[tuple[str, str, Any]]
 
@@ -321,60 +322,46 @@ def _judge_copies(log: MetadataLog, start: Callable[[], SparkSession | None]) ->
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    notes = list[tuple[str, bool]]()
-    of: dict[tuple[str, int], list[Copy]] = defaultdict(list)
-    histories: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    notes, unled = list[tuple[str, bool]](), list[str]()
+    of: dict[Place, list[Copy]] = defaultdict(list)
     for copy in log.copies:
-        if topic_id := _topic_id(log.context, copy, notes):
-            of[(topic_id, copy.partition)].append(copy)
-    topics = [("topic_id", "in", sorted({topic for topic, _ in of}))]
-    for row in log.kept(HISTORIES, LINEAGE, topics).sort_by("offset").to_pylist() if of else ():
-        if row["election"] not in ("end", "unjudged", "deleted"):
-            histories[(row["topic_id"], row["partition"])].append(row)
-    for batch in _findings(log.reading.folder):
-        for row in batch.filter(pc.is_in(batch["topic_id"], pa.array(topics[0][2], pa.string()))).to_pylist():
-            found[(row["topic_id"], row["partition"])].append(row)
+        topic_id, why = topic_of(copy, log.context)
+        of[(topic_id, copy.partition)].append(copy) if topic_id else notes.append(why)
+    topics = pa.array(sorted({topic_id for topic_id, _ in of}), pa.string())
+    rows = log.kept(HISTORIES, LINEAGE).filter(pc.is_in(pc.field("topic_id"), topics)).sort_by("offset").to_pylist()
+    histories = _grouped(row for row in rows if row["election"] not in ("end", "unjudged", "deleted"))
+    kept = (batch.filter(pc.is_in(batch["topic_id"], topics)) for batch in _findings(log.reading.folder))
+    known = _grouped(row for batch in kept for row in batch.to_pylist())
     for place in [place for place in of if not histories[place]]:
         notes.append((f"{of.pop(place)[0].path} is of a partition that the metadata log does not have", True))
-    alone = [f"{of.pop(place)[0].path}" for place in list(of) if len(of[place]) == 1]
+    alone = [of.pop(place)[0].path for place in list(of) if len(of[place]) == 1]
     notes += _some(alone, "not compared, since there is no other copy of the partition: ")
-    unled = list[str]()
     wanted = [Compared(of[place], log.context.is_compacted(place[0])) for place in sorted(of)]
-    rows, records = [], []
+    found, records = [], []
     for place, made in zip(sorted(of), compare(wanted, list(log.comparing), start()), strict=True):
-        one = Partition(made, histories[place], found[place])
-        named = {"topic": histories[place][0]["topic"], "partition": place[1]}
-        rows += [(place[0], *named.values(), *item) for item in one.findings()]
-        records.append({**named, **one.data()})
+        one, topic = Partition(made, histories[place], known[place]), histories[place][0]["topic"]
+        found += [(place[0], topic, place[1], *item) for item in one.findings()]
+        records.append({"topic": topic, "partition": place[1], **one.data()})
         notes += one.notes()
         if one.reference < 0 and one.now["leader"] != NO_LEADER:
-            unled.append(f"{named['topic']}-{place[1]} from broker {one.now['leader']}")
+            unled.append(f"{topic}-{place[1]} from broker {one.now['leader']}")
     notes += _some(unled, "not judged without a copy of the leader's log from after its election: ")
     schema = arrow_schema(FOUND)
-    return (
-        [pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)],
-        sorted(records, key=lambda item: not item["lost"])[:RECORDS],
-        notes,
-    )
+    batch = pa.RecordBatch.from_pylist([dict(zip(schema.names, row, strict=True)) for row in found], schema)
+    return [batch], sorted(records, key=lambda item: not item["lost"])[:RECORDS], notes
+
+
+def _grouped(rows: Iterable[dict[str, Any]]) -> dict[Place, list[dict[str, Any]]]:
+    made: dict[Place, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        made[(row["topic_id"], row["partition"])].append(row)
+    return made
 
 
 def _some(names: list[str], text: str) -> list[tuple[str, bool]]:
     """Return one note for all of some names."""
     more = f" and {len(names) - SOME} more" if len(names) > SOME else ""
     return [(f"{text}{', '.join(names[:SOME])}{more}", False)] if names else []
-
-
-def _topic_id(around: ClusterContext, copy: Copy, notes: list[tuple[str, bool]]) -> str:
-    """Return the id of the topic that a copy is of; empty, with a note, if it is not one of the cluster's."""
-    named = [topic_id for topic_id, topic in around.topics.items() if topic.name == copy.topic]
-    topic_id = copy.topic_id or (named[-1] if named else "(none)")
-    topic = around.topics.get(topic_id)
-    if topic and topic.removed == FOREVER and (topic_id in named or copy.mark):  # a name with a mark may be cut short
-        return topic_id
-    why = f"of the topic id {topic_id}, which is not that of a topic {copy.topic} now: it is not compared"
-    notes.append((f"{copy.path} is {why}", topic is None or topic.removed == FOREVER))
-    return ""
 
 
 def history_of(log: MetadataLog, name: str, until: int | None) -> ControllerHistory:

@@ -62,7 +62,7 @@ def test_planted_damage_is_found_and_health_is_not_blamed(tmp_path: Path) -> Non
 
 def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) -> None:
     unpacked("hyp-16", tmp_path)
-    result = fencepost("audit", str(tmp_path), "--quiet", "-v")
+    result = fencepost("audit", str(tmp_path), "--quiet", "-v", "--html", str(tmp_path / "page.html"))
     said = " ".join(result.stdout.split())
     assert result.exit_code == 1
     for part in (
@@ -73,6 +73,7 @@ def test_a_reader_is_shown_what_the_leader_lacks_and_who_has_it(tmp_path: Path) 
         "ends at 0, and its high watermark was 100: its end was cut off",
     ):
         assert part in said
+    assert "<p>t-0: offsets 0 to 99 of epoch 0, acknowledged" in (tmp_path / "page.html").read_text()
 
 
 def test_what_cannot_be_judged_is_said(tmp_path: Path) -> None:
