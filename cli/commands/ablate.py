@@ -11,21 +11,7 @@ from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted, in_values
 from fencepost.api.calls.patience import eventual_of
 from fencepost.api.files import make_sure_folder, write_text
-from fencepost.cli.commands.options import (
-    Count,
-    Size,
-    Target,
-    Time,
-    Writable,
-    cluster_of,
-    command,
-    constants_options,
-    normalize_option,
-    output_options,
-    properties_option,
-    verbose_option,
-    workers_option,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_lines, print_rows, render_page, results, styled
@@ -44,30 +30,30 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@command()
+@options.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
-@constants_options
-@properties_option
+@options.constants_options
+@options.properties_option
 @click.option(
     "--guard", "guards", multiple=True, metavar="NAME", help="Remove only this guard, such as 'follower-fetch 1'."
 )
 @click.option("--also", multiple=True, metavar="NAME=VALUE", help="Add a row with this constant set to this value.")
-@workers_option("Rows at a time")
-@click.option("--budget", type=Time(), help="End each row after this time, such as 30s.")
-@click.option("--max-states", type=Count(1), help="End each row after so many states.")
-@click.option("--memory", type=Size(), help="Memory for all rows together, such as 8G.")
-@normalize_option
+@options.workers_option("Rows at a time")
+@click.option("--budget", type=options.Time(), help="End each row after this time, such as 30s.")
+@click.option("--max-states", type=options.Count(1), help="End each row after so many states.")
+@click.option("--memory", type=options.Size(), help="Memory for all rows together, such as 8G.")
+@options.normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished row there.")
 @click.option("--resume", is_flag=True, help="Take the rows that are finished from the checkpoint.")
 @click.option("--liveness", is_flag=True, help="Mark guards and settings that only leads-to properties depend on.")
-@click.option("--html", type=Writable(), help="Write the matrix there as one page; its cells open their traces.")
+@click.option("--html", type=options.Writable(), help="Write the matrix there as a page; its cells open their traces.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every violated cell there.")
 @click.option("--master", metavar="URL", help="Explore rows on this Spark master: local[4], spark://host:port, ...")
 @click.option(
     "--conf", multiple=True, metavar="NAME=VALUE", help="A setting of Spark, such as spark.executor.memory=4g."
 )
-@verbose_option
-@output_options
+@options.verbose_option
+@options.output_options
 def ablate(**given: Any) -> Exit:
     """Search PROTOCOL without each guard in turn, and with each switch turned, and report violations.
 
@@ -80,7 +66,7 @@ def ablate(**given: Any) -> Exit:
     """
     from fencepost.api.calls.ablate import ablate as ablated
 
-    question = Target.from_options(given).question(given["properties"])
+    question = options.Target.from_options(given).question(given["properties"])
     cluster = _cluster(given["master"], given["conf"], given["workers"])
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
@@ -133,7 +119,7 @@ def _cluster(master: str | None, conf: Sequence[str], workers: int) -> Cluster |
     from fencepost.explorers.spark.session import require_java
 
     require_java()
-    return cluster_of(master, conf)
+    return options.cluster_of(master, conf)
 
 
 def _named_traces(data: MatrixData, folder: Path) -> dict[Path, str]:

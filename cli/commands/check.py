@@ -13,25 +13,8 @@ from fencepost.api.calls.check import check as explored
 from fencepost.api.calls.engines import STAGES, dump
 from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
+from fencepost.cli.commands import options
 from fencepost.cli.commands.catalogue import PROFILES, catalogue
-from fencepost.cli.commands.options import (
-    Count,
-    Target,
-    Time,
-    Writable,
-    build_options,
-    cluster_of,
-    command,
-    constants_options,
-    cross_check_option,
-    expect_option,
-    limits_of,
-    output_options,
-    properties_option,
-    refuse_beyond,
-    search_options,
-    spark_options,
-)
 from fencepost.cli.failures import unkept
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, print_text, results
@@ -50,43 +33,45 @@ if TYPE_CHECKING:
     from fencepost.explorers.spark.session import Cluster
 
 
-@command()
+@options.command()
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL_OR_FILE]...")
-@constants_options
-@properties_option
+@options.constants_options
+@options.properties_option
 @click.option(
     "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
 )
-@spark_options
+@options.spark_options
 @click.option(
-    "--partitions", type=Count(1, 1 << 20), help="Parts of a search on Spark.  [default: two for each processor]"
+    "--partitions",
+    type=options.Count(1, 1 << 20),
+    help="Parts of a search on Spark.  [default: two a processor]",
 )
 @click.option(
     "--handover",
-    type=Count(1),
+    type=options.Count(1),
     help="States in a level from which Spark takes over from the driver.  [default: 100,000]",
 )
-@search_options
+@options.search_options
 @click.option(
     "--grow",
-    type=Time(),
+    type=options.Time(),
     help="Then raise the bounds that were reached, one after the other, for so long in all, such as 10m.",
 )
-@cross_check_option
+@options.cross_check_option
 @click.option("--deadlock", is_flag=True, help="Show a shortest trace to a state without a successor.")
 @click.option(
     "--profile", metavar="NAME", help=f"As `fencepost catalogue`, of all or of the named protocols: {PROFILES}."
 )
 @click.option("--pin", is_flag=True, help="As `fencepost catalogue`: write what runs find into their files.")
-@expect_option()
+@options.expect_option()
 @click.option("--strict", is_flag=True, help="Let warnings about the model be an error.")
-@click.option("--trace", type=Writable(), help="Write the first violation's trace there, or that of the worst case.")
+@click.option("--trace", type=options.Writable(), help="Write the first violation's trace there, or the worst case's.")
 @click.option("--all-traces", is_flag=True, help="Show the trace of every violation in full.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired and each guard refused.")
 @click.option("-v", "--verbose", count=True, help="Show everything, of the catalogue each run; -vv also compiling.")
 @click.option("--dump", metavar="STAGE", help=f"Print a stage of compiling and search nothing: {', '.join(STAGES)}.")
-@build_options
-@output_options
+@options.build_options
+@options.output_options
 def check(**given: Any) -> Exit:
     """Explore every reachable state of PROTOCOL and decide each property.
 
@@ -101,7 +86,7 @@ def check(**given: Any) -> Exit:
     if given["profile"] or not given["protocols"]:
         given["profile"] = given["profile"] or Profile.QUICK
         names = {item.name for item in catalogue.params}
-        refuse_beyond(names, given, "runs of the catalogue, which have their own constants and expectations")
+        options.refuse_beyond(names, given, "runs of the catalogue, which have their own constants and expectations")
         chosen = {name: value for name, value in given.items() if name in names}
         end: Exit = click.get_current_context().invoke(catalogue, **chosen)
         return end
@@ -123,11 +108,8 @@ def questions_of(given: Mapping[str, Any]) -> list[Question]:
                     f"--{name} does not apply to several protocols: name one protocol, such as "
                     f"`fencepost check kip320 --{name} ...`."
                 )
-    return [_target(given, name).question(given["properties"]) for name in given["protocols"]]
-
-
-def _target(given: Mapping[str, Any], name: str) -> Target:
-    return Target(name, given["settings"], given["version"], given["with_"], given["without"])
+    constants = (given["settings"], given["version"], given["with_"], given["without"])
+    return [options.Target(name, *constants).question(given["properties"]) for name in given["protocols"]]
 
 
 def print_stage(given: Mapping[str, Any]) -> Exit:
@@ -142,8 +124,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
     engine = given["engine"]
     refused = {
         "plain": {
-            "--compact": given["compact"],
-            "--checkpoint": given["checkpoint"],
+            **{name: given[name[2:]] for name in ("--compact", "--checkpoint")},
             "--workers": given["workers"] > 1,
         },
         "spark": {name: given[name[2:]] for name in ("--compact", "--workers", "--memory")},
@@ -163,7 +144,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
                     f"--{name} is about Spark, and the engine is {engine}: add --engine spark, or leave it out."
                 )
         return None
-    cluster = cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
+    cluster = options.cluster_of(given["master"], given["conf"], given["partitions"], given["handover"])
     if not cluster.is_local and not given["checkpoint"]:
         raise UsageError(
             f"with --master {given['master']} the executors keep what they find in a folder that all of them see: "
@@ -175,7 +156,7 @@ def cluster_for(given: Mapping[str, Any]) -> Cluster | None:
 def run_checks(given: Mapping[str, Any]) -> Exit:
     """Check the named protocols, one after the other; an error ends it after the earlier answers are printed."""
     expected, questions = given["expect"], questions_of(given)
-    cluster, limits, builds = cluster_for(given), limits_of(given), Builds.from_options(given)
+    cluster, limits, builds = cluster_for(given), options.limits_of(given), Builds.from_options(given)
     ends: list[Exit] = []
     refused: list[str] = []
     data: list[dict[str, Any]] = []
@@ -200,7 +181,8 @@ def run_checks(given: Mapping[str, Any]) -> Exit:
             if builds:
                 reports.append(CheckedRun(question.protocol, data[-1], partial(_diagram, result)))
             if not given["json"]:
-                _print(given, result, first=not ends)
+                shown = {name: given[name] for name in ("verbose", "coverage", "all_traces", "quiet")}
+                print_page(results(narrow=not given["verbose"]), result, first=not ends, expected=expected, **shown)
             elif expected is not None and result.verdict is not expected:
                 display.note(f"{question.name}: expected {expected}, found {result.verdict}")
             ends += _ends(result, expected)
@@ -238,26 +220,13 @@ def refusal(result: CheckResult) -> str:
     about = ", ".join(dict.fromkeys(item.about for item in result.warnings))
     return (
         f"{result.protocol}: there are warnings about {about}, and with --strict a warning is an error: "
-        "mend the model, or leave --strict out."
-    )
-
-
-def _print(given: Mapping[str, Any], result: CheckResult, *, first: bool) -> None:
-    print_page(
-        results(narrow=not given["verbose"]),
-        result,
-        first=first,
-        verbose=given["verbose"],
-        coverage=given["coverage"],
-        every_trace=given["all_traces"],
-        quiet=given["quiet"],
-        expected=given["expect"],
+        "fix the model, or leave --strict out."
     )
 
 
 def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str, str], FencepostError | None]:
-    """Write the first violation's trace and print where it is; return the file by property, or the error."""
-    trace = result.trace
+    """Write the trace of the first violation, or to the deadlock; return the file by property, or the error."""
+    trace = result.trace or result.end
     if trace is None:
         display.note(f"nothing is violated: {file} was not written")
         return {}, None
@@ -266,7 +235,7 @@ def _write(result: CheckResult, file: Path, display: Display) -> tuple[dict[str,
     except UsageError as error:
         return {}, error
     own = f" --model {result.question.file}" if result.question.file else ""
-    display.note(f"the trace of {trace.prop} is in {file}: `fencepost replay {file}{own}` replays it")
+    display.note(f"the trace of {trace.prop or 'the deadlock'} is in {file}: `fencepost replay {file}{own}` replays it")
     return {trace.prop: str(file)}, None
 
 

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted
+from fencepost.cli.commands import options
 from fencepost.cli.commands.constants import parse_constants
-from fencepost.cli.commands.options import (
-    Count,
-    Time,
-    command,
-    constants_options,
-    output_options,
-    verbose_option,
-    workers_option,
-)
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_hanging, print_json, print_lines, results, styled
 from fencepost.cli.views.display import Display
@@ -42,7 +34,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 """Options that choose histories and constants."""
 
 
-@command()
+@options.command()
 @click.argument("protocol")
 @click.option("--kafka", metavar="VERSION", help="The release of Kafka, such as 4.1.2; Maven brings its jars.")
 @click.option("--jars", metavar="DIR", help="Take the jars in this folder, such as those of your own build.")
@@ -53,7 +45,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME==VERSION",
     help="Play with a real client, such as librdkafka==2.6.1 (repeatable).",
 )
-@constants_options
+@options.constants_options
 @click.option("--trace", "traces", multiple=True, metavar="FILE", help="Execute the history of a trace (repeatable).")
 @click.option(
     "--story",
@@ -62,22 +54,22 @@ OWN = ("traces", "walks", "settings", "with_", "without")
     metavar="NAME",
     help="Play a story of docs/kafka/clients.md to the client (repeatable).",
 )
-@click.option("--walks", type=Count(1), help="Execute random walks instead of the whole state graph.")
-@click.option("--depth", type=Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
+@click.option("--walks", type=options.Count(1), help="Execute random walks instead of the whole state graph.")
+@click.option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option(
     "--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?"
 )
-@click.option("--refusals", type=Count(1), help="Try N steps on Kafka that the model refuses.")
+@click.option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model refuses.")
 @click.option(
     "--changes", is_flag=True, help="Compare each change of the partition with Kafka's PartitionChangeBuilder alone."
 )
 @click.option("--lines", is_flag=True, help="Count the lines of Kafka's classes that are executed (JaCoCo, by Maven).")
-@click.option("--budget", type=Time(), metavar="TIME", help="Stop after this time, such as 10m.")
-@workers_option("Processes that run Kafka's classes")
+@click.option("--budget", type=options.Time(), metavar="TIME", help="Stop after this time, such as 10m.")
+@options.workers_option("Processes that run Kafka's classes")
 @click.option("--output", metavar="DIR", help="Write each difference there, as a trace that replays.")
-@verbose_option
-@output_options
+@options.verbose_option
+@options.output_options
 def conform(protocol: str, **given: Any) -> Exit:
     """Execute what PROTOCOL allows on the classes of Apache Kafka, and compare the whole state after every step.
 

@@ -8,19 +8,7 @@ import click
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
-from fencepost.cli.commands.options import (
-    Count,
-    Size,
-    Target,
-    Time,
-    command,
-    compact_option,
-    constants_options,
-    normalize_option,
-    output_options,
-    verbose_option,
-    workers_option,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled, verdict_style
@@ -38,9 +26,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-@command()
+@options.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
-@constants_options
+@options.constants_options
 @click.option("--property", "prop", required=True, metavar="NAME", help="The property that the faults must break.")
 @click.option(
     "--kind",
@@ -56,17 +44,17 @@ if TYPE_CHECKING:
 @click.option(
     "--engine", default="native", show_default=True, metavar="NAME", help=f"Search with: {', '.join(ENGINES)}."
 )
-@workers_option()
-@click.option("--budget", type=Time(), help="End each search after this time.")
-@click.option("--max-states", type=Count(1), help="End each search after so many states.")
-@click.option("--memory", type=Size(), help="End a search before its states need more memory than this, such as 8G.")
-@compact_option
-@normalize_option
+@options.workers_option()
+@click.option("--budget", type=options.Time(), help="End each search after this time.")
+@click.option("--max-states", type=options.Count(1), help="End each search after so many states.")
+@click.option("--memory", type=options.Size(), help="End a search before its states need more than this, such as 8G.")
+@options.compact_option
+@options.normalize_option
 @click.option("--checkpoint", metavar="DIR", help="Keep every finished setting there.")
 @click.option("--resume", is_flag=True, help="Take the settings that are finished from the checkpoint.")
 @click.option("--trace", metavar="DIR", help="Write the trace of every minimal set of faults there.")
-@verbose_option
-@output_options
+@options.verbose_option
+@options.output_options
 def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: Any) -> Exit:
     """Find the fewest faults, in total and by kind, that break a property of PROTOCOL.
 
@@ -79,7 +67,7 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     """
     from fencepost.api.calls.faults import faults as counted
 
-    question = Target.from_options(given).question()
+    question = options.Target.from_options(given).question()
     names = ("kinds", "max_states", "normalize", "compact", "engine", "checkpoint", "resume")
     with Display(quiet=given["quiet"]) as display:
         made = counted(

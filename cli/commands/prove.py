@@ -10,23 +10,12 @@ from fencepost.api.answers.counterexample import Counterexample
 from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
 from fencepost.api.asking.quantities import counted, listed, parse_duration, show_seconds
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import (
-    Count,
-    Target,
-    Writable,
-    command,
-    command_line,
-    constants_options,
-    expect_option,
-    output_options,
-    refuse_beyond,
-    verbose_option,
-    workers_option,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
     heading,
     print_bare,
+    print_facts,
     print_json,
     print_lines,
     print_rows,
@@ -49,12 +38,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-@command()
+@options.command()
 @click.argument("protocol", required=False, metavar="[PROTOCOL_OR_FILE]")
 @click.option(
     "--property", "properties", multiple=True, metavar="NAME", help="Prove this property or lemma; several together."
 )
-@constants_options
+@options.constants_options
 @click.option(
     "--unbounded",
     multiple=True,
@@ -67,11 +56,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let loops that --unbounded makes endless write any value, instead of refusing them.",
 )
-@click.option("--k", type=Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
-@click.option("--depth", type=Count(0, 200), help="No induction: check every run of N steps.")
+@click.option("--k", type=options.Count(1, 50), default=1, show_default=True, help="Induction over N steps.")
+@click.option("--depth", type=options.Count(0, 200), help="No induction: check every run of N steps.")
 @click.option("--every-state", is_flag=True, help="No induction: check every state of the domains, reachable or not.")
 @click.option("--timeout", default="60s", show_default=True, metavar="TIME", help="Time limit of each question to z3.")
-@workers_option("Processes", 256)
+@options.workers_option("Processes", 256)
 @click.option("--strengthen", is_flag=True, help="Look for lemmas that make the properties inductive.")
 @click.option(
     "--reach",
@@ -80,11 +69,11 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Time to search for a state that breaks the induction; 0s for none.",
 )
-@expect_option()
-@click.option("--trace", type=Writable(), help="Write what breaks the induction there, or the run that violates.")
+@options.expect_option()
+@click.option("--trace", type=options.Writable(), help="Write the step that breaks the induction there, or the run.")
 @click.option("--cache/--no-cache", default=True, help="Reuse earlier proofs of the same text.  [default: on]")
-@verbose_option
-@output_options
+@options.verbose_option
+@options.output_options
 def prove(**given: Any) -> Exit:
     """Prove properties of PROTOCOL by induction: they hold initially, and every step keeps them.
 
@@ -101,10 +90,10 @@ def prove(**given: Any) -> Exit:
     look_for_z3()
     if given["protocol"] is None:
         own = ("timeout", "reach", "workers", "cache", "json", "quiet")
-        refuse_beyond(own, given, "the catalogue, whose proofs have settings of their own")
+        options.refuse_beyond(own, given, "the catalogue, whose proofs have settings of their own")
         return _prove_catalogue(given)
     expected = given["expect"]
-    target = Target.from_options(given)
+    target = options.Target.from_options(given)
     question, file = target.question(), given["trace"]
     names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:
@@ -135,10 +124,10 @@ def prove(**given: Any) -> Exit:
     return exit_of(report.proof.verdict, expected)
 
 
-def _command_for(target: Target, given: dict[str, Any], option: str) -> str:
+def _command_for(target: options.Target, given: dict[str, Any], option: str) -> str:
     words = ["prove", *target.words, *(word for name in given["properties"] for word in ("--property", name))]
     words += [word for name in ("unbounded", "int64") for value in given[name] for word in (f"--{name}", value)]
-    return command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
+    return options.command_line(*words, *(["--havoc-loops"] if given["havoc_loops"] else []), option)
 
 
 def _prove_catalogue(given: dict[str, Any]) -> Exit:
@@ -164,38 +153,20 @@ def print_row(row: dict[str, Any]) -> None:
     console, twin = results(), row["twin"]
     from rich.text import Text
 
-    kept = ", kept from before" if row["cached"] else ""
-    console.print(
-        Text.assemble(
-            (row["name"], "bold"),
-            "  ",
-            verdict_text(Verdict(row["verdict"])),
-            f"  {show_seconds(row['seconds'])}{kept}",
-        )
-    )
+    took = f"  {show_seconds(row['seconds'])}{', kept from before' if row['cached'] else ''}"
+    console.print(Text.assemble((row["name"], "bold"), "  ", verdict_text(Verdict(row["verdict"])), took))
     print_lines(console, row["says"], style="dim", indent=2)
     if row["why"]:
         print_lines(console, row["why"], style="yellow", indent=2)
     broken = ", ".join(twin["broken_by"]) or ", ".join(twin["fails"])
     fails = f"fails, as it must: {broken}" if twin["fails_as_expected"] else "does not fail as it must"
-    print_rows(
-        console,
-        [
-            (styled("unbounded", "dim"), row["unbounded"]),
-            (styled("bounded", "dim"), row["bounded"]),
-            *(
-                [(styled("loops", "dim"), f"anything after those of {', '.join(row['havoc_loops'])}")]
-                if row["havoc_loops"]
-                else []
-            ),
-            (styled("with", "dim"), ", ".join(row["lemmas"]) or "no lemma"),
-            (
-                styled("twin", "dim"),
-                Text(f"without “{twin['rule']}” it {fails}", "" if twin["fails_as_expected"] else "bold red"),
-            ),
-        ],
-        indent=2,
-    )
+    facts: list[tuple[str, Text | str]] = [("unbounded", row["unbounded"]), ("bounded", row["bounded"])]
+    if row["havoc_loops"]:
+        facts.append(("loops", f"anything after those of {', '.join(row['havoc_loops'])}"))
+    facts.append(("with", ", ".join(row["lemmas"]) or "no lemma"))
+    style = "" if twin["fails_as_expected"] else "bold red"
+    facts.append(("twin", styled(f"without “{twin['rule']}” it {fails}", style)))
+    print_facts(console, facts, indent=2)
 
 
 def print_summary(made: TheoremsResult) -> None:

@@ -9,21 +9,7 @@ import click
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds
 from fencepost.api.calls.simulate import DEPTH, WALKS
 from fencepost.api.calls.simulate import simulate as walked
-from fencepost.cli.commands.options import (
-    Count,
-    Target,
-    Time,
-    Writable,
-    command,
-    command_line,
-    constants_options,
-    expect_option,
-    normalize_option,
-    output_options,
-    properties_option,
-    verbose_option,
-    workers_option,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of, worst_exit
 from fencepost.cli.views.console import print_json, print_lines, print_trace, results, styled, verdict_style
 from fencepost.cli.views.display import Display
@@ -50,12 +36,16 @@ FOUND = (Verdict.NOT_FOUND, Verdict.VIOLATED)
 
 def walk_options(walks: str) -> Callable[[Any], Any]:
     """Return the options for random walks; `walks` says of which they are the number."""
-    options = (
-        click.option("--walks", type=Count(1), default=WALKS, show_default=True, help=walks),
+    made = (
+        click.option("--walks", type=options.Count(1), default=WALKS, show_default=True, help=walks),
         click.option(
-            "--depth", type=Count(1, 1_000_000), default=DEPTH, show_default=True, help="Steps of a walk at most."
+            "--depth",
+            type=options.Count(1, 1_000_000),
+            default=DEPTH,
+            show_default=True,
+            help="Most steps of a walk.",
         ),
-        click.option("--seed", type=Count(0), default=0, show_default=True, help="Seed of the random walks."),
+        click.option("--seed", type=options.Count(0), default=0, show_default=True, help="Seed of the random walks."),
         click.option(
             "--weight",
             "weights",
@@ -64,24 +54,24 @@ def walk_options(walks: str) -> Callable[[Any], Any]:
             help="Choose actions by weight; that of others is 1.",
         ),
     )
-    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
+    return lambda function: reduce(lambda inner, option: option(inner), reversed(made), function)
 
 
-@command()
+@options.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
-@constants_options
-@properties_option
+@options.constants_options
+@options.properties_option
 @walk_options("Walks.")
-@click.option("--budget", type=Time(), help="Start no further walks after this time, such as 10m.")
-@workers_option()
+@click.option("--budget", type=options.Time(), help="Start no further walks after this time, such as 10m.")
+@options.workers_option()
 @click.option("--stop-on-violation", is_flag=True, help="End soon after the first violation.")
-@normalize_option
-@expect_option(FOUND)
+@options.normalize_option
+@options.expect_option(FOUND)
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the trace that is shown.  [default: on]")
-@click.option("--trace", type=Writable(), help="Write the trace of the gravest violation there.")
+@click.option("--trace", type=options.Writable(), help="Write the trace of the gravest violation there.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired.")
-@verbose_option
-@output_options
+@options.verbose_option
+@options.output_options
 def simulate(**given: Any) -> Exit:
     """Take random walks through PROTOCOL and check its properties along them.
 
@@ -93,7 +83,7 @@ def simulate(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """
-    target, expected = Target.from_options(given), given["expect"]
+    target, expected = options.Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
     names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
@@ -120,7 +110,7 @@ def simulate(**given: Any) -> Exit:
     return worst_exit([exit_of(result.verdict, expected), *([Exit.UNDETERMINED] if interrupted else [])])
 
 
-def _command_for(target: Target, given: dict[str, Any], prop: str) -> str:
+def _command_for(target: options.Target, given: dict[str, Any], prop: str) -> str:
     words = ["simulate", *target.words]
     words += [word for value in given["weights"] for word in ("--weight", value)]
     for name, usual in (("walks", WALKS), ("depth", DEPTH), ("seed", 0)):
@@ -128,10 +118,10 @@ def _command_for(target: Target, given: dict[str, Any], prop: str) -> str:
     words += [
         f"--no-{name}" for name, on in (("normalize", given["normalize"]), ("shrink", given["shrinks"])) if not on
     ]
-    return command_line(*words, "--property", prop)
+    return options.command_line(*words, "--property", prop)
 
 
-def _written(result: SimulateResult, file: Path, target: Target) -> str:
+def _written(result: SimulateResult, file: Path, target: options.Target) -> str:
     if result.trace is None:
         return f"nothing is violated: {file} was not written"
     result.trace.save(file)

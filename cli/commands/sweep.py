@@ -10,19 +10,7 @@ from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.calls.sweep import WRONG
 from fencepost.api.files import make_sure_folder, write_text
-from fencepost.cli.commands.options import (
-    Target,
-    Time,
-    Writable,
-    cluster_of,
-    command,
-    constants_options,
-    expect_option,
-    normalize_option,
-    output_options,
-    properties_option,
-    spark_options,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
@@ -35,29 +23,29 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@command()
+@options.command()
 @click.argument("protocol", metavar="PROTOCOL_OR_FILE")
 @click.option(
     "--grid", multiple=True, metavar="NAME=V,V,...", help="Walk with each of these values; several are combined."
 )
-@constants_options
-@properties_option
+@options.constants_options
+@options.properties_option
 @walk_options("Walks in each cell.")
 @click.option(
     "--output", metavar="DIR", help="Keep the walks there, as Parquet: a folder, or a URL that all executors see."
 )
 @click.option("--resume", is_flag=True, help="Add to the walks in --output: those that are there are not walked again.")
-@spark_options
-@click.option("--budget", type=Time(), help="Start no further round after this time, such as 10m.")
-@normalize_option
-@expect_option(FOUND)
+@options.spark_options
+@click.option("--budget", type=options.Time(), help="Start no further round after this time, such as 10m.")
+@options.normalize_option
+@options.expect_option(FOUND)
 @click.option(
     "--trace", metavar="DIR", help="Write a trace there for each property that is violated, from its smallest cell."
 )
 @click.option("--shrink/--no-shrink", "shrinks", default=True, help="Shorten the traces.  [default: on]")
-@click.option("--html", type=Writable(), help="Write the report there, as a page with a heat map.")
+@click.option("--html", type=options.Writable(), help="Write the report there, as a page with a heat map.")
 @click.option("--coverage", is_flag=True, help="Show how often each action fired in each cell.")
-@output_options
+@options.output_options
 def sweep(**given: Any) -> Exit:
     """Take random walks through PROTOCOL with every combination of the grid's values, and report violations.
 
@@ -71,9 +59,9 @@ def sweep(**given: Any) -> Exit:
     from fencepost.api.calls.sweep import sweep as swept
 
     weights = dict(map(weight_of, given["weights"]))
-    question = Target.from_options(given).question(given["properties"], walks=True)
+    question = options.Target.from_options(given).question(given["properties"], walks=True)
     grid = axes_of(question.protocol.machine, given["grid"])
-    cluster, expected = cluster_of(given["master"], given["conf"]), given["expect"]
+    cluster, expected = options.cluster_of(given["master"], given["conf"]), given["expect"]
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
     names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
@@ -115,11 +103,8 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
         print_lines(console, "", "Frontier: the smallest cells in which a walk violated a property.")
     for cell in unsafe:
         for item in cell["violations"]:
-            short = (
-                f", shortened to {item['shortened']}{'' if item['is_shortest'] else ' at least'}"
-                if "shortened" in item
-                else ""
-            )
+            least = "" if item.get("is_shortest") else " at least"
+            short = f", shortened to {item['shortened']}{least}" if "shortened" in item else ""
             file = f": {item['trace']}" if item.get("trace") else ""
             print_lines(
                 console,
@@ -129,15 +114,8 @@ def print_sweep(console: Console, data: SweepData, *, coverage: bool, output: st
             )
     if coverage:
         print_bare(console, _coverage(data))
-    never = sorted(
-        set.intersection(
-            *(
-                {item["name"] for item in cell["actions"] if not item["fired"]}
-                for cell in data["cells"]
-                if cell["walks"]
-            )
-        )
-    )
+    walked = [cell["actions"] for cell in data["cells"] if cell["walks"]]
+    never = sorted(set.intersection(*({item["name"] for item in actions if not item["fired"]} for actions in walked)))
     if never:
         print_lines(console, "", styled(f"never happened in any cell: {', '.join(never)}", "yellow"))
     rate = data["steps"] / data["seconds"] if data["walked_now"] and data["seconds"] else 0

@@ -111,9 +111,9 @@ def print_rows(console: Console, rows: Sequence[Sequence[Text | str]], *, indent
         print_hanging(console, head, last)
 
 
-def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]]) -> None:
-    """Print labels, dim, with what they are of."""
-    print_rows(console, [(styled(name, "dim"), text) for name, text in facts])
+def print_facts(console: Console, facts: Iterable[tuple[str, Text | str]], *, indent: int = 0) -> None:
+    """Print labels, dim, each with its fact."""
+    print_rows(console, [(styled(name, "dim"), text) for name, text in facts], indent=indent)
 
 
 def render_page(template: str, **values: Any) -> str:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.api.asking.quantities import show_rate, show_seconds
 from fencepost.api.asking.watching import Watch
@@ -90,29 +90,22 @@ class Display(Watch):
 
     def telling(self, title: str) -> Callable[[Progress], None] | None:
         """Return the callback for a running search, or None without a live block."""
-        if not self.live:
-            return None
-
-        def tell(progress: Progress) -> None:
-            now = time.monotonic()
-            if now - self._last >= PERIOD:
-                self._last = now
-                self.show(progress_text(title, progress))
-
-        return tell
+        return self._telling(lambda progress: progress_text(title, progress))
 
     def telling_walks(self, title: str, walks: int) -> Callable[[int, int, float], None] | None:
         """Return the callback for running walks, or None without a live block."""
-        if not self.live:
-            return None
+        return self._telling(lambda done, steps, seconds: walks_text(title, done, walks, steps, seconds))
 
-        def tell(done: int, steps: int, seconds: float) -> None:
+    def _telling(self, draw: Callable[..., Text]) -> Callable[..., None] | None:
+        """Return a callback that shows what `draw` makes of its arguments, now and then; None without a live block."""
+
+        def tell(*arguments: Any) -> None:
             now = time.monotonic()
             if now - self._last >= PERIOD:
                 self._last = now
-                self.show(walks_text(title, done, walks, steps, seconds))
+                self.show(draw(*arguments))
 
-        return tell
+        return tell if self.live else None
 
     def _console(self) -> Console:
         from rich.console import Console

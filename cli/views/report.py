@@ -55,7 +55,7 @@ def print_page(
     first: bool = True,
     verbose: int = 0,
     coverage: bool = False,
-    every_trace: bool = False,
+    all_traces: bool = False,
     quiet: bool = False,
     expected: Verdict | None = None,
 ) -> None:
@@ -74,7 +74,7 @@ def print_page(
         print_growth(console, result.growth, result.bounds_unshared)
     if coverage or verbose:
         print_coverage(console, result)
-    if verbose or every_trace:
+    if verbose or all_traces:
         print_traces(console, result)
     else:
         print_gravest(console, result)

@@ -193,7 +193,7 @@ def test_the_page_and_the_json_have_the_warnings() -> None:
 def test_with_strict_a_warning_is_an_error() -> None:
     result = fencepost("check", str(CARELESS), "--engine", "plain", "--strict", "--set", "people=1")
     assert result.exit_code == 2
-    assert "with --strict a warning is an error: mend the model, or leave --strict out." in result.stderr
+    assert "with --strict a warning is an error: fix the model, or leave --strict out." in result.stderr
     assert "Warning: nothing reads constant 'patience'" in result.stdout
 
 
