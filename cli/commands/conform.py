@@ -152,16 +152,16 @@ def _compare(protocol: str, given: dict[str, Any], display: Display) -> ConformR
     if given["changes"]:
         _refuse(
             given,
-            (*OWN, "ablate", "refusals", "lines", "output"),
+            (*OWN, "ablate", "refusals", "lines", "output", "budget"),
             "--changes chooses its images and constants itself: leave out all options but --kafka, --jars and --json.",
         )
         return conform_changes(protocol, **release)
     if given["ablate"] or given["refusals"]:
         _refuse(
             given,
-            OWN,
-            "--ablate and --refusals choose their histories and constants themselves: leave out --trace, --walks, "
-            "--set, --with and --without.",
+            (*OWN, "lines", "output", "budget"),
+            "--ablate and --refusals choose their histories, constants and end themselves: leave out --trace, --walks, "
+            "--set, --with, --without, --lines, --output and --budget.",
         )
         return conform_guards(protocol, **release, **_taken(given, "ablate", "refusals", "seed"))
     constants = parse_constants(binding(protocol).machine, given["settings"], given["with_"], given["without"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fencepost.api.topics.evidence import (
@@ -10,13 +11,14 @@ from fencepost.api.topics.evidence import (
     answer_of,
     cases_of,
     classes_of,
-    constants_of,
     of_kind,
     trace_of_case,
 )
 from fencepost.api.topics.standing import seen_on_kafka, standing_of
 from fencepost.cli.views.console import heading, print_lines, print_rows, styled
-from fencepost.invariants.catalogue import status
+from fencepost.cli.views.screen import constants_text
+from fencepost.invariants.catalogue import status, values_of
+from fencepost.invariants.protocols import protocol
 from fencepost.invariants.reached import reached_by
 
 if TYPE_CHECKING:
@@ -57,25 +59,20 @@ def print_entry(console: Console, entry: Entry) -> None:
         print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
     for row in classes_of(entry):
         print_lines(console, f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}", indent=2)
-    for case in cases_of(entry):
-        run = case.run
+    for run, together in groupby(cases_of(entry), lambda case: case.run):
+        cases, machine = list(together), protocol(run.protocol).machine
         console.print()
-        print_rows(console, [(styled(run.name, "bold"), case.prop, _expected(case))], indent=2)
-        print_lines(
-            console, " ".join(f"{name}={str(value).lower()}" for name, value in constants_of(run).items()), indent=4
-        )
-        reach = (
-            f"{run.distinct:,} states, depth {run.depth}, profile {run.profile}"
-            if run.distinct
-            else f"profile {run.profile}"
-        )
-        print_lines(console, reach, style="dim", indent=4)
-        if case.expect == "holds" and (found := reached_by(run)) is not None:
+        print_lines(console, heading(run.name), indent=2)
+        constants = constants_text(machine, machine.set_constants(values_of(run)), run.version, run.protocol)
+        size = f"; {run.distinct:,} states, depth {run.depth}" if run.distinct else ""
+        print_lines(console, f"{constants}{size}, profile {run.profile}", style="dim", indent=4)
+        print_rows(console, [(case.prop, _expected(case)) for case in cases], indent=4)
+        for trace in dict.fromkeys(filter(None, map(trace_of_case, cases))):
+            console.print(f"    {trace}", soft_wrap=True)
+        if any(case.expect == "holds" for case in cases) and (found := reached_by(run)) is not None:
             bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
             words = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
             print_lines(console, words, style="yellow" if bounds else "dim", indent=4)
-        if trace_of_case(case):
-            print_lines(console, trace_of_case(case), indent=4)
     console.print()
 
 

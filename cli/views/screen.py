@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from fencepost.api.asking.targets import Question
     from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language.actions import Property
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.machine import Machine
     from rich.console import Console
     from rich.text import Text
 
@@ -205,19 +207,24 @@ def _costs(item: PropertyResult) -> str:
 
 def checked(question: Question, *, normalize: bool = True) -> str:
     """Return the protocol with its version, and the constants that are not as usual."""
-    declared = question.protocol.machine.constants.declared()
-    usual = dict(question.protocol.machine.version(question.version).values) if question.version else {}
-    shown = {name: f"{name}={str(value).lower()}" for name, value in question.constants.shown.items()}
-    other = [
-        text
-        for name, text in shown.items()
-        if int(question.constants.values[name]) != int(usual.get(name, declared[name].default))
-    ]
     name = f"{question.name} {question.version}".rstrip()
     off = "" if normalize else ", without normalize"
+    return constants_text(question.protocol.machine, question.constants, question.version, name, off)
+
+
+def constants_text(machine: Machine, constants: Constants, version: str, name: str, off: str = "") -> str:
+    """Return a name with the constants that are not as in the version, or as declared; of few constants all."""
+    declared = machine.constants.declared()
+    usual = dict(machine.version(version).values) if version else {}
+    shown = {item: f"{item}={str(value).lower()}" for item, value in constants.shown.items()}
+    other = [
+        text
+        for item, text in shown.items()
+        if int(constants.values[item]) != int(usual.get(item, declared[item].default))
+    ]
     if len(shown) <= FEW:
         return f"{name}{' with ' if shown else ''}{' '.join(shown.values())}{off}"
-    rest = f"as in {question.version}" if question.version else "as declared"
+    rest = f"as in {version}" if version else "as declared"
     return f"{name} with {' '.join(other)} (others {rest}){off}" if other else f"{name}, constants {rest}{off}"
 
 
