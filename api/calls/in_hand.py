@@ -144,6 +144,10 @@ class InHand:
         )
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
+        """Return a step by its action and values, or by its text as `steps` has it."""
+        for taken in self.plain.transitions(state._key) if " " in name and not values else ():
+            if self.plain.show(taken.step) == name:
+                return taken.step
         item = self.machine.action(name)
         known = [param for param, _ in item.params]
         for given in values:
@@ -223,6 +227,8 @@ def _words(record: type[Record], name: str) -> dict[str, int]:
 
 
 def _number(what: str, words: Mapping[str, int], value: Any) -> int:
+    if isinstance(value, set | frozenset) and all(isinstance(item, int) and item >= 0 for item in value):
+        return sum(1 << item for item in value)
     if isinstance(value, str):
         if value.lower() not in words:
             raise UsageError(f"{what} was given {value!r}: write a number, or one of: {', '.join(words) or 'none'}.")

@@ -106,7 +106,11 @@ class Statements:
             instead = "return a number, a flag or a record"
             self.refuse(node, "a helper returns an array, a bag or the constants", instead)
         if self.scope.is_action() and given != NOTHING:
-            self.refuse(node, "an action returns a value", "write to the state, or make this a helper")
+            self.refuse(
+                node,
+                "an action returns a value",
+                "write to the state, refuse the step with require(...), or make this a helper",
+            )
         if self.returned and given != self.returned[0]:
             self.refuse(node, "this returns another type than an earlier return", "return one type everywhere")
         self.returned.append(given)

@@ -46,6 +46,7 @@ def test_an_action_leads_to_another_state_and_says_what_changed() -> None:
         "client-crashes client=1",
     ]
     assert LOCK.take(asked, "server-grants", m=asked.messages._items[0]) == granted
+    assert LOCK.take(asked, "server-grants m={client=1,kind=ask}") == granted
 
 
 def test_what_refuses_an_action_is_named() -> None:
