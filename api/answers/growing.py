@@ -4,9 +4,9 @@ A bound that was reached is raised by one, alone, and the search made again; if 
 goes on, round after round, until no bound is reached that can be raised, or the time is over. A bound of 0 leaves a
 kind of step out on purpose, and is not raised; a value that the machine refuses is passed over.
 
-What was searched is a staircase of cells. The cells beside it, below the last one, are searched then, a few of them,
-unless the typed program shows that their verdicts follow from those that were. Only then, or if all of them were
-searched, is a verdict stable in the whole box.
+The search covers a staircase of cells. A few cells beside it, below the last one, are searched after that, unless the
+typed program shows that their verdicts follow. Only then, or if all cells were searched, is a verdict stable in the
+whole box.
 """
 
 from __future__ import annotations

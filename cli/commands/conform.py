@@ -58,7 +58,7 @@ OWN = ("traces", "walks", "settings", "with_", "without")
 @click.option("--depth", type=options.Count(1), help="Steps of a walk at most: 40, or 30 with --client.")
 @click.option("--seed", type=int, default=1, show_default=True, metavar="N", help="Take other walks.")
 @click.option(
-    "--ablate", is_flag=True, help="Remove each of Kafka's checks from the model, turn each rule: is it noticed?"
+    "--ablate", is_flag=True, help="See whether the comparison notices each check that is removed, each rule changed."
 )
 @click.option("--refusals", type=options.Count(1), help="Try N steps on Kafka that the model refuses.")
 @click.option(

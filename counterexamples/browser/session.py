@@ -93,7 +93,7 @@ class Opened:
         }
 
     def measure(self, traces: Iterable[Trace]) -> View:
-        """Take in archived traces under the same constants: on their way it is known how far a violation is."""
+        """Add archived traces under the same constants: along them the distance to a violation is known."""
         for trace in traces:
             self._measure(trace)
         return {"far": {number: self.far[key] for key, number in self.numbers.items() if key in self.far}}

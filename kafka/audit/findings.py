@@ -186,7 +186,7 @@ ALL = (
          "No clean election is possible any more. Find the replica with the longest log, and elect it: an unclean "
          "election."),
     Sort("stale-elr-elected", EXPOSURE, "critical", "HYP-14",
-         "Who is elected from an ELR that was turned off has not registered again since.",
+         "A broker that is elected from an ELR after ELR was turned off has not registered again since.",
          "A broker was elected from an ELR that was left when eligible leader replicas were turned off, and it had "
          "registered again since.",
          "If it had crashed it may have lost records, and such brokers are no longer taken out of an ELR. "
