@@ -1,4 +1,4 @@
-"""What became of records: of the copies of a partition's log, what was acknowledged, and what its leader lacks.
+"""The fate of records: of the copies of a partition's log, what was acknowledged, and what its leader lacks.
 
 A record may be lost if a copy has it, and the log of the leader has a later epoch from there on. It was acknowledged if
 it is below the high watermark of a copy that has it. Else, as long as every leader since was elected from the ISR or

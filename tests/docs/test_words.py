@@ -52,6 +52,14 @@ def test_few_messages_and_docstrings_have_worn_words() -> None:
     assert len(found) <= BUDGET, "\n".join(found)
 
 
+def test_no_docstring_begins_with_what() -> None:
+    files = [file for room in (*ROOMS, "model", "invariants") for file in sorted((ROOT / room).rglob("*.py"))]
+    shown = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    nodes = ((file, node) for file in files for node in ast.walk(module_of(file.read_text())))
+    found = [(file.name, ast.get_docstring(node)) for file, node in nodes if isinstance(node, shown)]
+    assert [item for item in found if (item[1] or "").startswith("What")] == []
+
+
 def test_a_worn_word_is_found_outside_of_quotations_only() -> None:
     text = 'It is told. "Whoever asks" is `told`, and\n```\nnobody\n```\nthere is no leader, which is no longer so.'
     assert worn(text) == ["It is told.  is , and\n\nthere i"]
