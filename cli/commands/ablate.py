@@ -60,7 +60,6 @@ def ablate(**given: Any) -> Exit:
     A guard is needed if a property is violated without it; the shortest trace says how. Of any other guard it reports
     why: others imply it, it never refuses, it only bounds the search, or more happens and nothing breaks.
 
-    \b
     Exit status: 0 every row is decided, 1 the whole protocol violates a property already,
     2 bad input, 3 a row is undetermined.
     """

@@ -53,7 +53,6 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
     The answer is looked up in measured tables; nothing is searched. It says which settings were not searched.
 
-    \b
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
     """
     from fencepost.api.topics.advising import advise as advised

@@ -63,7 +63,6 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     more than a million or --master is given. Copies of brokers' disks, or of a partition's folder there, are compared
     too: what was acknowledged, where logs part, and what the leader lacks.
 
-    \b
     Exit status: 0 nothing was found, 1 something was found, 2 bad input,
     3 nothing was found, and parts could not be read or were not found in the model, 4 internal error.
     """

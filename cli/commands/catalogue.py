@@ -43,7 +43,6 @@ def catalogue(protocols: tuple[str, ...], profile: str, pin: bool, verbose: int,
     A profile has the runs of the smaller ones too. Runs have constants and expected verdicts of their own; --budget is
     for all of them together. `fencepost check` without a protocol does the same.
 
-    \b
     Exit status: 0 every run found what it must, 1 one did not, 2 bad input,
     3 a run was cut short or not begun, 4 internal error.
     """

@@ -79,7 +79,6 @@ def check(**given: Any) -> Exit:
     catalogue (in quotes). Without PROTOCOL, or with --profile, it is `fencepost catalogue`: the runs of the catalogue
     are made and compared with their pinned results.
 
-    \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 undetermined or a witness not reached, 4 internal error.
     """

@@ -54,7 +54,6 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     They are compared by their guarantees, by all that the protocol keeps (without budgets and ghosts), and by what its
     clients can see; with --on, by the named fields.
 
-    \b
     Exit status: 0 no difference, 1 there is one, 2 bad input, 3 undetermined.
     """
     from fencepost.api.calls.compare import common_machine

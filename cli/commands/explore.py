@@ -26,7 +26,6 @@ def explore(what: str | None, port: int, no_browser: bool) -> Exit:
     The page says of each action why it cannot happen, and of each property whether it holds. It is served on this
     machine alone, until Ctrl-C, and asks for nothing from elsewhere. Pyodide comes from npm the first time.
 
-    \b
     Exit status: 0 it was ended by Ctrl-C, 2 bad input, or Pyodide cannot be had.
     """
     from fencepost.api.calls.explore import explore as serve

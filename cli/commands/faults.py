@@ -61,7 +61,6 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     Faults are the budgets of the protocol's state, such as crashes and fences. The constants say how many of each are
     tried at most. Kinds that are not counted may happen as often as their constants allow.
 
-    \b
     Exit status: 0 found, or nothing breaks the property up to the constants, 2 bad input,
     3 a search ended without a decision.
     """

@@ -45,7 +45,6 @@ def fuzz(**given: Any) -> Exit:
     do. The faults of a history are so few that no acknowledged record may be lost. A violation is shortened to the
     fewest steps, and replayed with the repair of each known finding: what a repair ends is that finding.
 
-    \b
     Exit status: 0 no violation, or known findings only, 1 a violation that no known finding explains, 2 bad input (or
     no Java, no Maven, no such release), 3 too few histories in the time to say anything.
     """

@@ -38,7 +38,6 @@ def graph(prop: str | None, form: str, max_states: int, output: Path | None, **g
     the attribute `initial`. With --property a state has the attribute `mark`: `violated`, or of a property of whole
     behaviours `when` and `then`.
 
-    \b
     Exit status: 0 it was written, 2 bad input, or there are more states than --max-states.
     """
     if form not in FORMATS:

@@ -17,7 +17,6 @@ def new(name: str) -> Exit:
     It has messages, a value that may be NONE, a budget of faults, and properties of every kind: edit it into a model of
     your own.
 
-    \b
     Exit status: 0 they were written, 2 bad input, or there are files of these names.
     """
     model, test = written(name)

@@ -80,7 +80,6 @@ def prove(**given: Any) -> Exit:
     Constants named by --unbounded have any value; all others keep theirs. Without PROTOCOL, the proofs of the catalogue
     are made, and those of the same protocols with a rule broken, which must fail.
 
-    \b
     Exit status: 0 proved, 1 violated or not as expected, 2 bad input,
     3 undetermined: no induction, or z3 timed out, 4 internal error.
     """

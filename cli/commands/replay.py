@@ -39,7 +39,6 @@ MODEL_HELP = "The Python file that defines the trace's protocol, if it is your o
 def replay(files: tuple[str, ...], rewrite: bool, model: str | None) -> Exit:
     """Replay the trace in FILE and check that it ends in its verdict.
 
-    \b
     Exit status: 0 all replay, 2 a file is not a trace or a step cannot be taken,
     4 internal error.
     """
@@ -163,7 +162,6 @@ def shrink(file: str, output: Path | None, model: str | None, **given: Any) -> E
 
     Sizes and budgets are lowered, fewer brokers included; switches, versions and other choices stay as they are.
 
-    \b
     Exit status: 0 shortened, or found to be shortest as far as reported; 2 FILE is not a trace or does not replay,
     4 internal error.
     """

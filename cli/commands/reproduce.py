@@ -54,7 +54,6 @@ def reproduce(name: str | None, kafka: str | None, jars: str | None, **given: An
     is compared with what can be read, and brokers that cannot come back are named. Without NAME the findings are
     listed.
 
-    \b
     Exit status: 0 the verdict is as expected (a record is lost, a broker stays out, or a partition stays without a
     leader; with --control, with --repaired and on releases that are known to be safe, nothing is), 1 it is not, 2 bad
     input (or no Java, no Maven, a port that is taken), 3 the story could not be brought to its end in time.

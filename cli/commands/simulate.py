@@ -79,7 +79,6 @@ def simulate(**given: Any) -> Exit:
     --depth steps, or where no action is enabled. Protocol, constants, weights, seed and its number determine it.
     What no walk violated is not-found: walks never show that something holds.
 
-    \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """

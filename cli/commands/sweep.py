@@ -52,7 +52,6 @@ def sweep(**given: Any) -> Exit:
     The walks of a cell are those of `fencepost simulate` with its constants and the same seed. A cell in which no walk
     violated anything is safe as far as was searched, and no further.
 
-    \b
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """

@@ -37,7 +37,6 @@ def vacuity(names: tuple[str, ...], row: str | None, trace: str | None, as_json:
     reaches, actions that never happen, and guards that no property depends on. Nothing is searched: for other
     constants, or a protocol of your own, `fencepost ablate` reports the same of one matrix.
 
-    \b
     Exit status: 0 every guarantee that holds was seen to fail in some variant, 1 one was not, 2 bad input,
     3 a matrix is stale: the protocol has changed since.
     """

@@ -148,7 +148,7 @@ ALL = (
          "Take acknowledged records for lost until the logs are compared. The leader before has them as long as it "
          "has not followed the new one: keep it down, and copy the partition's folder from its disk. If it is back, "
          "'Truncating partition' in its log says from which offset they are gone; producers must send those again, "
-         "or you from the copy. Until the ISR has min.insync.replicas members, cancel no reassignment, and give no "
+         "or you, from the copy. Until the ISR has min.insync.replicas members, cancel no reassignment, and give no "
          "broker a replica again that has just lost it."),
     Sort("emptied-elr-elected", EXPOSURE, "critical", "HYP-17",
          "The last known leader is elected only if no broker was eligible before a directory was assigned.",
@@ -157,7 +157,7 @@ ALL = (
          "If its disk was new or empty, take what was acknowledged for lost on it and on all that have followed it "
          "since. A replica that is still down has its records: keep it down, and copy the partition's folder from "
          "its disk. If it is back, 'Truncating partition' in its log says from which offset they are gone; producers "
-         "must send those again, or you from the copy."),
+         "must send those again, or you, from the copy."),
     Sort("elr-emptied", EXPOSURE, "high", "HYP-17",
          "The assignment of a directory leaves the ELR as it is.",
          "A broker assigned a replica to a directory, and that emptied the ELR, the list of those that may lead "

@@ -305,7 +305,7 @@ def _advice(item: Told, steps: list[Told], end: tuple[int, int]) -> str:
             "that of the new leader now, and what "
             f"only it had is gone. Search its log for 'Truncating partition {name}' between {began} and "
             f"{clock(back['time'])}: the line says "
-            "from which offset. Producers must send those records again, or you from a copy of its disk of before."
+            "from which offset. Producers must send those records again, or you, from an earlier copy of its disk."
         )
     if known and former not in known[-1]["replicas"]:
         return (
