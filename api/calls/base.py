@@ -217,7 +217,7 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             )
         elif times:
             yield (
-                f"{old.label} happened {times:,} times, and each time led to a state to which "
+                f"{(new or old).label} happened {counted(times, 'time')}, and each time led to a state to which "
                 f"{base.name} comes as well: where they differ was not reached."
             )
 

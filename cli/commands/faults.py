@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.grids import axes_of
 from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
@@ -158,9 +159,8 @@ def print_faults(
         print_lines(console, f"{name_of(left['constants'])}: left out, {left['why']}", style="dim")
     if data["not_run"]:
         print_lines(console, f"Partial. Not run: {', '.join(data['not_run'])}.", style="yellow")
-    print_answer(
-        console, _facts(data, verbose=verbose), hint="" if verbose or quiet else "why fewer faults were tried too"
-    )
+    fewer = any(point.get("fewer") for point in data["grid"]) and not (verbose or quiet)
+    print_answer(console, _facts(data, verbose=verbose), hint="why fewer faults were tried too" if fewer else "")
 
 
 def _style(data: FaultsData) -> str:
@@ -179,4 +179,5 @@ def _facts(data: FaultsData, *, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "each", f"fewer were searched too, as more may not cover them ({apart})"
     omission = sum(point["omission"] for point in data["grid"])
     searches, states = (sum(point[name] for point in data["grid"]) for name in ("searches", "states"))
-    yield "reach", f"{searches:,} searches of {states:,} states together{left_out(omission)}"
+    together = f"{counted(searches, 'search', 'searches')} of {counted(states, 'state')} together"
+    yield "reach", f"{together}{left_out(omission)}"

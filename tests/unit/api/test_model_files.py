@@ -51,6 +51,11 @@ LAYOUTS = {
     "a package that imports relatively": ("from lib import step_of", "step_of", "lib/inner/rules.py"),
     "a neighbour, relatively": ("from .rules import step_of", "step_of", "rules.py"),
     "a package around the model": ("from ..rules import step_of", "step_of", "own/rules.py"),
+    "a folder that it puts on the path": (
+        "import sys\nsys.path.insert(0, __file__.replace('model.py', 'shared'))\nfrom common import step_of",
+        "step_of",
+        "shared/common.py",
+    ),
     "the name of that package": ("from own.rules import step_of", "step_of", "own/rules.py"),
 }
 AROUND = ("own/__init__.py", "own/inner/__init__.py")
@@ -83,7 +88,7 @@ def test_two_models_have_the_helpers_beside_them(layout: str, engine: str, tmp_p
     for file, verdict, states in ((three, "holds", 2), (one, "violated", 4), (three, "holds", 2)):
         found = fencepost.check(file, engine=engine)
         assert (found.verdict, found.distinct) == (verdict, states)
-    assert not {"rules", "lib", "parts", "own"} & set(sys.modules)
+    assert not {"rules", "lib", "parts", "own", "common"} & set(sys.modules)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
