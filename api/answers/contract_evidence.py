@@ -236,6 +236,52 @@ class ChangeData(TypedDict):
     writes_go_on_with_brokers_down: int
 
 
+class SeenData(TypedDict):
+    """What was seen of an operation: on clusters, on Kafka's classes or in the model.
+
+    `differs` names the settings that it was seen with others than are asked about; `times` of `of` runs on clusters.
+    """
+
+    seen: str
+    outcome: str
+    findings: list[str]
+    release: str
+    replicas: int
+    min_isr: int
+    brokers: int
+    elr: bool
+    differs: list[str]
+    run: str
+    story: str
+    times: int | None
+    of: int | None
+    lost: int | None
+    acknowledged: int | None
+    faults: dict[str, int] | None
+    steps: int | None
+    states: int | None
+    late: bool
+    show: str
+
+
+class OperationData(TypedDict):
+    """An operation at these settings: what it does, what was seen of it, what to do instead, and afterwards."""
+
+    operation: str
+    title: str
+    outcome: str
+    findings: list[str]
+    evidence: list[SeenData]
+    elsewhere: list[SeenData]
+    instead: str
+    avoid: list[str]
+    after: str | None
+    show: str | None
+    page: str | None
+    measure: str | None
+    unmodelled: str | None
+
+
 class AdviceData(TypedDict):
     """`advise`."""
 
@@ -244,6 +290,7 @@ class AdviceData(TypedDict):
     assumed: list[str]
     searched: bool
     why: str
+    operations: list[OperationData]
     crashes: CrashesData | None
     released: ReleasedData | None
     findings: list[AppliesData]

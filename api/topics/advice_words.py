@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.applying import PROTOCOL
+from fencepost.api.topics.operations import patches_read
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fencepost.api.answers.contract_evidence import AdviceData, AppliesData, BreakingData, ChangeData
+    from fencepost.api.answers.contract_evidence import AdviceData, BreakingData, ChangeData, OperationData, SeenData
 
 SETTINGS = {
     "acks": "acks",
@@ -40,23 +41,28 @@ KINDS = {
     "early_starts": ("restart within the broker's old session", "restarts within the broker's old session"),
 }
 """Faults and an operator's actions in Kafka's words: one, and several."""
-GROUPS = {
-    "itself": "Findings that need nothing but elections, crashes and restarts",
-    "operator": "Findings that need a reassignment, a change of min ISR, or ELR turned off",
-    "clusters": (
-        "Findings that no model here has, so that no crashes were counted: they were played on clusters of Kafka"
-    ),
-    "kept": (
-        "Findings that are not known to lose a record: availability, or a check that lets through what it should not"
-    ),
+SAID = {
+    "lost": "loses",
+    "leaderless": "no leader",
+    "out": "broker out",
+    "not-measured": "not measured",
+    "kept": "kept",
+    "safe": "safe",
+    "impossible": "no broker to move to",
 }
-"""Headings of findings by what triggers them."""
-HARMS = {
-    "lost": "It loses acknowledged records",
-    "out": "It keeps a broker out of the cluster",
-    "leaderless": "It leaves a partition without a leader",
+"""What operations do, in a word or two."""
+DIFFERS = {
+    "replicas": "RF {replicas}",
+    "min_isr": "min ISR {min_isr}",
+    "release": "{release}",
+    "elr": "other ELR",
+    "brokers": "{brokers} brokers",
+    "acks": "acks=all",
+    "unclean_election": "if clean",
 }
-"""The effects of findings that no model has."""
+"""In what something was seen with other settings than are asked about."""
+WIDTH = 80
+"""A terminal has so many columns at least."""
 UNCHANGED = "no other value of one setting is known to survive more crashes at an acceptable cost"
 ELR_COMMAND = "kafka-features.sh --bootstrap-server HOST:PORT describe"
 ELR_SHOWN = f"`{ELR_COMMAND}` shows it: on if eligible.leader.replicas.version is finalized at 1 or above"
@@ -74,45 +80,99 @@ def in_kafka(faults: Mapping[str, int]) -> str:
     return listed(words) or "nothing at all"
 
 
-def headline(data: AdviceData) -> list[str]:
-    """Return the answer in two or three lines: findings that lose a record with fewer crashes, and crashes alone."""
-    crashes, release = data["crashes"], release_of(data)
-    if crashes is None:
-        lines = [f"Not searched: {data['why']}. Nothing here says that these settings are safe."]
+def headline(data: AdviceData) -> str:
+    """Return the answer in one sentence, which fits a line."""
+    settings, rows = data["settings"], data["operations"]
+    release = str(settings["release"] or release_of(data).removeprefix("Kafka "))
+    more = [f"acks={settings['acks']}"] if settings["acks"] != "all" else []
+    more += ["without ELR"] if not settings["elr"] and release >= "4" else []
+    more += ["unclean"] if settings["unclean_election"] else []
+    lost = sum(row["outcome"] == "lost" for row in rows)
+    if settings["release"] and settings["release"] not in patches_read(str(settings["kafka"])):
+        said, release = f"Kafka {release} was not read; this is of others", ""
     else:
-        begin = f"By crashes alone, if {release} had every repair of the model, an acknowledged record"
-        lines = [f"{begin}: {crashes['outcome']}."]
-    least = crashes["least"] if crashes else None
-    losing = [
-        item for item in data["findings"] if item["crashes"] is not None and (least is None or item["crashes"] < least)
-    ]
-    if losing:
-        named = listed([f"{item['id']} ({_takes(item)})" for item in losing])
-        found = f"{release} has {counted(len(losing), 'finding')} known to lose one"
-        lines.insert(0, f"An acknowledged record can be lost: {found}, {named}.")
-    elif least:
-        lines.append(f"No finding in {release} is known to lose one with fewer crashes at this min ISR.")
-    unknown = [
-        item["id"]
-        for item in data["findings"]
-        if item["group"] not in ("kept", "clusters") and item["crashes"] is None and item["faults"] is None
-    ]
-    if unknown:
-        fewer = "with fewer crashes" if least else "too"
-        lines.append(f"Not measured at this min ISR, and may lose one {fewer}: {listed(unknown)}.")
-    disks = [item["id"] for item in data["findings"] if item["harm"] == "lost"]
-    if disks:
-        lines.append(
-            f"Not counted above, since no model has it: {listed(disks)}, which lost records on clusters "
-            "when a disk was replaced or taken out."
-        )
+        said = f"Yes: {lost} of {len(rows)} operations can lose records" if lost else "Not measured here"
+    replicas, min_isr = int(str(settings["replicas"])), f"min ISR {settings['min_isr']}"
+    forms = ((f"Kafka {release}", counted(replicas, "replica")), (f"Kafka {release}", f"RF {replicas}"))
+    for named, size in (*forms, (release, f"RF {replicas}")):
+        sentence = f"{said} ({', '.join([*([named] if release else []), size, min_isr, *more])})."
+        if len(sentence) <= WIDTH:
+            break
+    return sentence
+
+
+def row_of(item: OperationData) -> tuple[str, str, str]:
+    """Return an operation in a line: what it is, what it does, and what to do instead."""
+    fact = SAID[item["outcome"]]
+    if item["evidence"] and item["outcome"] != "not-measured":
+        fact = f"{fact}: {_in_short(item['evidence'][0])}"
+    if item["elsewhere"] and item["outcome"] == "not-measured":
+        other = item["elsewhere"][0]
+        fact = f"{DIFFERS[other['differs'][0]].format(**other)} {SAID[other['outcome']]}: {_in_short(other)}"
+    return item["title"], fact, item["instead"]
+
+
+def _in_short(seen: SeenData) -> str:
+    """Return what was seen in at most 22 characters."""
+    name = f"{seen['findings'][0]} " if seen["findings"] else ""
+    if seen["seen"] == "clusters":
+        return f"{name}{seen['times']}/{seen['of']} runs"
+    if seen["outcome"] == "safe":
+        return f"{seen['states'] or 0:,} states"
+    return f"{name}{'classes' if seen['seen'] == 'classes' else 'model'}"
+
+
+def lines_of(item: OperationData) -> list[str]:
+    """Return what there is to say of an operation: what was seen, and what to do instead."""
+    here = {name for seen in item["evidence"] for name in seen["findings"]}
+    shown = [*item["evidence"], *_nearest(seen for seen in item["elsewhere"] if not here.issuperset(seen["findings"]))]
+    lines = [_seen(seen) for seen in shown]
+    if item["outcome"] == "not-measured" or not lines:
+        lines.append(f"Not measured with these settings{': ' + item['unmodelled'] if item['unmodelled'] else ''}.")
+    lines.append(f"Instead: {item['instead']}. {' '.join(item['avoid'])}".rstrip())
     return lines
 
 
-def _takes(item: AppliesData) -> str:
-    crashes = item["crashes"]
-    parts = [counted(crashes, "crash", "crashes") if crashes else "no crash", *item["triggers"]]
-    return ", ".join(parts)
+def proofs_of(item: OperationData) -> list[str]:
+    """Return what to do if an operation did harm, and what shows or measures it."""
+    lines = [f"If it happened: {item['after']}"] if item["after"] else []
+    lines += [f"Shown by {item['show']}."] if item["show"] else []
+    return lines + ([f"Measured by {item['measure']}."] if item["measure"] else [])
+
+
+def _nearest(others: Iterable[SeenData]) -> list[SeenData]:
+    """Return of each finding the one that was seen with the fewest other settings."""
+    found: dict[tuple[str, ...], SeenData] = {}
+    for item in others:
+        key = tuple(item["findings"])
+        if key not in found or len(item["differs"]) < len(found[key]["differs"]):
+            found[key] = item
+    return list(found.values())
+
+
+def _seen(item: SeenData) -> str:
+    """Return what was seen as a sentence."""
+    sizes = f"{counted(item['replicas'], 'replica')}, min ISR {item['min_isr']}, {counted(item['brokers'], 'broker')}"
+    where = f"{sizes}, {'with' if item['elr'] else 'without'} ELR"
+    names = f"{' and '.join(item['findings'])}: " if item["findings"] else ""
+    if item["seen"] == "clusters":
+        lost = f", {item['lost']:,} of {item['acknowledged']:,} acknowledged records" if item["lost"] else ""
+        runs = f"{SAID[item['outcome']]} in {item['times']} of {item['of']} runs on clusters of {item['release']}"
+        late = "; messages were delayed" if item["late"] else ""
+        return f"{names}{runs}{lost} ({where}{late}): {item['story']}."
+    if item["seen"] == "classes":
+        return f"{names}Kafka's classes of {item['release']} did every step of {item['run']} ({where})."
+    searched = f"; {item['states']:,} states" if item["states"] else ""
+    release = item["release"].replace("kafka-", "Kafka ")
+    if item["outcome"] == "safe":
+        return f"The model of {release} loses nothing with up to {in_kafka(item['faults'] or {})} ({where}{searched})."
+    used = item["faults"]
+    faults = "" if used is None else f" by {in_kafka(used)}" if any(used.values()) else " without any fault"
+    late = ", metadata as late as it may be" if item["late"] else ""
+    return (
+        f"{names}{SAID[item['outcome']]} in the model of {release}{faults}, {counted(item['steps'] or 0, 'step')}"
+        f"{late} ({where}{searched})."
+    )
 
 
 def broken_by(item: BreakingData) -> str:
@@ -126,23 +186,6 @@ def in_sentences(steps: Iterable[str]) -> list[str]:
     sentences = {item.label: item.sentence for item in protocol(PROTOCOL).machine.actions}
     given = [(label, ", ".join(values).replace("=", " ")) for label, *values in map(str.split, steps)]
     return [f"{sentences[label].rstrip('.')} ({values})." for label, values in given]
-
-
-def groups(data: AdviceData) -> list[tuple[str, list[AppliesData]]]:
-    """Return the findings of a release under their headings."""
-    found = [(title, [item for item in data["findings"] if item["group"] == name]) for name, title in GROUPS.items()]
-    return [(title, items) for title, items in found if items]
-
-
-def lines_of(found: AppliesData, data: AdviceData) -> list[str]:
-    """Return the statements about a finding, each a sentence or more."""
-    sentence, avoid = found["sentence"], found["avoid"]
-    lines = [f"{sentence[0].upper()}{sentence[1:]}", needs_of(found, data)]
-    lines.append(
-        f"To avoid it: {avoid[0].lower()}{avoid[1:]}" if avoid else "No way to avoid it on this release is known."
-    )
-    lines.append(seen_of(found))
-    return lines + ([f"Repair in Kafka's code: {found['repair']}."] if found["repair"] else [])
 
 
 def released_of(data: AdviceData) -> str:
@@ -160,45 +203,6 @@ def released_of(data: AdviceData) -> str:
     if found["undetermined"]:
         return f"{begin}: not decided ({where})."
     return f"{begin}: kept with up to {in_kafka(found['most'])} ({where})."
-
-
-def seen_of(found: AppliesData) -> str:
-    """Return where real Kafka showed a finding."""
-    places = (("clusters", found["clusters"]), ("Kafka's own classes", found["classes"]))
-    seen = [f"on {name} of {', '.join(releases)}" for name, releases in places if releases]
-    return f"Seen {' and '.join(seen)}." if seen else "Not seen on real Kafka."
-
-
-def needs_of(found: AppliesData, data: AdviceData) -> str:
-    """Return the faults by which a finding loses a record at these settings: measured, or from the catalogue."""
-    if found["harm"] is not None:
-        return (
-            f"{HARMS[found['harm']]}: how many faults that takes at least was not measured, and min ISR 2 does not "
-            "prevent it."
-        )
-    if found["group"] == "kept":
-        return "No history in which it loses a record is known."
-    needed, min_isr, replicas = found["faults"], data["settings"]["min_isr"], data["settings"]["replicas"]
-    if needed is None or needed["undetermined"]:
-        return f"Not measured at min ISR {min_isr}; {_known(found)}."
-    same = needed["brokers"] == replicas
-    where = f"measured with {counted(needed['brokers'], 'replica')}" + ("" if same else f", not with {replicas}")
-    if needed["front"]:
-        sets = "; or ".join(in_kafka(item["faults"]) for item in needed["front"])
-        return f"Loses a record at min ISR {min_isr} with {sets} ({where})."
-    return (
-        f"At min ISR {min_isr} nothing that was tried lost a record (up to {in_kafka(needed['most'])}; {where}); "
-        f"{_known(found)}."
-    )
-
-
-def _known(found: AppliesData) -> str:
-    """Return the shortest history of the catalogue that loses a record, as a clause."""
-    loses = found["loses"]
-    if loses is None:
-        return "no history in which it loses a record is known"
-    where = f"{counted(loses['brokers'], 'replica')} and min ISR {loses['min_isr']}"
-    return f"the shortest history that loses one has {counted(loses['length'] - 1, 'step')}, with {where}"
 
 
 def change_of(item: ChangeData) -> tuple[str, str]:

@@ -11,13 +11,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, pick
-from fencepost.api.answers.results import Answer
+from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
-from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, in_sentences
+from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.topics.measured import crashes_are_of, machine_mark
+from fencepost.api.topics.operations import Settings, operations, patches_read
 from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
@@ -27,6 +28,7 @@ from fencepost.model.language.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import pandas as pd
     from fencepost.api.answers.contract_evidence import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
 
 PROTOCOL = "replication"
@@ -39,33 +41,6 @@ FIRST_ELR = (4, 0)
 """The release that eligible leader replicas came with."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a topic, and the release that it is on."""
-
-    replicas: int
-    min_isr: int
-    version: str
-    acks: str
-    elr: bool
-    unclean_election: bool
-    release: str = ""
-    """The release with its patch, as `4.1.2`, where one was named."""
-
-    @property
-    def text(self) -> str:
-        """They in one line."""
-        words = (
-            counted(self.replicas, "replica"),
-            f"min ISR {self.min_isr}",
-            f"acks={self.acks}",
-            f"{'with' if self.elr else 'without'} ELR",
-            f"unclean elections {'on' if self.unclean_election else 'off'}",
-            self.version.replace("kafka-", "Kafka "),
-        )
-        return ", ".join(words)
-
-
 @dataclass(frozen=True, repr=False)
 class AdviceResult(Answer["AdviceData"]):
     """Advice on settings: whether their cell was searched, the fewest crashes that lose a record, and the rest."""
@@ -76,6 +51,18 @@ class AdviceResult(Answer["AdviceData"]):
 
     def __repr__(self) -> str:
         return f"AdviceResult({self.settings.text})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for each operation: what it does here, by which findings, what to do instead, and the proof."""
+        import pandas as pd
+
+        names = ("operation", "outcome", "findings", "instead", "after", "show", "measure")
+        rows = [[item[name] for name in names] for item in self.to_dict()["operations"]]  # type: ignore[literal-required]
+        return pd.DataFrame(rows, columns=list(names))
+
+    def _repr_html_(self) -> str:
+        data = self.to_dict()
+        return table(headline(data), ("operation", "what it does", "instead"), list(map(row_of, data["operations"])))
 
     @property
     def decided(self) -> bool:
@@ -92,12 +79,16 @@ def advise(
     acks: str = "all",
     elr: bool | None = None,
     unclean_election: bool = False,
+    brokers: int | None = None,
 ) -> AdviceResult:
     """Return the meaning of a topic's settings for its records; raise UsageError for settings that make no sense.
 
     Without `kafka` it is the newest release that was read; `elr` None is as new clusters of the release have it.
+    `brokers` are those of the cluster: a replica can be moved only if there are more of them than replicas.
     """
-    settings = settings_of(replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election)
+    settings = settings_of(
+        replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
+    )
     point = _cell(settings)
     data: AdviceData = {
         "format": FORMAT,
@@ -105,6 +96,7 @@ def advise(
         "assumed": [name for name, is_default in (("kafka", not kafka), ("elr", elr is None)) if is_default],
         "searched": point is not None,
         "why": _why(settings, point),
+        "operations": operations(settings),
         "crashes": None if point is None else _crashes(settings.replicas, point),
         "released": _released(settings),
         "findings": findings_of(settings.version, settings.min_isr, elr=settings.elr),
@@ -114,7 +106,14 @@ def advise(
 
 
 def settings_of(
-    replicas: int, min_isr: int, *, kafka: str, acks: str, elr: bool | None, unclean_election: bool
+    replicas: int,
+    min_isr: int,
+    *,
+    kafka: str,
+    acks: str,
+    elr: bool | None,
+    unclean_election: bool,
+    brokers: int | None = None,
 ) -> Settings:
     """Return settings, with what was left out as new clusters of the release have it."""
     if replicas < 1 or min_isr < 1:
@@ -123,8 +122,12 @@ def settings_of(
         )
     if acks not in ACKS:
         raise UsageError(f"acks={acks!r} was given, which Kafka has not: write one of {', '.join(ACKS)}.")
+    if brokers is not None and brokers < replicas:
+        raise UsageError(
+            f"{counted(replicas, 'replica')} and {counted(brokers, 'broker')} were given: write more `brokers=`."
+        )
     version = _version(kafka)
-    has_elr = bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1)) if elr is None else elr
+    has_elr = bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1)) if elr is None else elr  # noqa: PD011 (no frame)
     if has_elr and not may_have_elr(version):
         raise UsageError(
             f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "
@@ -132,18 +135,12 @@ def settings_of(
         )
     named = kafka.strip().lower().removeprefix("kafka-")
     release = named if named != version.removeprefix("kafka-") else ""
-    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election, release)
+    return Settings(replicas, min_isr, version, acks, has_elr, unclean_election, release, brokers)
 
 
 def versions() -> tuple[str, ...]:
     """Return the releases that were read, by the names of the model's versions."""
     return tuple(item.name for item in protocol(PROTOCOL).machine.versions)
-
-
-def patches_read(version: str) -> list[str]:
-    """Return the patches of a release whose sources or classes were read, as `4.1.2`."""
-    sentence = protocol(PROTOCOL).machine.version(version).sentence
-    return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
 
 
 def may_have_elr(version: str) -> bool:
@@ -178,7 +175,7 @@ def _shown(settings: Settings) -> dict[str, Any]:
     return {
         **pick(settings, "replicas min_isr"),
         "kafka": settings.version,
-        **pick(settings, "acks elr unclean_election"),
+        **pick(settings, "acks elr unclean_election brokers"),
         "release": settings.release or None,
         "read": patches_read(settings.version),
     }
@@ -230,7 +227,7 @@ def _crashes(replicas: int, point: PointData) -> CrashesData:
 
 def _released(settings: Settings) -> ReleasedData | None:
     """Return the losses of the release itself if crashes keep the disk; None if that was not searched."""
-    usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))
+    usual = bool(protocol(PROTOCOL).machine.version(settings.version).values.get("elr", 1))  # noqa: PD011 (no frame)
     asked = settings.acks == "all" and settings.elr == usual and not settings.unclean_election
     row = released(settings.version, settings.min_isr) if asked else None
     if row is None:

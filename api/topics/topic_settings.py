@@ -18,11 +18,12 @@ MIN_ISR, UNCLEAN = "min.insync.replicas", "unclean.leader.election.enable"
 
 
 class TopicSettings(NamedTuple):
-    """Settings of a topic on a cluster: the fewest replicas of a partition, min ISR, unclean elections."""
+    """Settings of a topic: the fewest replicas of a partition, min ISR, unclean elections; brokers of its cluster."""
 
     replicas: int
     min_isr: int
     unclean_election: bool
+    brokers: int | None = None
 
 
 def look_for_client() -> None:
@@ -53,43 +54,79 @@ def client_settings(file: Path) -> dict[str, str]:
     return found
 
 
-def settings_of_topic(server: str, topic: str, more: Mapping[str, str] | None = None) -> TopicSettings:
-    """Ask a cluster for the settings of a topic; raise UsageError if it does not answer, or has no such topic."""
+def settings_in(file: Path) -> dict[str, TopicSettings]:
+    """Return the topics of a file, each a line `NAME REPLICAS MIN_ISR`, then `unclean` if it may elect so."""
+    try:
+        lines = read_named(file).decode("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read: {error}. Name a file with a topic on each line.") from error
+    found = {}
+    for number, line in enumerate(lines, 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        name, *numbers = words
+        unclean = numbers[2:] == ["unclean"]
+        if not all(item.isdecimal() for item in numbers[:2]) or len(numbers) - unclean != 2:
+            raise UsageError(f"{file}:{number} is {line.strip()!r}: write NAME REPLICAS MIN_ISR, such as `orders 3 2`.")
+        found[name] = TopicSettings(int(numbers[0]), int(numbers[1]), unclean)
+    if not found:
+        raise UsageError(f"{file} names no topic: write a line such as `orders 3 2` for each.")
+    return found
+
+
+def settings_of_topics(
+    server: str, topic: str | None = None, more: Mapping[str, str] | None = None
+) -> dict[str, TopicSettings]:
+    """Ask a cluster for the settings of a topic, or of all but its own; raise UsageError if it does not answer."""
     look_for_client()
     from confluent_kafka import KafkaException
 
     try:
         return _asked(server, topic, more or {})
     except KafkaException as error:
+        what = f"topic {topic!r}" if topic else "its topics"
         raise UsageError(
-            f"{server} was asked for topic {topic!r}: {_said(error)}. Look at the address and at what may be read."
+            f"{server} was asked for {what}: {_said(error)}. Look at the address and at what may be read."
         ) from error
 
 
-def _asked(server: str, topic: str, more: Mapping[str, str]) -> TopicSettings:
+def _asked(server: str, topic: str | None, more: Mapping[str, str]) -> dict[str, TopicSettings]:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource
 
     quiet = {"bootstrap.servers": server, "socket.connection.setup.timeout.ms": int(SECONDS * 1000), "log_level": 0}
     client = AdminClient({**quiet, **more})
-    known = client.list_topics(timeout=SECONDS).topics  # asking for one topic would create it on some clusters
-    if topic not in known:
+    cluster = client.list_topics(timeout=SECONDS)  # asking for one topic would create it on some clusters
+    known = cluster.topics
+    names = [topic] if topic else sorted(name for name in known if not name.startswith("__"))
+    if topic and topic not in known:
         raise UsageError(f"{server} has no topic {topic!r}: write the name of one that it has.")
-    if known[topic].error:
-        raise KafkaException(known[topic].error)
-    replicas = min((len(item.replicas) for item in known[topic].partitions.values()), default=0)
+    if not names:
+        raise UsageError(f"{server} has no topics of its users: there is nothing to advise on.")
+    for name in names:
+        if known[name].error:
+            raise KafkaException(known[name].error)
+    resources = {name: ConfigResource(ConfigResource.Type.TOPIC, name) for name in names}
+    answers = client.describe_configs(list(resources.values()), request_timeout=SECONDS)
+    return {
+        name: _settings(server, name, known[name], answers[resources[name]].result(timeout=2 * SECONDS), cluster)
+        for name in names
+    }
+
+
+def _settings(server: str, topic: str, known: Any, entries: Mapping[str, Any], cluster: Any) -> TopicSettings:
+    replicas = min((len(item.replicas) for item in known.partitions.values()), default=0)
     if not replicas:
         raise UsageError(f"{server} names no replicas of topic {topic!r}: ask again when it has been created.")
-    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-    (answer,) = client.describe_configs([resource], request_timeout=SECONDS).values()
-    values: dict[str, Any] = {name: entry.value for name, entry in answer.result(timeout=2 * SECONDS).items()}
+    values: dict[str, Any] = {name: entry.value for name, entry in entries.items()}
     missing = [name for name in (MIN_ISR, UNCLEAN) if name not in values]
     if missing:
         raise UsageError(
             f"{server} did not say what {' and '.join(missing)} of topic {topic!r} is: give the settings "
             "themselves instead."
         )
-    return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true")
+    return TopicSettings(replicas, int(values[MIN_ISR]), values[UNCLEAN] == "true", len(cluster.brokers))
 
 
 def _said(error: Any) -> str:

@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.files import write_text
 from fencepost.api.topics.advice_words import (
+    SAID,
     UNCHANGED,
     broken_by,
     change_of,
-    groups,
     headline,
     lines_of,
+    proofs_of,
     released_of,
+    row_of,
 )
 from fencepost.api.topics.advising import notes
 from fencepost.cli.commands.options import Count, Writable, command, verbose_option
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.topics.advising import AdviceResult
-    from rich.console import Console
+    from collections.abc import Mapping
 
+    from fencepost.api.topics.advising import AdviceResult
+    from fencepost.api.topics.topic_settings import TopicSettings
+    from rich.console import Console
+    from rich.text import Text
+
+STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"}
 ON_OFF = click.Choice(["on", "off"])
 
 
@@ -40,10 +47,12 @@ ON_OFF = click.Choice(["on", "off"])
 )
 @click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
 @click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
+@click.option("--brokers", type=Count(1), help="Brokers of the cluster.  [default: any number]")
 @click.option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
-@click.option("--topic", metavar="NAME", help="The topic whose settings are read.")
+@click.option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
+@click.option("--topics", metavar="FILE", help="Take topics from this file, a line each: NAME REPLICAS MIN_ISR.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
 @click.option("--trace", type=Writable(), help="Write the shortest history that loses a record there.")
 @verbose_option
@@ -57,49 +66,60 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
     """
     from fencepost.api.topics.advising import advise as advised
 
-    read = _read(given)
-    made = advised(
-        given["replicas"] or 3,
-        given["min_isr"] or 1,
-        kafka=given["kafka"],
-        acks=given["acks"],
-        elr=None if given["elr"] is None else given["elr"] == "on",
-        unclean_election=given["unclean_election"] == "on",
-    )
-    data = made.to_dict()
+    topics, read = _read(given)
+    groups: dict[TopicSettings, list[str]] = {}
+    for name, found in topics.items():
+        groups.setdefault(found, []).append(name)
+    asked = {
+        "kafka": given["kafka"],
+        "acks": given["acks"],
+        "elr": None if given["elr"] is None else given["elr"] == "on",
+    }
+    made = [(names, advised(**found._asdict(), **asked)) for found, names in groups.items()]
     if trace:
-        _write(trace, data)
-    if as_json:
-        print_json({**data, "read_from": read})
+        _write(trace, made[0][1].to_dict())
+    if as_json and given["topic"] is None and read:
+        print_json({"read_from": read, "topics": [{"names": names, **item.to_dict()} for names, item in made]})
+    elif as_json:
+        print_json({**made[0][1].to_dict(), "read_from": read})
     else:
-        print_advice(results(narrow=not verbose), made, read, verbose=bool(verbose))
-    return Exit.AS_EXPECTED if made.decided else Exit.UNDETERMINED
+        console = results(narrow=not verbose)
+        for number, (names, item) in enumerate(made):
+            if number:
+                console.print()
+            if len(made) > 1 or (read and given["topic"] is None):
+                print_lines(console, heading(", ".join(names)))
+            print_advice(console, item, read, verbose=bool(verbose))
+    return Exit.AS_EXPECTED if all(item.decided for _, item in made) else Exit.UNDETERMINED
 
 
-def _read(given: dict[str, Any]) -> dict[str, str] | None:
-    """Replace options by the settings that a topic has, and return where they are read; None if no cluster is named."""
-    server, topic = given["bootstrap_server"], given["topic"]
-    if server is None and topic is None and given["client_config"] is None:
-        return None
-    if server is None or topic is None:
+def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, str | None] | None]:
+    """Return the settings by topic, and where they are read; None if on the command line."""
+    from fencepost.api.topics.topic_settings import TopicSettings, client_settings, settings_in, settings_of_topics
+
+    server, topic, file = given["bootstrap_server"], given["topic"], given["topics"]
+    if server is None and (topic is not None or given["client_config"] is not None):
         raise UsageError(
-            "one of --bootstrap-server and --topic was given alone: "
-            "to read settings from a cluster, write both; else neither."
+            "--topic and --client-config are about a cluster, and none was named: write --bootstrap-server too."
         )
+    if server is None and file is None:
+        unclean = given["unclean_election"] == "on"
+        found = TopicSettings(given["replicas"] or 3, given["min_isr"] or 1, unclean, given["brokers"])
+        return dict.fromkeys(("this topic",), found), None
+    where = "--bootstrap-server" if server else "--topics"
     own = [name for name in ("replicas", "min_isr", "unclean_election") if given[name] is not None]
+    own += [name for name in ("topics", "brokers") if server and given[name]]
     if own:
         options = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{options} {'was' if len(own) == 1 else 'were'} given with --bootstrap-server, which reads that from the "
-            "cluster: leave one of them out."
+            f"{options} {'was' if len(own) == 1 else 'were'} given with {where}, where that is read: "
+            "leave one of them out."
         )
-    from fencepost.api.topics.topic_settings import client_settings, settings_of_topic
-
+    if file:
+        listed = settings_in(Path(file))
+        return {name: item._replace(brokers=given["brokers"]) for name, item in listed.items()}, {"file": file}
     more = client_settings(Path(given["client_config"])) if given["client_config"] else {}
-    found = settings_of_topic(server, topic, more)
-    given["replicas"], given["min_isr"] = found.replicas, found.min_isr
-    given["unclean_election"] = "on" if found.unclean_election else "off"
-    return {"bootstrap_server": server, "topic": topic}
+    return settings_of_topics(server, topic, more), {"bootstrap_server": server, "topic": topic}
 
 
 def _write(file: Path, data: Any) -> None:
@@ -115,39 +135,37 @@ def _write(file: Path, data: Any) -> None:
 
 
 def print_advice(
-    console: Console, made: AdviceResult, read: dict[str, str] | None = None, *, verbose: bool = True
+    console: Console, made: AdviceResult, read: Mapping[str, str | None] | None = None, *, verbose: bool = True
 ) -> None:
-    """Print what crashes do, which findings apply, and what to change; with `verbose` in full."""
+    """Print the answer, and a row for each operation; with `verbose` all that was seen, and what crashes do."""
     data = made.to_dict()
-    crashes, of_kind = data["crashes"], groups(data)
-    print_lines(console, *headline(data), style="bold" if made.decided else "bold yellow")
+    rows: list[tuple[Text | str, ...]] = []
+    print_lines(console, headline(data), style="bold")
+    for item in data["operations"]:
+        title, fact, instead = row_of(item)
+        rows.append((title, styled(fact, STYLES.get(item["outcome"], "yellow")), instead))
+    print_rows(console, rows)
+    if not verbose:
+        print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
+        print_lines(console, "Did it happen? `fencepost audit LOG`. Steps, evidence and proof: `-v`.", style="dim")
+        return
+    for item in data["operations"]:
+        console.print()
+        print_lines(console, heading(f"{item['title']}: {SAID[item['outcome']]}"))
+        print_lines(console, *lines_of(item), *proofs_of(item), indent=2)
+    console.print()
+    print_lines(console, heading("Crashes that lose logs"))
     if read:
-        where = f"Topic {read['topic']} of {read['bootstrap_server']}; release, acks and ELR are not read from there."
-        print_lines(console, where, style="dim")
-    if verbose and crashes is not None:
-        for item, steps in zip(crashes["front"], crashes["told"], strict=True):
-            print_lines(console, f"{broken_by(item)}:", indent=2)
+        print_lines(console, "Release, acks and ELR are not read from there.", style="dim")
+    crashes = data["crashes"]
+    if crashes is None:
+        print_lines(console, f"Not searched: {data['why']}. Nothing here says that these settings are safe.")
+    else:
+        print_lines(console, f"By crashes alone an acknowledged record {crashes['outcome']}.")
+        for lost, steps in zip(crashes["front"], crashes["told"], strict=True):
+            print_lines(console, f"{broken_by(lost)}:", indent=2)
             print_lines(console, *(f"{number}. {step}" for number, step in enumerate(steps, 1)), indent=4)
         print_lines(console, "`--trace FILE` writes it, and `fencepost explore FILE` opens it.", style="dim")
-    if verbose:
-        print_lines(console, released_of(data))
-    kept = [note for note in notes(made.settings, data) if verbose or "was not read" in note or "was edited" in note]
-    print_lines(console, *kept, style="dim")
-    console.print()
-    print_lines(console, heading(f"Findings with {made.settings.text}"))
-    for title, items in of_kind if verbose else ():
-        print_lines(console, f"{title}:", style="bold", indent=2)
-        for found in items:
-            print_lines(console, heading(found["id"]), indent=2)
-            print_lines(console, *lines_of(found, data), indent=4)
-    if not verbose:
-        names = [", ".join(item["id"] for item in items) for _, items in of_kind]
-        titles = [title.removeprefix("Findings that ") for title, _ in of_kind]
-        print_rows(console, list(zip(names, titles, strict=True)), indent=2)
-    console.print()
-    print_lines(console, heading("What to change"))
-    rows = [change_of(item) for item in data["changes"]]
-    print_rows(console, rows or [("-", UNCHANGED)], indent=2)
-    if not verbose:
-        hint = "`-v` shows each finding, the shortest loss by crashes, and what was searched."
-        print_lines(console, "", hint, style="dim")
+    print_lines(console, released_of(data))
+    print_lines(console, *notes(made.settings, data), style="dim")
+    print_rows(console, [change_of(item) for item in data["changes"]] or [("-", UNCHANGED)], indent=2)

@@ -5,9 +5,12 @@ Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.topics.advice_words import row_of
+from fencepost.api.topics.advising import advise, versions
 from fencepost.api.topics.crash_table import cells, lost_with, outcome
 from fencepost.api.topics.fault_words import breaks_with
 from fencepost.invariants.figures.store import load
@@ -381,6 +384,28 @@ def finding_faults(which: str = "") -> Table:
         "states searched": "{states:,}",
     }
     return table_of(points, columns)
+
+
+def operations_by_release(replicas: int = 3, min_isr: int = 2) -> Table:
+    """Return what each operation does in each release, with ELR as new clusters have it, in the words of `advise`."""
+    made = {name: advise(replicas, min_isr, kafka=name).to_dict() for name in versions()}
+    rows = {name: {item["operation"]: item for item in data["operations"]} for name, data in made.items()}
+    last = made[versions()[-1]]["operations"]
+    order = [item["operation"] for item in last]
+
+    def shown(name: str, operation: str) -> str:
+        fact = row_of(rows[name][operation])[1] if operation in rows[name] else "-"
+        return re.sub(r":?( \d+/\d+ runs| [\d,]+ states| model| classes)$", "", fact)
+
+    columns: dict[tuple[str, ...], list[str]] = {}
+    for name in versions():
+        columns.setdefault(tuple(shown(name, operation) for operation in order), []).append(name.removeprefix("kafka-"))
+    titles = {item["operation"]: (item["title"], item["instead"]) for item in last}
+    head = ["operation", *(", ".join(names) for names in columns.values()), "instead"]
+    return head, (
+        [titles[operation][0], *(cells[place] for cells in columns), titles[operation][1]]
+        for place, operation in enumerate(order)
+    )
 
 
 def crashes_in_short(replicas: int = 3) -> Table:

@@ -12,12 +12,12 @@ from fencepost.api.asking.quantities import counted
 from fencepost.api.topics import advice_words
 from fencepost.api.topics.advising import ACKS, advise, may_have_elr, notes, versions
 from fencepost.api.topics.crash_table import cells, outcome
-from fencepost.site.places import EXPLORER, of_entry, of_trace, rendered
+from fencepost.site.places import EXPLORER, of_entry, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fencepost.api.answers.contract_evidence import AdviceData, AppliesData, BreakingData
+    from fencepost.api.answers.contract_evidence import BreakingData, OperationData
     from fencepost.api.topics.advising import AdviceResult
 
 PLACE = "settings.md"
@@ -100,13 +100,17 @@ def _table() -> str:
 def _pieces(made: AdviceResult) -> Iterator[str]:
     """Yield an answer in pieces, which other answers share."""
     data = made.to_dict()
-    first, *rest = advice_words.headline(data)
     unknown = "" if made.decided else " unknown"
-    more = "".join(f"<br>{escape(line)}" for line in rest)
-    yield f'<p class="outcome{unknown}"><strong>{escape(first)}</strong>{more}</p>'
+    yield f'<p class="outcome{unknown}"><strong>{escape(advice_words.headline(data))}</strong></p>'
+    rows = "".join(
+        "".join(("<tr>", *(f"<td>{escape(cell)}</td>" for cell in advice_words.row_of(item)), "</tr>"))
+        for item in data["operations"]
+    )
+    yield f"<table><tr><th>operation</th><th>what it does</th><th>instead</th></tr>{rows}</table>"
+    yield from (_operation(item) for item in data["operations"])
     changes = map(advice_words.change_of, data["changes"])
     rows = "".join(f"<li><code>{escape(what)}</code>: {escape(then)}</li>" for what, then in changes)
-    yield f"<h2>What to change</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
+    yield f"<h2>What to change against crashes</h2><ul>{rows or f'<li>{advice_words.UNCHANGED}</li>'}</ul>"
     crashes = data["crashes"]
     if crashes is not None:
         yield "<h2>By crashes alone</h2>"
@@ -114,10 +118,6 @@ def _pieces(made: AdviceResult) -> Iterator[str]:
             yield _history(item, told, rendered(EXPLORER + there, PLACE))
     yield f"<p>{escape(advice_words.released_of(data))}</p>"
     yield from (f"<p>{escape(note)}</p>" for note in notes(made.settings, {**data, "assumed": []}))
-    yield f"<h2>Findings in {advice_words.release_of(data)}</h2>"
-    for title, items in advice_words.groups(data):
-        yield f"<h3>{escape(title)}</h3>"
-        yield from (_finding(item, data) for item in items)
 
 
 def _history(item: BreakingData, told: list[str], there: str) -> str:
@@ -129,14 +129,12 @@ def _history(item: BreakingData, told: list[str], there: str) -> str:
     )
 
 
-def _finding(found: AppliesData, data: AdviceData) -> str:
-    place, loses = rendered(of_entry(found["id"]), PLACE), found["loses"]
-    lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(found, data))
-    link = ""
-    if loses and loses["trace"]:
-        there = escape(rendered(of_trace(loses["trace"]), PLACE))
-        link = f'<p><a href="{there}">The history that loses a record</a></p>'
-    return f'<h4><a href="{escape(place)}">{found["id"]}</a></h4>{lines}{link}'
+def _operation(item: OperationData) -> str:
+    """Return what there is to say of an operation, with the pages of its findings."""
+    lines = "".join(f"<p>{_text(line)}</p>" for line in advice_words.lines_of(item))
+    known = [name for name in item["findings"] if name.startswith("HYP-")]
+    links = ", ".join(f'<a href="{escape(rendered(of_entry(name), PLACE))}">{name}</a>' for name in known)
+    return f"<details><summary>{escape(item['title'])}{': ' if links else ''}{links}</summary>{lines}</details>"
 
 
 def _text(line: str) -> str:

@@ -159,6 +159,14 @@ def faults_are_stale() -> bool:
     return bool(load("finding-faults")) and load("finding-faults")["mark"] != faults_mark()
 
 
+# -- what operations lose
+
+
+def operations_mark() -> str:
+    """Return a digest of all that the figures of operations depend on, but for the constants of each row."""
+    return digest([*_model_of_loss(), _versions()])
+
+
 # -- findings by version
 
 DISK_STAYS = {"brokers": 2, "crashes": 2, "fences": 2, "max_leader_epoch": 4, "max_records": 1, "loss": "none"}
@@ -208,6 +216,7 @@ def stale() -> Iterator[str]:
     found = [(f"matrices/{name}", f"matrices {name}") for name in matrices.stale()]
     found += [("versions", "versions")] if versions_are_stale() else []
     found += [("finding-faults", "finding_faults")] if faults_are_stale() else []
+    found += [("operations", "operations")] if load("operations").get("mark") != operations_mark() else []
     found += [("faults", f"matrices --faults {replicas}") for replicas in stale_crashes()]
     for file, program in found:
         yield (

@@ -199,6 +199,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "finding-faults-hyp-10": lambda: figures.finding_faults("HYP-10"),
     "switches-off": figures.switches_off,
     "moving": figures.moving,
+    "what-operators-do": figures.operations_by_release,
     "crashes-in-short": figures.crashes_in_short,
     "releases-lose": figures.losses,
     "releases": played.verdicts_on_findings,

@@ -1,0 +1,437 @@
+"""What an operator does, and what was measured of it at given settings: one row for each operation.
+
+A row says of these settings what was seen with them, on clusters, on Kafka's classes or in the model. What was seen
+with others stands beside it, under what differs. Nothing is concluded from one to the other.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.asking.constants import read_values
+from fencepost.api.asking.quantities import counted
+from fencepost.api.topics.applying import LOSING, PROTOCOL, measured_on
+from fencepost.api.topics.crash_table import cells
+from fencepost.api.topics.evidence import cases_of, constants_of
+from fencepost.counterexamples.reader import read
+from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fencepost.api.answers.contract_evidence import OperationData, SeenData
+    from fencepost.kafka.clusters.scenario import Scenario
+
+LOSS = LOSING[0]
+COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
+"""What does not happen unless an operation says so. Metadata may be late in all of them."""
+SIZES = ((3, 2, True), (3, 2, False), (2, 2, True), (2, 1, True), (2, 2, False), (2, 1, False), (3, 1, True))
+"""Replicas, min ISR and ELR of the measured rows, those that most clusters have first."""
+MOST_BROKERS = 4
+"""A search of more takes days."""
+ELR_ALONE = ("unclean_shutdown", "last_known_leader", "last_known_leader_check")
+"""Constants that mean nothing without ELR."""
+OUTCOMES = ("lost", "leaderless", "out", "not-measured", "kept", "safe", "impossible")
+"""What an operation does, the worst first: `kept` is what the stories on clusters did, `safe` what a search proved."""
+HARMFUL = OUTCOMES[:3]
+PLACES = ("clusters", "classes", "model")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a topic, and the release that it is on."""
+
+    replicas: int
+    min_isr: int
+    version: str
+    acks: str
+    elr: bool
+    unclean_election: bool
+    release: str = ""
+    """The release with its patch, as `4.1.2`, where one was named."""
+    brokers: int | None = None
+    """How many there are; None if it was not said."""
+
+    @property
+    def text(self) -> str:
+        """They in one line."""
+        words = (
+            counted(self.replicas, "replica"),
+            f"min ISR {self.min_isr}",
+            f"acks={self.acks}",
+            f"{'with' if self.elr else 'without'} ELR",
+            f"unclean elections {'on' if self.unclean_election else 'off'}",
+            self.version.replace("kafka-", "Kafka "),
+        )
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Something that an operator does, or that happens to a cluster; `operations.toml` says what its fields mean."""
+
+    name: str
+    title: str
+    instead: str
+    constants: str = ""
+    kinds: tuple[str, ...] = ()
+    elr: bool = False
+    unclean: bool | None = None
+    unmodelled: str = ""
+    scenarios: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    traces: tuple[str, ...] = ()
+    searched: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def moves(self) -> bool:
+        """Whether it depends on brokers that have no replica."""
+        return "reassignments" in self.constants
+
+
+_FILE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+AFTER: dict[str, str] = {name: " ".join(text.split()) for name, text in _FILE["after"].items()}
+OPERATIONS = tuple(Operation(**item) for item in _FILE["operation"])
+
+
+# -- what is searched in the model
+
+
+def question(operation: Operation, version: str, replicas: int, min_isr: int, *, elr: bool) -> dict[str, int]:
+    """Return the constants at which an operation is searched; what changes nothing there is as it is declared."""
+    machine = protocol(PROTOCOL).machine
+    own = _own(operation, replicas, min_isr)
+    values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
+    unused = () if operation.moves else ("completion",)
+    for name in (*unused, *(() if elr else ELR_ALONE)):
+        values.pop(name, None)
+    return values
+
+
+def _own(operation: Operation, replicas: int, min_isr: int) -> dict[str, int]:
+    """Return the constants that an operation sets, whatever the release."""
+    sizes = {"replicas": replicas, "fewer": replicas - 1, "more": replicas + 1}
+    words = f"{COMMON} {operation.constants.format(**sizes)} min_isr={min_isr}".split()
+    return {
+        name: int(value)
+        for name, value in read_values(protocol(PROTOCOL).machine, dict(word.split("=") for word in words)).items()
+    }
+
+
+def grouped(operation: Operation, replicas: int, min_isr: int, *, elr: bool) -> Iterator[list[str]]:
+    """Yield the releases that are alike in all that an operation depends on."""
+    groups: dict[str, list[str]] = {}
+    if operation.constants and (elr or not operation.elr):
+        for version in protocol(PROTOCOL).machine.versions:
+            if not elr or version.name >= "kafka-4.0":
+                asked = question(operation, version.name, replicas, min_isr, elr=elr)
+                groups.setdefault(repr(sorted(asked.items())), []).append(version.name)
+    yield from reversed(groups.values())
+
+
+# -- what was seen
+
+
+def operations(asked: Settings) -> list[OperationData]:
+    """Return a row for each operation, the worst first."""
+    rows = [_row(item, asked) for item in OPERATIONS if asked.elr or not item.elr]
+    return sorted(rows, key=_rank)
+
+
+def _rank(row: OperationData) -> tuple[int, int, int]:
+    """Return how bad a row is: by what happens, here or elsewhere, then by how directly that was seen."""
+    shown = row["evidence"] or row["elsewhere"]
+    unknown = row["outcome"] == "not-measured" and row["elsewhere"]
+    here = OUTCOMES.index(row["elsewhere"][0]["outcome"] if unknown else row["outcome"])
+    first = shown[0] if shown else None
+    place = PLACES.index(first["seen"]) * 2 + first["late"] if first else len(OUTCOMES)
+    return here * 2 + bool(unknown), place, -((first and first["lost"]) or 0)
+
+
+def _row(operation: Operation, asked: Settings) -> OperationData:
+    found = sorted(_seen(operation, asked), key=_worse)
+    exact = [item for item in found if not item["differs"]]
+    others = [item for item in found if item["differs"] and item["outcome"] in HARMFUL]
+    outcome = exact[0]["outcome"] if exact else "not-measured"
+    if "spare=" in operation.constants and asked.brokers is not None and asked.brokers <= asked.replicas:
+        exact, others, outcome = [], [], "impossible"
+    shown = [item for item in exact if item["outcome"] == outcome != "not-measured"] or others
+    names = list(dict.fromkeys(name for item in (*exact, *others) for name in item["findings"]))
+    avoided = [(name, evidence()[name].avoid) for name in names if name in evidence()]
+    harm = shown[0]["outcome"] if shown else ""
+    after = AFTER["lost"] if harm == "lost" else next((AFTER[name] for name in names if name in AFTER), None)
+    return {
+        "operation": operation.name,
+        "title": operation.title,
+        "outcome": outcome,
+        "findings": names,
+        "evidence": exact,
+        "elsewhere": others,
+        "instead": operation.instead if outcome != "impossible" else "remove, add again",
+        "avoid": [f"{name}: {text}" for name, text in avoided if text],
+        "after": after if harm in HARMFUL else None,
+        "show": shown[0]["show"] if shown else None,
+        "page": f"docs/kafka/findings/{names[0].lower()}.md" if names and names[0].startswith("HYP-") else None,
+        "measure": None if exact or outcome == "impossible" else _measure(operation, asked),
+        "unmodelled": operation.unmodelled or None,
+    }
+
+
+def _worse(item: SeenData) -> tuple[int, int, int]:
+    """Return the order of what was seen: the worst, then by place, then by how much differs."""
+    return OUTCOMES.index(item["outcome"]), PLACES.index(item["seen"]), len(item["differs"])
+
+
+def _seen(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield what was seen of an operation on releases that are the same in it, with these settings or with others."""
+    yield from _on_clusters(operation, asked)
+    yield from _on_classes(operation, asked)
+    yield from _in_model(operation, asked)
+    yield from _by_version(operation, asked)
+    if operation.unclean is not None:
+        yield from _in_table(operation, asked)
+
+
+def _on_clusters(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield the stories on clusters, a release each; those of other releases only if this one has their finding."""
+    number = _number(asked.version)
+    for scenario in scenarios():
+        if scenario.name not in operation.scenarios:
+            continue
+        replicas, min_isr = operation.scenarios[scenario.name]
+        for release, runs in _played(scenario.name).items():
+            had = scenario.expected(_number(release))
+            elr = scenario.elr if scenario.elr is not None else _number(release) >= (4, 1)
+            here = _number(release) == number
+            causes = [item.repair.upper() for item in scenario.causes]
+            known = any(evidence()[name].releases for name in causes)
+            has = any(_has(name, asked.version) for name in causes) if known else scenario.expected(number) == had
+            if elr != asked.elr or not (here or (had != "kept" and has)):
+                continue
+            sizes = {"replicas": replicas, "min_isr": min_isr, "brokers": len(scenario.brokers)}
+            times = [run for run in runs if run["verdict"] == had]
+            mine = [name for name in causes if _has(name, release) and (here or _has(name, asked.version))]
+            yield {
+                **_blank("clusters", release, asked, operation, elr=elr, **sizes),
+                "outcome": had,
+                "findings": mine if had != "kept" else [],
+                "run": scenario.name,
+                "story": scenario.title,
+                "times": len(times),
+                "of": len([run for run in runs if run["verdict"] != "undetermined"]),
+                "lost": max((run["lost"] for run in times), default=0),
+                "acknowledged": max((run["acknowledged"] for run in times), default=0),
+                "late": scenario.delays,
+                "show": f'`fencepost.reproduce("{scenario.name}", kafka="{release}")`',
+            }
+
+
+def _has(finding: str, release: str) -> bool:
+    """Say whether a release has a finding, as far as its entry says."""
+    major, minor = _number(release)
+    known = evidence()[finding].releases
+    return not known or f"{major}.{minor}" in known
+
+
+def _on_classes(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield the archived histories in which the classes of this release lost a record."""
+    for row in load("releases").get("settled", ()):
+        if row["trace"] in operation.traces and _number(row["kafka"]) == _number(asked.version):
+            values = _constants_of(row["trace"])
+            if row["verdict"] != "confirmed" or int(values["elr"]) > asked.elr:
+                continue
+            sizes = {
+                "replicas": values["brokers"] - values["spare"],
+                **{name: values[name] for name in ("min_isr", "brokers")},
+            }
+            name = row["trace"].removeprefix("replication-").split("-")
+            yield {
+                **_blank("classes", row["kafka"], asked, operation, elr=bool(values["elr"]), **sizes),
+                "outcome": "lost",
+                "findings": [f"{name[0]}-{name[1]}".upper()],
+                "run": row["trace"],
+                "show": f'`fencepost.replay("counterexamples/archive/{row["trace"]}.trace")`',
+            }
+
+
+def _in_model(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield what the searches of this release found, for each number of replicas and min ISR."""
+    for row in load("operations").get("rows", ()):
+        if row["operation"] != operation.name or asked.version not in row["versions"] or row["elr"] != asked.elr:
+            continue
+        front = [item for item in row["front"] if any(item["faults"].get(name) for name in operation.kinds)]
+        values = question(operation, asked.version, row["replicas"], row["min_isr"], elr=row["elr"])
+        sizes = {"replicas": row["replicas"], "min_isr": row["min_isr"], "brokers": values["brokers"]}
+        made: SeenData = {
+            **_blank("model", asked.version, asked, operation, elr=row["elr"], **sizes),
+            "states": row["states"],
+            "late": True,
+            "show": _search(asked.version, {"elr": row["elr"], **_own(operation, row["replicas"], row["min_isr"])}),
+        }
+        if not row["front"] and not row["undetermined"]:
+            yield {**made, "outcome": "safe", "faults": row["most"]}
+        for item in front:
+            how = {"faults": item["faults"], "steps": item["length"] - 1, "run": "; ".join(item["steps"])}
+            yield {**made, **how, "outcome": "lost", "findings": item["by"]}
+
+
+def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield what findings do in the model of this release, at the sizes at which each was looked for."""
+    column = measured_on(asked.version, elr=asked.elr)
+    for row in load("versions").get("findings", ()):
+        cell = row["by"].get(column, {})
+        if row["entry"] in operation.searched and cell.get("verdict") == "violated":
+            case = next(item for item in cases_of(entries()[row["entry"]]) if item.run.name == row["run"])
+            values = constants_of(case.run)
+            sizes = {"replicas": int(values["brokers"]), **{name: int(values[name]) for name in ("brokers", "min_isr")}}
+            yield {
+                **_blank("model", asked.version, asked, operation, elr=asked.elr, **sizes),
+                "outcome": operation.searched[row["entry"]],
+                "findings": [row["entry"]],
+                "run": row["run"],
+                "steps": cell["length"] - 1,
+                "show": f'`fencepost.guarantees("{row["entry"]}")`',
+            }
+
+
+def _in_table(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield what crashes that lose logs do in the model with every repair, by the measured table of crashes."""
+    for replicas in (2, 3):
+        for point in cells(replicas):
+            setting = point["setting"]
+            if (setting["elr"], setting["unclean_election"]) != (asked.elr, operation.unclean):
+                continue
+            sizes = {"replicas": replicas, "min_isr": int(setting["min_isr"]), "brokers": replicas}
+            settings = replace(asked, unclean_election=False)
+            made = _blank("model", asked.version, settings, operation, elr=bool(setting["elr"]), **sizes)
+            least = point["least"]
+            yield {
+                **made,
+                "outcome": "not-measured" if point["undetermined"] else "safe" if least is None else "lost",
+                "faults": point["most"]
+                if least is None
+                else min(point["front"], key=lambda item: item["cost"])["faults"],
+                "steps": None if least is None else min(item["length"] for item in point["front"]) - 1,
+                "states": point["states"],
+                "show": _search("", point["constants"]),
+            }
+
+
+def _blank(
+    seen: str,
+    release: str,
+    asked: Settings,
+    operation: Operation,
+    *,
+    replicas: int,
+    min_isr: int,
+    brokers: int,
+    elr: bool,
+) -> SeenData:
+    """Return what was seen without what; `differs` names the settings that it was seen with others than are asked."""
+    spare, has_spare = brokers > replicas, asked.brokers is None or asked.brokers > asked.replicas
+    known = (release,) if seen != "model" else patches_read(asked.version)
+    pairs = (
+        ("release", asked.release in known if asked.release else _number(release) == _number(asked.version)),
+        ("replicas", replicas == asked.replicas),
+        ("min_isr", min_isr == asked.min_isr),
+        ("elr", elr == asked.elr),
+        ("brokers", not operation.moves or asked.brokers is None or spare == has_spare),
+        ("acks", asked.acks == "all"),
+        ("unclean_election", not asked.unclean_election),
+    )
+    return {
+        "seen": seen,
+        "outcome": "kept",
+        "findings": [],
+        "release": release,
+        "replicas": replicas,
+        "min_isr": min_isr,
+        "brokers": brokers,
+        "elr": elr,
+        "differs": [name for name, same in pairs if not same],
+        "run": "",
+        "story": "",
+        "times": None,
+        "of": None,
+        "lost": None,
+        "acknowledged": None,
+        "faults": None,
+        "steps": None,
+        "states": None,
+        "late": False,
+        "show": "",
+    }
+
+
+def _measure(operation: Operation, asked: Settings) -> str | None:
+    """Return the call that measures a cell, None where nothing here does."""
+    if operation.scenarios and not operation.constants:
+        release = asked.release or f"{asked.version.removeprefix('kafka-')}"
+        return f'`fencepost.reproduce("{next(iter(operation.scenarios))}", kafka="{release}")`'
+    brokers = asked.replicas + ("{more}" in operation.constants)
+    if (
+        asked.acks != "all"
+        or not operation.constants
+        or not 2 <= brokers <= MOST_BROKERS
+        or asked.min_isr > asked.replicas
+    ):
+        return None
+    own = _own(operation, asked.replicas, asked.min_isr)
+    return _search(asked.version, {"elr": asked.elr, **own, "unclean_election": asked.unclean_election})
+
+
+def _search(version: str, given: Mapping[str, Any]) -> str:
+    """Return the call that searches the model of a release, or without one, at these constants."""
+    machine = protocol(PROTOCOL).machine
+    declared = machine.constants.declared()
+    usual = machine.version(version).values if version else {}
+    shown = [f'version="{version}"'] if version else []
+    for name, value in given.items():
+        number = declared[name].parse(value) if isinstance(value, str) else int(value)
+        if name in ("brokers", "min_isr") or number != int(usual.get(name, declared[name].default)):
+            text = declared[name].show(number)
+            shown.append(f"{name}={text if isinstance(text, bool | int) else repr(str(text))}")
+    return f'`fencepost.faults("{PROTOCOL}", prop="{LOSS}", {", ".join(shown)})`'
+
+
+def patches_read(version: str) -> list[str]:
+    """Return the patches of a release whose sources or classes were read, as `4.1.2`."""
+    sentence = protocol(PROTOCOL).machine.version(version).sentence
+    return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
+
+
+@cache
+def scenarios() -> tuple[Scenario, ...]:
+    """Return the stories that are played on clusters."""
+    from fencepost.kafka.clusters.reproduce import SCENARIOS
+
+    return SCENARIOS
+
+
+@cache
+def _played(name: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the runs of a story as it is, by release."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for run in load("clusters").get("runs", ()):
+        if (run["finding"], run["mode"]) == (name, "played"):
+            found.setdefault(run["kafka"], []).append(run)
+    return found
+
+
+@cache
+def _constants_of(trace: str) -> dict[str, int]:
+    found = read(ARCHIVE / f"{trace}.trace").trace
+    return {name: int(value) for name, value in found.constants.values.items()}
+
+
+def _number(release: str) -> tuple[int, int]:
+    major, minor = release.removeprefix("kafka-").split(".")[:2]
+    return int(major), int(minor)

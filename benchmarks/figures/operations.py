@@ -1,0 +1,88 @@
+"""Measures what each operation loses, by release and settings: `python -m benchmarks.figures.operations`.
+
+Rows that were measured with this model and these constants are kept, so that it can be stopped and go on. Writes
+invariants/figures/operations.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from fencepost import api
+from fencepost.api.topics.operations import LOSS, OPERATIONS, SIZES, grouped, question
+from fencepost.invariants.figures.store import load, save
+from fencepost.model.cluster.machine import MACHINE
+from fencepost.site.stale import operations_mark
+
+SECONDS, MOST_STATES = 240.0, 80_000_000
+"""A search may take so long, and so many states."""
+
+
+def measured(values: dict[str, int]) -> dict[str, Any]:
+    """Return the fewest faults that lose an acknowledged record, each with the findings that do it."""
+    found = api.faults(
+        "replication", prop=LOSS, constants=values, compact=True, workers=1, budget=SECONDS, max_states=MOST_STATES
+    )
+    (point,) = found.to_dict()["grid"]
+    front = [{**item, "by": causes(values, item["faults"])} for item in point["front"]]
+    asked = {name: point[name] for name in ("least", "most", "undetermined", "states", "omission")}
+    return {**asked, "front": [{name: item[name] for name in ("faults", "length", "steps", "by")} for item in front]}
+
+
+def causes(values: dict[str, int], faults: dict[str, int]) -> list[str]:
+    """Return the findings each of which loses the record with these faults while all others are repaired.
+
+    None does where it is lost with all of them repaired.
+    """
+    lacking = MACHINE.missing(values)
+    given = {**values, **{name: 0 for name in BUDGETS if name not in faults}, **faults}
+    alone = {}
+    for item in (None, *lacking):
+        repaired = {name: int(value) for other in lacking if other is not item for name, value in other.values.items()}
+        made = api.check(
+            "replication",
+            constants={**given, **repaired},
+            only=[LOSS],
+            stop_on_violation=True,
+            compact=True,
+            workers=1,
+            budget=SECONDS,
+        )
+        alone[item.finding if item else ""] = str(made.verdict) == "violated"
+        if alone.get(""):
+            return []
+    return [name for name, loses in alone.items() if loses]
+
+
+BUDGETS = ("crashes", "clean_stops", "fences", "shrinks", "elections", "reassignments", "cancels", "raises", "lowers")
+
+
+def main() -> None:
+    """Measure, and write the figures after each row."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rows", type=int, default=sys.maxsize, metavar="N", help="End after so many rows.")
+    left = options.parse_args().rows
+    mark = operations_mark()
+    known = load("operations")
+    rows: list[dict[str, Any]] = list(known["rows"]) if known.get("mark") == mark else []
+    for replicas, min_isr, elr in SIZES:
+        for operation in OPERATIONS:
+            for versions in grouped(operation, replicas, min_isr, elr=elr):
+                key = {"operation": operation.name, "replicas": replicas, "min_isr": min_isr, "elr": elr}
+                key["versions"] = versions
+                if not left or any(row.items() >= key.items() for row in rows):
+                    continue
+                left -= 1
+                begun = time.monotonic()
+                values = question(operation, versions[0], replicas, min_isr, elr=elr)
+                rows.append({**key, **measured(values), "seconds": round(time.monotonic() - begun, 1)})
+                save("operations", {"mark": mark, "rows": rows})
+                done = {name: rows[-1][name] for name in ("least", "undetermined", "states", "seconds")}
+                sys.stderr.write(f"{key}: {done}, {[(item['faults'], item['by']) for item in rows[-1]['front']]}\n")
+
+
+if __name__ == "__main__":
+    main()

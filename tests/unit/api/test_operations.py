@@ -1,0 +1,187 @@
+"""Operations and what was measured of them: each finding for those that have it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.topics import operations as rows_of
+from fencepost.api.topics.advice_words import headline, lines_of, row_of
+from fencepost.api.topics.advising import advise, versions
+from fencepost.api.topics.applying import findings_of
+from fencepost.api.topics.matrices import history_of_faults
+from fencepost.api.topics.operations import LOSS, OPERATIONS, grouped, question
+from fencepost.invariants.catalogue import evidence
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol
+from fencepost.kafka.clusters.reproduce import SCENARIOS
+
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))
+HARMFUL = ("lost", "leaderless", "out")
+
+
+def everywhere() -> Iterator[tuple[str, bool, int, int, list[Any]]]:
+    """Yield the rows of every release, with ELR and without, at every size."""
+    for version, elr, (replicas, min_isr) in product(versions(), (True, False), SIZES):
+        if not elr or version >= "kafka-4.0":
+            yield (
+                version,
+                elr,
+                replicas,
+                min_isr,
+                advise(replicas, min_isr, kafka=version, elr=elr).to_dict()["operations"],
+            )
+
+
+class Created(Exception):  # noqa: N818 (a story is stopped, nothing is wrong)
+    """What a story creates first."""
+
+
+class Stage:
+    """A stage on which a story comes as far as its topic."""
+
+    control = False
+
+    def create(self, replicas: list[int], min_isr: int) -> None:
+        raise Created(len(replicas), min_isr)
+
+
+def test_stories_begin_with_the_sizes_that_are_said_of_them() -> None:
+    told = {name: tuple(sizes) for item in OPERATIONS for name, sizes in item.scenarios.items()}
+    for scenario in SCENARIOS:
+        if scenario.name in told:
+            with pytest.raises(Created) as created:
+                scenario.play(Stage())  # type: ignore[arg-type]
+            assert told[scenario.name] == created.value.args, scenario.name
+    assert {run["finding"] for run in load("clusters")["runs"] if run["verdict"] in HARMFUL} == set(told)
+
+
+def test_what_clusters_showed_is_said_of_the_settings_that_have_it_and_of_no_others() -> None:
+    shown = set()
+    for version, elr, replicas, min_isr, rows in everywhere():
+        for row in rows:
+            for seen in (item for item in row["evidence"] if item["seen"] == "clusters" and item["outcome"] in HARMFUL):
+                shown.add((seen["run"], seen["release"], elr, replicas, min_isr))
+                assert f"kafka-{seen['release'].rpartition('.')[0]}" == version
+                assert all(
+                    version.removeprefix("kafka-") in evidence()[name].releases or not evidence()[name].releases
+                    for name in seen["findings"]
+                )
+                assert row["outcome"] in HARMFUL
+    sizes = {name: tuple(pair) for item in OPERATIONS for name, pair in item.scenarios.items()}
+    elr_of = {item.name: item.elr for item in SCENARIOS}
+    runs = [run for run in load("clusters")["runs"] if run["mode"] == "played" and run["verdict"] in HARMFUL]
+    assert shown == {
+        (run["finding"], run["kafka"], own if own is not None else run["kafka"] >= "4.1", *sizes[run["finding"]])
+        for run in runs
+        for own in (elr_of[run["finding"]],)
+    }
+
+
+def test_findings_of_a_release_are_the_same_wherever_they_are_counted() -> None:
+    for version, elr, _, min_isr, rows in everywhere():
+        known = {item["id"] for item in findings_of(version, min_isr, elr=elr)}
+        named = {name for row in rows for name in row["findings"]}
+        assert named - known == set(), (version, elr)
+        seen = {name for name in known if evidence()[name].releases}
+        assert {name for name in seen if name in ("HYP-13", "HYP-16", "HYP-17")} <= named, (version, elr)
+
+
+def test_no_cell_says_more_than_was_measured_of_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for *_, rows in everywhere():
+        for row in rows:
+            exact = {item["outcome"] for item in row["evidence"]}
+            assert row["outcome"] in exact or (row["outcome"] == "not-measured" and not exact)
+            assert all(item["differs"] for item in row["elsewhere"])
+            assert row["show"] or not row["findings"]
+            assert (
+                row["measure"]
+                or row["unmodelled"]
+                or row["evidence"]
+                or row["operation"] in ("unclean-election", "lose-power")
+            )
+    monkeypatch.setattr(rows_of, "load", lambda _: {})  # nothing was measured
+    monkeypatch.setattr(rows_of, "_played", lambda _: {})
+    rows = advise(3, 2, kafka="4.1").to_dict()["operations"]
+    assert {row["operation"] for row in rows if row["outcome"] != "not-measured"} == {"unclean-election", "lose-power"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "outcomes"),
+    [({"acks": "1"}, {"not-measured"}), ({"kafka": "4.1.0"}, {"not-measured"}), ({"replicas": 5}, {"not-measured"})],
+)
+def test_settings_of_which_nothing_was_measured_say_so(settings: dict[str, Any], outcomes: set[str]) -> None:
+    data = advise(settings.pop("replicas", 3), 2, **{"kafka": "4.1.2", **settings}).to_dict()
+    assert {row["outcome"] for row in data["operations"]} == outcomes
+    assert "Yes" not in headline(data)
+    assert any(" loses" in row_of(row)[1] for row in data["operations"])
+
+
+def test_searches_of_operations_are_of_these_constants_and_their_histories_lose_a_record() -> None:
+    machine = protocol("replication").machine
+    by_name = {item.name: item for item in OPERATIONS}
+    counts: Counter[str] = Counter()
+    for row in load("operations")["rows"]:
+        operation = by_name[row["operation"]]
+        assert row["versions"] in list(grouped(operation, row["replicas"], row["min_isr"], elr=row["elr"]))
+        values = question(operation, row["versions"][0], row["replicas"], row["min_isr"], elr=row["elr"])
+        for item in row["front"]:
+            counts[row["operation"]] += 1
+            point = {"constants": machine.set_constants(values).shown}
+            history_of_faults({"protocol": "replication", "property": {"name": LOSS}}, point, item)
+    assert counts["rolling-restart"]
+
+
+def test_a_broker_to_move_to_is_needed_to_move() -> None:
+    rows = {row["operation"]: row for row in advise(3, 2, kafka="4.4", brokers=3).to_dict()["operations"]}
+    assert (rows["move"]["outcome"], rows["move"]["instead"]) == ("impossible", "remove, add again")
+    assert rows["move"]["evidence"] == rows["move"]["elsewhere"] == []
+    assert advise(3, 2, kafka="4.4", brokers=4).to_dict()["operations"] != list(rows.values())
+
+
+def test_the_first_screen_is_a_sentence_and_a_line_for_each_operation() -> None:
+    for version, elr, replicas, min_isr, rows in everywhere():
+        asked = (
+            "--replicas",
+            str(replicas),
+            "--min-isr",
+            str(min_isr),
+            "--kafka",
+            version,
+            "--elr",
+            "on" if elr else "off",
+        )
+        lines = fencepost("advise", *asked).stdout.splitlines()
+        assert len(lines) == len(rows) + 2 <= 15, asked
+        assert max(map(len, lines)) <= 80, asked
+
+
+def test_an_operator_finds_the_answer_on_the_first_screen() -> None:
+    first, *lines, last = fencepost(
+        "advise", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2"
+    ).stdout.splitlines()
+    assert first.startswith("Yes: ")
+    (disk,) = (line for line in lines if line.startswith("replace a disk"))
+    assert disk.split("  ")[-1].strip() == "start those with data first"
+    assert "loses: HYP-17 3/3 runs" in disk
+    assert "fencepost audit" in last
+
+
+def test_every_row_says_what_was_seen_and_how_it_is_shown() -> None:
+    text = " ".join(fencepost("advise", "-v", "--replicas", "3", "--min-isr", "2", "--kafka", "4.1.2").stdout.split())
+    for wanted in (
+        "HYP-17: loses in 3 of 3 runs on clusters of 4.1.2, 100 of 100 acknowledged records (3 replicas, min ISR 2,",
+        "Shown by `fencepost reproduce hyp-17-cold-start --kafka 4.1.2`.",
+        "HYP-10: loses in 5 of 5 runs on clusters of 4.1.2, 1,896 of 2,000 acknowledged records (2 replicas,",
+        "Measured by `fencepost faults replication --property leader-has-acknowledged --version kafka-4.1 ",
+    ):
+        assert wanted in text
+    for row in advise(3, 2, kafka="4.1.2").to_dict()["operations"]:
+        assert all(line in text or "`" in line for line in lines_of(row))
