@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.watching import Event, Watch
     from fencepost.api.calls.ablate import AblateResult, ablate
+    from fencepost.api.calls.agents import mcp
     from fencepost.api.calls.audit import AuditResult, audit
     from fencepost.api.calls.catalogue import CatalogueResult, catalogue
     from fencepost.api.calls.check import check
@@ -70,6 +71,7 @@ _KAFKA = "ConformResult ReproduceResult conform conform_changes conform_clients 
 _HOMES = {
     "fencepost.api.calls.ablate": "AblateResult ablate",
     "fencepost.api.topics.advising": "AdviceResult advise",
+    "fencepost.api.calls.agents": "mcp",
     "fencepost.api.calls.audit": "AuditResult audit",
     "fencepost.api.calls.catalogue": "CatalogueResult catalogue",
     "fencepost.api.calls.check": "check",
@@ -109,7 +111,7 @@ __all__ = [
     "State", "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
     "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "compare", "conform",
     "conform_changes", "conform_clients", "conform_guards", "explore", "faults", "fuzz", "graph", "guarantees",
-    "in_hand", "list_findings", "list_protocols", "new", "prove", "prove_catalogue", "replay", "replay_text",
+    "in_hand", "list_findings", "list_protocols", "mcp", "new", "prove", "prove_catalogue", "replay", "replay_text",
     "reproduce", "shrink", "simulate", "sweep", "vacuity",
 ]  # fmt: skip
 

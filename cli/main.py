@@ -56,6 +56,7 @@ LISTED = {
     "Documentation": {
         "guarantees": ("guarantees:guarantees", "Show every guarantee with its verdict."),
         "site": ("site:site", "Build a static site of all of it."),
+        "mcp": ("mcp:mcp", "Serve tools for agents over the Model Context Protocol."),
     },
 }
 """The commands by group: where each is, and a line on it. A command is imported when it is used."""

@@ -1,0 +1,294 @@
+"""Tools for agents, over the Model Context Protocol: short structured answers, each with the evidence it rests on.
+
+Whatever is asked for, a tool answers: with what was found, or with one message under `error`. Searches end after some
+seconds, and say so under `bounded`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+from fencepost.api.asking.arguments import call
+from fencepost.api.calls.audit import audit as audited
+from fencepost.api.calls.check import check as checked
+from fencepost.api.calls.compare import compare as compared
+from fencepost.api.calls.in_hand import in_hand
+from fencepost.api.topics.advice_words import headline, lines_of, row_of
+from fencepost.api.topics.advising import advise as advised
+from fencepost.api.topics.catalogued import guarantees
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.catalogue import evidence
+from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import FencepostError, UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fencepost.api.answers.results import CheckResult
+
+SECONDS, MOST_SECONDS = 20.0, 120.0
+"""How long a search may take unless an agent asks for another time, and at most."""
+MOST_STATES = 2_000_000
+"""A comparison needs whole spaces, and ends before it has so many states."""
+MOST_STEPS = 60
+"""A history is cut after so many steps."""
+INSTRUCTIONS = """Fencepost checks Kafka's replication protocol. advise: what an operator may do with a topic, and what
+loses records. explain: a finding, guarantee, bug, question (HYP-17, G-S2, KAFKA-15221) or property. check: search a
+protocol (replication, kip320, quorum, ...) at small constants. why_not: why a step cannot be taken. compare: the first
+difference of two models. audit: the metadata log of a cluster. `evidence` says what an answer rests on; what was not
+searched to its end is never safe."""
+
+
+def check(
+    protocol: str,
+    version: str = "",
+    constants: dict[str, Any] | None = None,
+    properties: list[str] | None = None,
+    seconds: float = SECONDS,
+) -> dict[str, Any]:
+    """Search all states of a protocol, such as replication at version kafka-4.1, for violations of its properties."""
+    asked = {"protocol": protocol, "version": version or None, "constants": constants or {}}
+    made = checked(
+        protocol,
+        version=version,
+        constants=constants or {},
+        only=properties or (),
+        budget=min(max(seconds, 1.0), MOST_SECONDS),
+        compact=True,
+        cross_check=0,
+    )
+    by: dict[str, list[str]] = {}
+    for item in made.properties:
+        word = "reached" if item.verdict is Verdict.HOLDS and item.kind is Kind.SOMETIMES else str(item.verdict)
+        by.setdefault(word, []).append(item.name)
+    return {
+        **asked,
+        "verdict": str(made.verdict),
+        **by,
+        "shortest": _shortest(made),
+        "evidence": f"{made.distinct:,} states searched{', all that there are' if made.complete else ''}",
+        "bounded": made.why_stopped or None,
+    }
+
+
+def _shortest(made: CheckResult) -> dict[str, Any] | None:
+    """Return the shortest violation as the steps of its history, which `why_not` takes."""
+    found = [item for item in made.properties if str(item.verdict) == "violated" and item.path is not None]
+    if not found:
+        return None
+    item = min(found, key=lambda one: one.path.length if one.path else 0)
+    question = made.question
+    plain = Interpreter(question.protocol.machine, question.constants)
+    steps = [plain.show(step) for step in item.path.steps] if item.path else []
+    prop = next(one for one in question.protocol.properties if one.name == item.name)
+    return {"property": item.name, "sentence": prop.sentence, "steps": steps[:MOST_STEPS], "length": len(steps)}
+
+
+def explain(name: str) -> dict[str, Any]:
+    """Explain a finding, guarantee, bug, question or claim by its id, a Kafka issue, or a property of a protocol."""
+    for item in PROTOCOLS.values():
+        for prop in item.properties:
+            if prop.name == name.strip().replace("_", "-"):
+                return {"property": prop.name, "protocol": item.name, "sentence": prop.sentence, "kind": str(prop.kind)}
+    data = guarantees(name.strip()).to_dict()
+    kinds = ("guarantees", "bugs", "questions", "hypotheses", "claims")
+    return {"entries": [_entry(kind, item) for kind in kinds for item in data[kind]]}
+
+
+def _entry(kind: str, item: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry in short: what it says, what was found, and the runs that it rests on."""
+    known = evidence().get(item["id"])
+    picked = ("id", "protocol", "sentence", "source", "status", "standing", "verdict", "answer")
+    runs = [
+        {"run": case["protocol"], "property": case["property"], "verdict": case["expect"], "length": case["length"]}
+        for case in item["cases"]
+    ]
+    return {
+        "kind": kind.removesuffix("s").replace("hypothese", "finding"),
+        **{name: item[name] for name in picked if item.get(name)},
+        "releases": list(known.releases) if known else [],
+        "avoid": (known.avoid or None) if known else None,
+        "broken_by": [found["id"] for found in item.get("findings", ())],
+        "evidence": runs[:8],
+        "runs": len(runs),
+    }
+
+
+def why_not(
+    protocol: str,
+    action: str,
+    steps: list[str] | None = None,
+    version: str = "",
+    constants: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Say why an action, as `leader-appends leader=0`, cannot be taken after some steps, or what it changes."""
+    hand = in_hand(protocol, version=version, constants=constants or {})
+    state = hand.initial()[0]
+    for step in steps or []:
+        state = hand.take(state, step)
+    refused = hand.why_not(state, action)
+    changes = [] if refused else state.changes_to(hand.take(state, action))
+    enabled = hand.steps(state)
+    return {
+        "action": action,
+        "enabled": not refused,
+        "why_not": refused or None,
+        "changes": changes,
+        "instead": enabled[:20],
+        "evidence": f"the plain semantics of {protocol} after {len(steps or [])} steps; {len(enabled)} are enabled",
+    }
+
+
+def compare(a: str, b: str, constants: dict[str, Any] | None = None, seconds: float = SECONDS) -> dict[str, Any]:
+    """Compare two models, as `kip320` and `kip279`, or `replication` and `replication min_isr=2`."""
+    ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
+    try:
+        made = compared(a, b, constants=constants or {}, max_states=MOST_STATES, cancel=lambda: time.monotonic() > ends)
+    except KeyboardInterrupt:
+        return {"a": a, "b": b, "verdict": "undetermined", "bounded": f"it was not compared within {seconds:g} s"}
+    data = made.to_dict()
+    sides = {name: data[name]["distinct"] for name in ("a", "b")}
+    guards = {item["action"]: {one: item[one] for one in ("only_a", "only_b")} for item in data["actions"]["changed"]}
+    return {
+        "a": a,
+        "b": b,
+        "verdict": data["verdict"],
+        "actions": {**{name: data["actions"][name] for name in ("only_a", "only_b")}, "guards": guards},
+        "guarantees": data["guarantees"],
+        "evidence": f"{sides['a']:,} states of a and {sides['b']:,} of b, all that there are",
+        "bounded": None,
+    }
+
+
+def advise(
+    replicas: int = 3,
+    min_isr: int = 2,
+    kafka: str = "",
+    acks: str = "all",
+    elr: bool | None = None,  # noqa: FBT001 (a tool has no keywords)
+    unclean_election: bool = False,  # noqa: FBT001, FBT002 (the same)
+    brokers: int | None = None,
+) -> dict[str, Any]:
+    """Say what each operation does to acknowledged records of a topic, what to do instead, and afterwards."""
+    made = advised(
+        replicas, min_isr, kafka=kafka, acks=acks, elr=elr, unclean_election=unclean_election, brokers=brokers
+    )
+    data = made.to_dict()
+    rows = [
+        {
+            "operation": item["operation"],
+            "outcome": item["outcome"],
+            "in_short": row_of(item)[1],
+            "findings": item["findings"],
+            "instead": item["instead"],
+            "avoid": item["avoid"],
+            "after": item["after"],
+            "show": item["show"],
+            "measure": item["measure"],
+            "evidence": lines_of(item)[:3],
+        }
+        for item in data["operations"]
+    ]
+    return {"answer": headline(data), "settings": data["settings"], "operations": rows}
+
+
+def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = MOST_SECONDS) -> dict[str, Any]:
+    """Judge metadata logs: folders __cluster_metadata-0, or what kafka-dump-log.sh prints."""
+    ends = time.monotonic() + min(max(seconds, 1.0), MOST_SECONDS)
+    try:
+        made = audited(*paths, kafka=kafka or None, min_isr=min_isr, cancel=lambda: time.monotonic() > ends)
+    except KeyboardInterrupt:
+        return {"paths": paths, "verdict": "undetermined", "bounded": f"it was not read within {seconds:g} s"}
+    worst = [
+        {name: item.get(name) for name in ("sort", "severity", "topic", "partition", "offset", "brokers", "text")}
+        for item in made.findings[:10]
+    ]
+    return {
+        "paths": paths,
+        "verdict": made.verdict,
+        "findings": worst,
+        "found": len(made.findings),
+        "evidence": f"every change of every partition in {len(paths)} logs; {len(made.unread)} parts could not be read",
+        "bounded": None,
+    }
+
+
+TOOLS: tuple[Callable[..., dict[str, Any]], ...] = (check, explain, why_not, compare, advise, audit)
+
+
+def answer(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a tool; every mistake is one message under `error`."""
+    try:
+        return _tool(name, given)(**given)
+    except FencepostError as error:
+        return {"error": " ".join(str(error).split())}
+    except Exception as error:  # noqa: BLE001 (an agent gets a message, never a traceback)
+        return {"error": f"{name} failed: {type(error).__name__}: {' '.join(str(error).split())[:300]}"}
+
+
+def _tool(name: str, given: dict[str, Any]) -> Callable[..., dict[str, Any]]:
+    """Return a tool that takes these arguments; raise UsageError for any other."""
+    known = {tool.__name__: tool for tool in TOOLS}
+    if name not in known:
+        raise UsageError(f"there is no tool {name!r}.{nearest(name, list(known))} Tools are: {', '.join(known)}.")
+    wanted = signature(known[name]).parameters
+    for item, value in given.items():
+        if item not in wanted:
+            raise UsageError(
+                f"{name} has no argument {item!r}.{nearest(item, list(wanted))} Arguments are: {', '.join(wanted)}."
+            )
+        kind = str(wanted[item].annotation).removesuffix(" | None")
+        classes, words = KINDS[kind.partition("[")[0]]
+        optional = value is None and wanted[item].default is None
+        if not optional and (not isinstance(value, classes) or (isinstance(value, bool) and kind != "bool")):
+            raise UsageError(f"{name} was given {item}={value!r}: write {words}.")
+    missing = [item.name for item in wanted.values() if item.default is item.empty and item.name not in given]
+    if missing:
+        raise UsageError(f"{name} was given no {missing[0]}: write {', '.join(missing)}.")
+    return known[name]
+
+
+KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "str": (str, "a text"),
+    "int": (int, "a whole number"),
+    "float": ((int, float), "a number"),
+    "bool": (bool, "true or false"),
+    "list": (list, "a list of texts"),
+    "dict": (dict, "an object of names and values"),
+}
+"""What arguments are, by their annotation."""
+
+
+@call
+def mcp() -> None:
+    """Serve the tools on the standard streams until the client closes them; raise UsageError without the library."""
+    if importlib.util.find_spec("mcp") is None:
+        raise UsageError("serving agents needs the library mcp: run `pip install 'fencepost[mcp]'`.")
+    from anyio.to_thread import run_sync
+    from mcp.server import MCPServer
+    from mcp.types import CallToolResult, TextContent
+
+    class Served(MCPServer):  # type: ignore[type-arg,misc]
+        """The server, which looks at arguments itself: its library answers mistakes by several lines."""
+
+        async def call_tool(
+            self,
+            name: str,
+            arguments: dict[str, Any],
+            context: Any = None,  # noqa: ARG002 (the library's signature)
+        ) -> CallToolResult:
+            """Answer in a thread, since searches take seconds."""
+            found = await run_sync(answer, name, arguments)
+            text = TextContent(type="text", text=json.dumps(found))
+            return CallToolResult(content=[text], structured_content=found, is_error="error" in found)
+
+    server = Served("fencepost", instructions=" ".join(INSTRUCTIONS.split()), log_level="ERROR")
+    for tool in TOOLS:
+        server.tool()(tool)
+    server.run("stdio")

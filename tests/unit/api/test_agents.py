@@ -1,0 +1,143 @@
+"""Ten questions of an agent that has `fencepost mcp` and nothing else, by a client of the library; and bad input."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
+
+from tests.helpers.commands import fencepost
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+library = pytest.importorskip("mcp", reason="pip install 'fencepost[mcp]'")
+SMALL = {"brokers": 2, "min_isr": 2}
+Question = tuple[str, str, dict[str, Any]]
+QUESTIONS: dict[str, Question] = {
+    "Can records be lost on 4.1.2 with 3 replicas and min ISR 2?": ("advise", "answer", {"kafka": "4.1.2"}),
+    "May I replace a disk there now?": ("advise", "operations", {"kafka": "4.1.2"}),
+    "Can a 3-broker cluster with 3 replicas move one?": ("advise", "operations", {"kafka": "4.4.0", "brokers": 3}),
+    "Is replacing the disk repaired in 4.3?": ("explain", "entries", {"name": "HYP-17"}),
+    "What avoids HYP-10?": ("explain", "entries", {"name": "hyp-10"}),
+    "What does leader-has-acknowledged promise?": ("explain", "property", {"name": "leader-has-acknowledged"}),
+    "Does kip320 keep its properties with 2 replicas?": (
+        "check",
+        "verdict",
+        {"protocol": "kip320", "constants": {"replicas": 2}},
+    ),
+    "What does kafka-4.1 violate first with 2 brokers?": (
+        "check",
+        "shortest",
+        {"protocol": "replication", "version": "kafka-4.1", "constants": SMALL},
+    ),
+    "Why can replica 0 not write at the beginning?": (
+        "why_not",
+        "why_not",
+        {"protocol": "kip320", "constants": {"replicas": 2}, "action": "leader-write leader=0"},
+    ),
+    "Where do kip320 and kip279 differ?": (
+        "compare",
+        "actions",
+        {"a": "kip320", "b": "kip279", "constants": {"replicas": 2}},
+    ),
+}
+"""Questions in words, with the tool that answers each, the key of its answer, and what it is asked with."""
+
+
+def right(question: str, said: Any) -> bool:
+    """Say whether an answer is the right one."""
+    rows = {row["operation"]: row for row in said} if isinstance(said, list) and "operation" in said[0] else {}
+    entry = said[0] if isinstance(said, list) and not rows else {}
+    return {
+        0: lambda: said.startswith("Yes: "),
+        1: lambda: rows["replace-a-disk"]["outcome"] == "lost" and "data first" in rows["replace-a-disk"]["instead"],
+        2: lambda: rows["move"]["outcome"] == "impossible" and rows["move"]["instead"] == "remove, add again",
+        3: lambda: entry["releases"] == ["4.0", "4.1", "4.2"],
+        4: lambda: "wait until the ISR is at min ISR again" in entry["avoid"],
+        5: lambda: said == "leader-has-acknowledged",
+        6: lambda: said == "holds",
+        7: lambda: said["property"] == "maximal-isr-covers-requests" and 0 < len(said["steps"]) <= MOST_STEPS,
+        8: lambda: "presumes_leadership" in said,
+        9: lambda: "leader-expand-isr" in said["guards"],
+    }[list(QUESTIONS).index(question)]()
+
+
+def asked(calls: Sequence[tuple[str, dict[str, Any]]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the tools of a server that is started, and its answers, by a session over the standard streams."""
+    import anyio
+    from mcp.client.stdio import stdio_client
+
+    server = library.StdioServerParameters(command=sys.executable, args=["-m", "fencepost", "mcp"])
+
+    async def session() -> tuple[list[str], list[dict[str, Any]]]:
+        async with stdio_client(server) as streams, library.ClientSession(*streams) as client:
+            await client.initialize()
+            tools = [tool.name for tool in (await client.list_tools()).tools]
+            found = [await client.call_tool(name, given) for name, given in calls]
+            return tools, [json.loads(item.content[0].text) for item in found]
+
+    return anyio.run(session)
+
+
+def test_an_agent_answers_ten_questions_rightly() -> None:
+    tools, answers = asked(
+        [*((tool, given) for tool, _, given in QUESTIONS.values()), ("advise", {"replicas": "three"})]
+    )
+    assert tools == [tool.__name__ for tool in TOOLS]
+    assert list(answers.pop()) == ["error"]
+    for (question, (_, key, _)), said in zip(QUESTIONS.items(), answers, strict=True):
+        assert "error" not in said, question
+        assert right(question, said[key]), (question, said[key])
+        assert "evidence" in json.dumps(said) or key == "property", question
+        assert len(json.dumps(said)) < 40_000, question
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("check", {"protocol": "kip32"}, "Did you mean 'kip320'?"),
+        ("check", {"protocol": "kip320", "constants": {"replica": 2}}, "Did you mean 'replicas'?"),
+        ("explain", {"name": "HYP-99"}, "there is no entry 'HYP-99'"),
+        ("why_not", {"protocol": "kip320", "action": "leader-writes leader=0"}, "no action 'leader-writes'"),
+        (
+            "why_not",
+            {"protocol": "kip320", "action": "leader-write leader=0", "steps": ["leader-write leader=0"]},
+            "cannot be taken",
+        ),
+        ("compare", {"a": "kip320", "b": "nothing"}, "nothing"),
+        ("advise", {"kafka": "3.8"}, "the releases that were read are"),
+        ("advise", {"replicas": 0}, "1 or more"),
+        ("advise", {"replicas": "three"}, "replicas='three': write a whole number"),
+        ("advise", {"brokrs": 3}, "Did you mean 'brokers'?"),
+        ("checks", {}, "Did you mean 'check'?"),
+        ("check", {}, "was given no protocol"),
+        ("audit", {"paths": ["/nowhere"]}, "/nowhere does not exist"),
+    ],
+)
+def test_bad_input_is_one_message_in_the_answer(tool: str, given: dict[str, Any], said: str) -> None:
+    found = answer(tool, given)
+    assert list(found) == ["error"]
+    assert said in found["error"]
+    assert "Traceback" not in found["error"]
+    assert "\n" not in found["error"]
+
+
+def test_a_search_that_is_cut_off_says_so_and_claims_nothing() -> None:
+    many = {"crashes": 3, "fences": 4, "loss": "none", "min_isr": 2}
+    made = answer(
+        "check", {"protocol": "replication", "version": "kafka-4.1-repaired", "seconds": 1, "constants": many}
+    )
+    assert made["bounded"]
+    assert "holds" not in made
+    assert made["verdict"] == "undetermined"
+
+
+def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = fencepost("mcp")
+    assert done.exit_code == 2
+    assert "pip install 'fencepost[mcp]'" in done.stderr
