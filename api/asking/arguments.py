@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import UnionType
 
+    from fencepost.explorers.spark.session import Cluster
     from fencepost.model.language.machine import Machine
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 LEAST = {
+    "brokers": 1,
     "cross_check": 0,
     "budget": 0,
     "depth": 0,
@@ -55,7 +57,7 @@ FINITE = ("memory", "timeout", "within")
 """Numbers that are counted in bytes or milliseconds; a budget may be infinite."""
 
 MEANT = (("property", "only"), ("prop", "only"), ("property", "prop"), ("only", "prop"), ("master", "cluster"))
-"""Arguments of some calls, each with its name in others."""
+"""Names of arguments in some calls, each with its name in others: every call takes both."""
 
 _GIVEN: ContextVar[tuple[str, frozenset[str]]] = ContextVar("_GIVEN", default=("", frozenset()))
 """The call that is being made, and the names of its own arguments that it was given."""
@@ -70,7 +72,9 @@ def call(function: Callable[P, R]) -> Callable[P, R]:
     def made(*args: P.args, **kwargs: P.kwargs) -> R:
         for wrong, right in MEANT:
             if wrong in kwargs and wrong not in known.parameters and right in known.parameters:
-                raise UsageError(f"{name}() has no argument {wrong}=: write {right}= instead.")
+                if right in kwargs:
+                    raise UsageError(f"{name}() was given {wrong}= and {right}=, which are one: leave one of them out.")
+                kwargs[right] = kwargs.pop(wrong)
         given = known.bind(*args, **kwargs)
         for argument, value in given.arguments.items():
             parameter = known.parameters[argument]
@@ -131,6 +135,8 @@ def _looked_at(name: str, annotation: str, value: Any) -> Any:
         if not all(isinstance(item, of) for item in items):
             raise _refused(name, value, words)
         return items
+    elif kind == "Cluster" and isinstance(value, str):
+        return _cluster()(value)
     elif kind in _KINDS:
         is_so, words = _KINDS[kind]
         if not is_so(value):
@@ -162,10 +168,10 @@ def _are_lists(value: Any) -> bool:
     )
 
 
-def _is_cluster(value: Any) -> bool:
+def _cluster() -> type[Cluster]:
     from fencepost.explorers.spark.session import Cluster
 
-    return isinstance(value, Cluster)
+    return Cluster
 
 
 _LISTS: dict[str, tuple[type | UnionType, str]] = {
@@ -189,7 +195,7 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, Watch) or callable(value),
         "a function that takes events",
     ),
-    "Cluster": (_is_cluster, "Cluster(...), which fencepost.api has"),
+    "Cluster": (lambda value: isinstance(value, _cluster()), 'a master such as "local[2]", or Cluster(...)'),
     "Callable[[], bool]": (callable, "a function that returns true once it is enough"),
 }
 """By annotation: whether an argument is of this type, and what to write instead."""

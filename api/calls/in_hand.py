@@ -2,7 +2,7 @@
 
 lock = f.in_hand("lock.py", clients=2)
 s = lock.state(holder=0, session={0: {"phase": Phase.HOLDING}})
-lock.take(s, "client-releases", client=0)
+lock.take(s, "client-releases", client=0)    # or, as `lock.steps(s)` writes it: "client-releases client=0"
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fencepost.api.answers.counterexample import changes_of
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import ask
 from fencepost.counterexamples.states import parts
-from fencepost.counterexamples.values import describe
+from fencepost.counterexamples.values import arguments, describe
 from fencepost.explorers.parameters import values_of
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.domains import InFlight
@@ -145,10 +145,10 @@ class InHand:
 
     def _step(self, state: Held, name: str, values: Mapping[str, Any]) -> Step:
         """Return a step by its action and values, or by its text as `steps` has it."""
-        for taken in self.plain.transitions(state._key) if " " in name and not values else ():
-            if self.plain.show(taken.step) == name:
-                return taken.step
-        item = self.machine.action(name)
+        label, _, written = name.strip().partition(" ")
+        item = self.machine.action(label)
+        if written and not values:
+            return Step(item, arguments(self.plain, item, label, written))
         known = [param for param, _ in item.params]
         for given in values:
             if given not in known:

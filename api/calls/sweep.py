@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,8 @@ class SweepResult(Answer["SweepData"]):
     complete: bool
     why_stopped: str
     cells: tuple[SweptCell, ...]
+    path: str | None = field(default=None, kw_only=True)
+    """The Parquet of the walks, a row each; None where no `output` was named."""
 
     def __repr__(self) -> str:
         return f"SweepResult({self.protocol}: {self.verdict}, {counted(len(self.cells), 'cell')})"
@@ -85,6 +88,18 @@ class SweepResult(Answer["SweepData"]):
         rows = [(str(item.verdict), item.walks, item.violated, item.shortest) for item in self.cells]
         found = pd.DataFrame(rows, columns=["verdict", "walks", "violated", "shortest"]).astype({"shortest": "Int64"})
         return pd.concat([pd.DataFrame([dict(item.constants) for item in self.cells]), found], axis="columns")
+
+    def walks(self) -> pd.DataFrame:
+        """Return a row for each walk that was kept, with a column for each axis of the grid."""
+        import pandas as pd
+
+        if self.path is None:
+            raise UsageError("the walks were not kept: write `output=DIR` when you sweep.")
+        rows = pd.read_parquet(self.path)
+        axes = list(self.cells[0].constants)
+        found = {cell: json.loads(cell) for cell in rows["cell"].unique()}
+        columns = {name: rows["cell"].map({cell: values[name] for cell, values in found.items()}) for name in axes}
+        return pd.concat([pd.DataFrame(columns), rows.drop(columns="cell")], axis="columns")
 
     def _repr_html_(self) -> str:
         rows = [(in_values(item.constants), item.verdict, item.walks, item.violated) for item in self.cells]
@@ -221,7 +236,7 @@ def _swept(
     if error is not None:
         told = placed(error, error.__notes__[0]).partition("\n")[0].rstrip(".")
         data["complete"], data["why_stopped"] = False, "; ".join(filter(None, (swept.why_stopped, f"{WRONG}: {told}")))
-    result = SweepResult.of(data)
+    result = replace(SweepResult.of(data), path=request.output and f"{request.output}/{sweeping.ROWS}")
     try:
         for item in shown:
             if item.file:

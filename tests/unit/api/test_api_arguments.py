@@ -85,7 +85,7 @@ def test_every_type_of_an_argument_is_known_and_every_number_has_its_least_value
         (f.check, {"checkpoint": 3}, "checkpoint was given 3: write a path."),
         (f.check, {"progress": 3}, "progress was given 3: write a function that takes events."),
         (f.check, {"cancel": 3}, "cancel was given 3: write a function that returns true once it is enough."),
-        (f.check, {"cluster": 3}, "cluster was given 3: write Cluster(...), which fencepost.api has."),
+        (f.check, {"cluster": 3}, 'cluster was given 3: write a master such as "local[2]", or Cluster(...).'),
         (f.ablate, {"also": {"books": 3}},
             "also was given {'books': 3}: write a dictionary of lists of values, by the name"),
         (f.faults, {"prop": "x", "grid": {"books": "12"}},
