@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.constants import read_values
 from fencepost.api.asking.quantities import counted
-from fencepost.api.topics.applying import LOSING, PROTOCOL, measured_on
+from fencepost.api.topics.applying import LOSING, PROTOCOL, findings_of, measured_on
 from fencepost.api.topics.crash_table import cells
 from fencepost.api.topics.evidence import cases_of, constants_of
 from fencepost.counterexamples.reader import read
@@ -89,6 +89,7 @@ class Operation:
     scenarios: Mapping[str, Sequence[int]] = field(default_factory=dict)
     traces: tuple[str, ...] = ()
     searched: Mapping[str, str] = field(default_factory=dict)
+    alone: tuple[str, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -195,6 +196,7 @@ def _seen(operation: Operation, asked: Settings) -> Iterator[SeenData]:
     yield from _on_classes(operation, asked)
     yield from _in_model(operation, asked)
     yield from _by_version(operation, asked)
+    yield from _alone(operation, asked)
     if operation.unclean is not None:
         yield from _in_table(operation, asked)
 
@@ -299,6 +301,22 @@ def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
                 "steps": cell["length"] - 1,
                 "show": f'`fencepost.guarantees("{row["entry"]}")`',
             }
+
+
+def _alone(operation: Operation, asked: Settings) -> Iterator[SeenData]:
+    """Yield the fewest faults by which findings of this release lose a record while all others are repaired."""
+    known = {item["id"] for item in findings_of(asked.version, asked.min_isr, elr=asked.elr)}
+    for name in known.intersection(operation.alone):
+        for point in load("finding-faults").get("findings", {}).get(name, {}).get("grid", ()):
+            values = point["constants"]
+            sizes = {"replicas": values["brokers"] - values["spare"], "brokers": values["brokers"]}
+            made = _blank(
+                "model", asked.version, asked, operation, elr=values["elr"], min_isr=values["min_isr"], **sizes
+            )
+            for item in point["front"]:
+                how = {"faults": item["faults"], "steps": item["length"] - 1, "run": "; ".join(item["steps"])}
+                more = {"states": point["states"], "late": True, "show": _search("", values)}
+                yield {**made, **how, **more, "outcome": "lost", "findings": [name]}
 
 
 def _in_table(operation: Operation, asked: Settings) -> Iterator[SeenData]:
