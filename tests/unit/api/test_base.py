@@ -148,19 +148,7 @@ def test_builds_and_tests_hear_of_a_variant_that_does_nothing(tmp_path: Path) ->
     assert "this variant does nothing" in check(file)._repr_html_()
 
 
-def test_normalize_is_replaced_like_an_action(tmp_path: Path) -> None:
-    whole, data = variant(tmp_path, 'MACHINE = BASE.replacing(name="whole", sentence="all of it", normalize=None)\n')
-    assert (whole, data["base"], data["distinct"]) == (Exit.AS_EXPECTED, "differs", 4)
-    text = """
-def otherwise(s: State, c: C) -> None:
-    if s.n == 3:
-        s.n = 2
-
-MACHINE = BASE.replacing(name="otherwise", sentence="in other words", normalize=otherwise)
-"""
-    status, data = variant(tmp_path, text)
-    assert (status, data["base"]) == (Exit.UNDETERMINED, "same")
-    assert "`normalize`, which otherwise replaces, leads to the same states as that of counter." in first_note(data)
+def test_an_action_does_not_replace_normalize() -> None:
     with pytest.raises(ModelError, match="`normalize` is action 'reset'"):
         kip320.MACHINE.replacing(name="x", sentence="y", normalize=action()(reset))
 
