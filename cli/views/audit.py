@@ -72,7 +72,7 @@ def print_screen(console: Console, data: dict[str, Any]) -> None:
     else:
         facts.append(("looked for", "broken rules of the controller, and states from which its rules can lose records"))
         facts.append(("not seen", LIMITS.partition(": ")[2]))
-    facts += [("unread", note["text"]) for note in data["notes"][:2]]
+    facts += [("unread" if note["unread"] else "note", note["text"]) for note in data["notes"][:2]]
     facts.append(("reach", describe_coverage(data)))
     print_answer(console, facts, hint="every finding, histories, and notes on the log")
     for history in data["histories"][:1]:
