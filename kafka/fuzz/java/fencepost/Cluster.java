@@ -115,8 +115,8 @@ final class Cluster {
     boolean hasElr;
     /** Whether a directory was taken out or replaced, with the only log that may be elected. */
     boolean hasLostDisk;
-    /** Of each broker that was shut down cleanly the high watermarks, by directory and topic. */
-    private final List<Map<String, Long>> heights = new ArrayList<>();
+    /** High watermark, recovery point and start of each broker's logs when it last wrote its checkpoints, by directory and topic. */
+    private final List<Map<String, long[]>> written = new ArrayList<>();
     private final long[] former;
     private final List<Sent> fetches = new ArrayList<>();
     private final List<Map<Integer, Fetching.Answer>> answers = new ArrayList<>();
@@ -145,7 +145,7 @@ final class Cluster {
         for (int b = 0; b < shape.brokers; b++) {
             dirs.add(new ArrayList<>());
             answers.add(new TreeMap<>());
-            heights.add(Map.of());
+            written.add(Map.of());
             Broker.remove(root.resolve("broker-" + b));
             for (int d = 0; d < shape.disks; d++) {
                 dirs.get(b).add("d" + lastDir[b]++);
@@ -208,6 +208,11 @@ final class Cluster {
 
     boolean unfenced(int b) {
         return controller.registration(b) != null && !controller.registration(b).fenced();
+    }
+
+    /** A broker that has lost records is down: it is worst if it starts in its session, and others are not elected before. */
+    boolean isDownWithLoss() {
+        return faults > 0 && (up[hurt] == null || up[hurt].epoch < 0);
     }
 
     boolean isStopping(int b) {
@@ -413,7 +418,7 @@ final class Cluster {
             case "unregister": hurt(b); controller.unregister(b); break;
             case "heartbeat": heartbeat(b, false); break;
             case "late-heartbeat": lateHeartbeat(b); break;
-            case "checkpoint": up[b].checkpoint(); break;
+            case "checkpoint": up[b].checkpoint(); written.set(b, offsets(b)); break;
             case "roll": Broker.roll(log(b, step.b)); break;
             case "retain": retain(b, step.b); break;
             case "stop": stop(b); break;
@@ -540,21 +545,25 @@ final class Cluster {
     private void boot(int b) throws Exception {
         up[b] = process(b);
         up[b].start(controller.log, last(), ends.size() - 1);
-        Map<String, Long> now = heights(b);
-        heights.get(b).forEach((log, was) -> {
-            if (now.getOrDefault(log, was) < was) {
-                throw new Judge.Violation("broker " + b + ", " + log + ": the high watermark is " + now.get(log) + " after a clean restart, and was " + was);
+        Map<String, long[]> now = offsets(b);
+        written.get(b).forEach((log, was) -> {
+            for (int i = 0; now.containsKey(log) && i < NAMED.length; i++) {
+                if (now.get(log)[i] < Math.min(was[i], now.get(log)[NAMED.length])) {
+                    throw new Judge.Violation("broker " + b + ", " + log + ": its " + NAMED[i] + " is " + now.get(log)[i] + " after its start, and it wrote " + was[i]);
+                }
             }
         });
-        heights.set(b, Map.of());
     }
 
-    private Map<String, Long> heights(int b) {
-        Map<String, Long> found = new TreeMap<>();
+    private static final String[] NAMED = {"high watermark", "recovery point", "log start"};
+
+    private Map<String, long[]> offsets(int b) {
+        Map<String, long[]> found = new TreeMap<>();
         for (TopicPartition p : partitions) {
             UnifiedLog log = up[b].log(p);
             if (log != null) {
-                found.put(log.dir() + " of topic " + Scala.value(log.topicId()), log.highWatermark());
+                found.put(log.dir() + " of topic " + Scala.value(log.topicId()),
+                    new long[] {log.highWatermark(), log.recoveryPoint(), log.logStartOffset(), log.logEndOffset()});
             }
         }
         return found;
@@ -576,7 +585,7 @@ final class Cluster {
         String answer = controller.heartbeat(b, up[b].epoch, stop || known.inControlledShutdown(), up[b].appliedRecords(), up[b].offline);
         note();
         if (answer.equals("stop")) {
-            heights.set(b, heights(b));
+            written.set(b, offsets(b));
             up[b].stop();
             gone(b);
         }
@@ -592,7 +601,6 @@ final class Cluster {
     }
 
     private void halt(int b, int lost) throws Exception {
-        heights.set(b, Map.of());
         up[b].crash(partitions, lost);
         gone(b);
     }
@@ -659,10 +667,14 @@ final class Cluster {
 
     /** Retention by size, of which nothing but the last segment is left: each replica deletes by itself. */
     private void retain(int b, int partition) {
-        Broker.retain(log(b, partition));
-        long start = log(b, partition).logStartOffset();
+        UnifiedLog log = log(b, partition);
+        Broker.retain(log);
+        if (log.numberOfSegments() > 1 && log.activeSegment().size() > 0 && log.highWatermark() >= log.activeSegment().baseOffset()) {
+            throw new Judge.Violation("broker " + b + ", partition " + partition + ": retention leaves old segments");
+        }
+        long start = log.logStartOffset();
         everDeleted[partition] = Math.max(everDeleted[partition], start);
-        if (topic.equals(Scala.value(log(b, partition).topicId()))) {
+        if (topic.equals(Scala.value(log.topicId()))) {
             deleted[partition] = Math.max(deleted[partition], start);
         }
     }

@@ -40,7 +40,7 @@ public final class Fuzz {
             Map.entry("roll", 2.0), Map.entry("retain", 1.0)),
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
-            Map.entry("delete", 1.0), Map.entry("unregister", 0.3), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
+            Map.entry("delete", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));
     private static final List<String> DRAWN = List.of("disks", "crashes", "operators", "all");
     private static final int REPLAYS = 400;
     private static final com.sun.management.OperatingSystemMXBean SYSTEM =

@@ -274,7 +274,7 @@ final class Judge {
     /** All that is under way arrives, sessions of processes that are down end; then brokers start; then disks are replaced: all is well each time. */
     void settle() throws Exception {
         boolean isWhole = Arrays.stream(c.up).allMatch(b -> b != null && b.epoch >= 0);
-        if (!isWhole) {
+        if (!isWhole && !c.isDownWithLoss()) {
             rest(false);
             well(false);
         }
