@@ -131,8 +131,8 @@ PLANTS = (
     Plant(f"{LOG}.log.LogManager", "checkpointLogStartOffsets"),
     Plant(f"{LOG}.log.LogManager", "checkpointLogRecoveryOffsets"),
     Plant(_UNIFIED, "deleteOldSegments", value="0"),
-    *(Plant(REPAIR, name) for name in REPAIRS if name not in {"hyp-17", "hyp-11"}),
-    Plant(REPAIR, "late-epoch-flush"),
+    *(Plant(REPAIR, f"hyp-{number}") for number in (16, 12, 18, 13, 3, 10, 1)),
+    *(Plant(REPAIR, name) for name in ("reassigned-twice", "failed-while-fenced", "late-epoch-flush")),
 )
 """Checks, effects and repairs of Kafka 4.4.0 that can be left out, one at a time, without code that nothing calls."""
 

@@ -293,7 +293,7 @@ final class Cluster {
             case "register": add(found, !isDown && up.epoch < 0, verb, b, 0, 0); break;
             case "fence": add(found, unfenced(b), verb, b, 0, 0); break;
             case "late-heartbeat": add(found, former[b] >= 0 && controller.registration(b) != null && former[b] != controller.registration(b).epoch(), verb, b, 0, 0); break;
-            case "unregister": add(found, isDown && mayHurt && controller.registration(b) != null, verb, b, 0, 0); break;
+            case "unregister": add(found, isDown && (mayHurt || shape.faults == 0) && controller.registration(b) != null, verb, b, 0, 0); break;
             case "take":
                 for (String dir : dirs.get(b)) {
                     add(found, isDown && dirs.get(b).size() > 1 && (mayHurt || dir.equals(failed[b])), verb, b, number(dir), 0);
@@ -415,7 +415,12 @@ final class Cluster {
             case "register": enrol(b); break;
             case "start": boot(b); enrol(b); break;
             case "fence": controller.fence(b); break;
-            case "unregister": hurt(b); controller.unregister(b); break;
+            case "unregister":
+                if (shape.faults > 0) {
+                    hurt(b);
+                }
+                controller.unregister(b);
+                break;
             case "heartbeat": heartbeat(b, false); break;
             case "late-heartbeat": lateHeartbeat(b); break;
             case "checkpoint": up[b].checkpoint(); written.set(b, offsets(b)); break;
@@ -562,7 +567,8 @@ final class Cluster {
         for (TopicPartition p : partitions) {
             UnifiedLog log = up[b].log(p);
             if (log != null) {
-                found.put(log.dir() + " of topic " + Scala.value(log.topicId()),
+                found.put("partition " + p.partition() + ", directory " + log.parentDirFile().getName() + ", topic "
+                    + (Scala.value(log.topicId()) == null ? 0 : ((Uuid) Scala.value(log.topicId())).getLeastSignificantBits()),
                     new long[] {log.highWatermark(), log.recoveryPoint(), log.logStartOffset(), log.logEndOffset()});
             }
         }
@@ -601,6 +607,12 @@ final class Cluster {
     }
 
     private void halt(int b, int lost) throws Exception {
+        offsets(b).forEach((log, now) -> {
+            long[] was = written.get(b).get(log);
+            for (int i = 0; was != null && i < NAMED.length; i++) {
+                was[i] = Math.min(was[i], now[i]);  // a truncation writes them again
+            }
+        });
         up[b].crash(partitions, lost);
         gone(b);
     }

@@ -36,8 +36,8 @@ public final class Fuzz {
         "disks", Map.of("fail", 2.0, "take", 3.0, "replace", 1.0),
         "crashes", Map.of("crash", 2.0),
         "operators", Map.ofEntries(Map.entry("reassign", 2.0), Map.entry("cancel", 1.0), Map.entry("elect", 1.0), Map.entry("elect-unclean", 0.2),
-            Map.entry("balance", 1.0), Map.entry("recreate", 0.4), Map.entry("delete", 2.0), Map.entry("min-isr", 1.0), Map.entry("elr-off", 0.1),
-            Map.entry("roll", 2.0), Map.entry("retain", 1.0)),
+            Map.entry("balance", 1.0), Map.entry("recreate", 0.6), Map.entry("delete", 2.0), Map.entry("min-isr", 1.0), Map.entry("elr-off", 0.1),
+            Map.entry("roll", 2.0), Map.entry("retain", 1.0), Map.entry("unregister", 0.5)),
         "all", Map.ofEntries(Map.entry("fail", 1.0), Map.entry("take", 2.0), Map.entry("replace", 1.0), Map.entry("crash", 1.0),
             Map.entry("reassign", 1.0), Map.entry("cancel", 0.5), Map.entry("elect", 0.5), Map.entry("balance", 0.5), Map.entry("recreate", 0.2),
             Map.entry("delete", 1.0), Map.entry("unregister", 0.6), Map.entry("roll", 1.0), Map.entry("retain", 0.5)));

@@ -63,17 +63,20 @@ final class Judge {
     private final List<TreeMap<Long, Integer>> readable = new ArrayList<>();
     /** Of a leader what its high watermark was, in which process and epoch. */
     private final Object[][][] heights;
+    private final PartitionRegistration[] registrations;
     private Object topic;
     private int records = -1;
 
     Judge(Cluster c) {
         this.c = c;
         copies = new Copy[c.shape.brokers()][c.shape.partitions()];
+        registrations = new PartitionRegistration[c.shape.partitions()];
         heights = new Object[c.shape.brokers()][c.shape.partitions()][];
     }
 
     private void forget() {
         topic = c.topic;
+        Arrays.fill(registrations, null);
         leaders.clear();
         readable.clear();
         for (int p = 0; p < c.shape.partitions(); p++) {
@@ -115,6 +118,14 @@ final class Judge {
     private void controller(int p) {
         PartitionRegistration r = c.registration(p);
         String of = "partition " + p + " ";
+        PartitionRegistration was = registrations[p];
+        registrations[p] = r;
+        if (was != null && !was.equals(r)) {
+            boolean needsEpoch = was.leader != r.leader || Arrays.stream(was.replicas).anyMatch(b -> !contains(r.replicas, b));
+            if (r.partitionEpoch <= was.partitionEpoch && !Arrays.equals(was.isr, r.isr) || r.leaderEpoch < was.leaderEpoch + (needsEpoch ? 1 : 0)) {
+                throw new Violation(of + "changes its leader, ISR or replicas without a new epoch");
+            }
+        }
         // until 4.0 who registers again in its session is fenced, and still leads
         boolean fences = false;  // until 4.0
         boolean fences = true;  // since 4.1
@@ -228,7 +239,7 @@ final class Judge {
         }
         boolean leads = r.leader == b && c.leads(b, p) && c.up[b].found(c.partitions.get(p)).getLeaderEpoch() == r.leaderEpoch;
         boolean isIn = contains(r.isr, b);
-        if (!leads && !isIn && !contains(r.elr, b)) {
+        if (!leads && !isIn && !(c.hasElr && contains(r.elr, b))) {
             return;
         }
         String as = leads ? "it leads in epoch " + r.leaderEpoch : "it is in the " + (isIn ? "ISR" : "ELR");
@@ -392,6 +403,9 @@ final class Judge {
         PartitionRegistration r = c.registration(p);
         String of = "partition " + p + " ";
         for (Broker b : c.up) {
+            if (b != null && b.image().topics().topicsById().size() != 1) {
+                throw new Violation("broker " + b.id + " has metadata of a topic that was deleted");
+            }
             if (b != null && !r.equals(b.image().topics().getPartition(c.topic, p))) {
                 throw new Violation(of + "is not in the metadata of broker " + b.id + " as the controller has it");
             }
@@ -440,7 +454,7 @@ final class Judge {
                 throw new Violation(of + "ends at " + copy.end + " on broker " + b + ", high watermark " + copy.highWatermark + ", and on leader "
                     + r.leader + " at " + leader.end + ", " + leader.highWatermark);
             }
-            for (long o = Math.max(Math.max(copy.start, leader.start), Math.max(copy.first, leader.first)); o < copy.end; o++) {
+            for (long o = Math.max(Math.max(copy.start, leader.start), Math.max(c.deleted[p], Math.max(copy.first, leader.first))); o < copy.end; o++) {
                 if (copy.value(o) != leader.value(o) || copy.epoch(o) != leader.epoch(o)) {
                     throw new Violation(of + "has record " + leader.value(o) + " on leader " + r.leader + " at offset " + o + ", and "
                         + copy.value(o) + " on broker " + b);

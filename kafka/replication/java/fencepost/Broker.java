@@ -409,7 +409,13 @@ final class Broker {
     boolean work() {
         List<Runnable> now = new ArrayList<>(tasks);
         tasks.clear();
-        now.forEach(Runnable::run);
+        for (Runnable task : now) {
+            try {
+                task.run();
+            } catch (KafkaStorageException e) {
+                continue;  // KafkaScheduler keeps to itself: the directory of the task has failed
+            }
+        }
         return !now.isEmpty();
     }
 

@@ -40,10 +40,13 @@ public final class Repair {
             case "hyp-11" -> List.of(applySettingsFirst());
             case "hyp-12" -> List.of(keepElrWithoutLeader(), clearElrOnceEnough());
             case "hyp-13" -> List.of(clearIndex());
+            case "hyp-14" -> List.of(forgetElrWhileOff());
             case "hyp-16" -> List.of(distrustFailedDisk(), distrustMissingDisk());
             case "hyp-17" -> List.of(keepElrWhereADiskIsAssigned());
             case "hyp-18" -> refuseOfflineReplicas();
             case "reassigned-twice" -> List.of(forgetReplicasAdded());
+            case "config-outlives-topic" -> List.of(deleteNewConfig());
+            case "deleted-without-isr" -> List.of(forgetDirectories());
             case "failed-while-fenced" -> List.of(reportBeforeUnfencing());
             default -> throw new IllegalArgumentException("no repair of " + finding);
         };
@@ -231,6 +234,37 @@ public final class Repair {
             }
         });
         return edited(manager, checks);
+    }
+
+    /** No one is elected from an ELR while the feature is off. */
+    private static CtClass forgetElrWhileOff() throws Exception {
+        CtClass builder = ClassPool.getDefault().get("org.apache.kafka.controller.PartitionChangeBuilder");
+        builder.getDeclaredMethod("tryElection").insertBefore(
+            "if (!this.eligibleLeaderReplicasEnabled) { this.targetElr = java.util.Collections.emptyList(); }");
+        return builder;
+    }
+
+    /** A deleted topic leaves no configuration in an image, also where it came with the same delta. */
+    private static CtClass deleteNewConfig() throws Exception {
+        CtClass delta = ClassPool.getDefault().get("org.apache.kafka.image.ConfigurationsDelta");
+        CtClass[] deletes = {ClassPool.getDefault().get("org.apache.kafka.common.metadata.RemoveTopicRecord"),
+            ClassPool.getDefault().get("java.lang.String")};
+        delta.getDeclaredMethod("replay", deletes).insertBefore("this.changes.remove(new org.apache.kafka.common.config.ConfigResource("
+            + "org.apache.kafka.common.config.ConfigResource$Type.TOPIC, $2));");
+        return delta;
+    }
+
+    /** A deleted topic leaves the index of directories, also where a partition of it has no ISR. */
+    private static CtClass forgetDirectories() throws Exception {
+        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        CtClass record = ClassPool.getDefault().get("org.apache.kafka.common.metadata.RemoveTopicRecord");
+        manager.getDeclaredMethod("replay", new CtClass[] {record}).insertAfter(
+            "{ java.util.Iterator sets = new java.util.ArrayList(this.directoriesToPartitions.values()).iterator(); while (sets.hasNext()) {"
+            + " java.util.Collection of = (java.util.Collection) sets.next(); java.util.Iterator parts = new java.util.ArrayList(of).iterator();"
+            + " while (parts.hasNext()) { org.apache.kafka.server.common.TopicIdPartition one ="
+            + " (org.apache.kafka.server.common.TopicIdPartition) parts.next();"
+            + " if (one.topicId().equals($1.topicId())) { of.remove(one); } } } }");
+        return manager;
     }
 
     /** A broker that reports a failed directory stays fenced until its next heartbeat: it is elected by what is known then. */
