@@ -18,7 +18,7 @@ from fencepost.api.topics.advice_words import (
     released_of,
     row_of,
 )
-from fencepost.api.topics.advising import notes
+from fencepost.api.topics.advising import may_have_elr, notes
 from fencepost.cli.commands.options import Count, Writable, command, verbose_option
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
@@ -147,7 +147,9 @@ def print_advice(
     print_rows(console, rows)
     if not verbose:
         print_lines(console, *(note for note in notes(made.settings, data) if "was edited" in note), style="dim")
-        print_lines(console, "Did it happen? `fencepost audit LOG`. Steps, evidence and proof: `-v`.", style="dim")
+        elr = f"ELR assumed {'on' if made.settings.elr else 'off'}. " if "elr" in data["assumed"] else ""
+        elr *= may_have_elr(made.settings.version)
+        print_lines(console, f"{elr}Did it happen? `fencepost audit LOG`. Evidence, proof: `-v`.", style="dim")
         return
     for item in data["operations"]:
         console.print()
