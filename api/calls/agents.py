@@ -13,6 +13,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.arguments import call
+from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.audit import audit as audited
 from fencepost.api.calls.check import check as checked
 from fencepost.api.calls.compare import compare as compared
@@ -214,7 +215,7 @@ def audit(paths: list[str], kafka: str = "", min_isr: int = 1, seconds: float = 
         "verdict": made.verdict,
         "findings": worst,
         "found": len(made.findings),
-        "evidence": f"every change of every partition in {len(paths)} logs; {len(made.unread)} parts could not be read",
+        "evidence": f"all changes in {counted(len(paths), 'log')}; {counted(len(made.unread), 'part')} not read",
         "bounded": None,
     }
 

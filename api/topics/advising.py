@@ -50,7 +50,7 @@ class AdviceResult(Answer["AdviceData"]):
     """The cell of the measured table; None where nothing was searched for these settings."""
 
     def __repr__(self) -> str:
-        return f"AdviceResult({self.settings.text})"
+        return f"AdviceResult({headline(self.to_dict())})"
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each operation: what it does here, by which findings, what to do instead, and the proof."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.constants import read_values
-from fencepost.api.asking.quantities import counted
 from fencepost.api.topics.applying import LOSING, PROTOCOL, findings_of, measured_on
 from fencepost.api.topics.crash_table import cells
 from fencepost.api.topics.evidence import cases_of, constants_of
@@ -59,19 +58,6 @@ class Settings:
     """The release with its patch, as `4.1.2`, where one was named."""
     brokers: int | None = None
     """How many there are; None if it was not said."""
-
-    @property
-    def text(self) -> str:
-        """They in one line."""
-        words = (
-            counted(self.replicas, "replica"),
-            f"min ISR {self.min_isr}",
-            f"acks={self.acks}",
-            f"{'with' if self.elr else 'without'} ELR",
-            f"unclean elections {'on' if self.unclean_election else 'off'}",
-            self.version.replace("kafka-", "Kafka "),
-        )
-        return ", ".join(words)
 
 
 @dataclass(frozen=True)
