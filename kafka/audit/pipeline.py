@@ -49,7 +49,7 @@ adding brokers, leader int, leader_epoch int, partition_epoch int, recovering in
 min_isr int, unclean boolean, election string, why string, findings findings"""
 CHANGED = """topic_id string, partition int, offset bigint, time bigint, epoch int, creates boolean, snapshot boolean,
 text string"""
-"""What `follow` reads of a change."""
+"""Columns that `follow` reads of a change."""
 LINEAGE = "topic_id topic partition offset time leader leader_epoch isr elr election"
 SOME = 3
 """Names in a note on many."""
@@ -127,7 +127,7 @@ class Judged:
     differ: dict[str, int]
     records: list[dict[str, Any]]
     notes: list[tuple[str, bool]]
-    """What copies do not allow to say, and whether something is not judged because of it."""
+    """Limits of the copies, each with whether a verdict is missing for it."""
 
 
 @dataclass
