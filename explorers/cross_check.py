@@ -147,17 +147,22 @@ class Partitions:
                 return [self.way_to(state).states[-1] for state in states]
             except MismatchError as error:
                 raise CrossCheckError(str(error), None) from error
-        return [self.search.layout.decode(part.rows[number]) for part, number in map(self._of, states)]
+        return [self.search.layout.decode(row) for row in self._rows(states)]
+
+    def _rows(self, states: Sequence[int]) -> Array:
+        """Return the rows of states, those of a partition together: to find one may take going through all of it."""
+        numbers, rows = np.array(states, np.int64), np.empty(len(states), self.search.layout.dtype)
+        for owner in np.unique(numbers % self.search.owners):
+            mine = numbers % self.search.owners == owner
+            rows[mine] = self.search.partitions[owner].read(numbers[mine] // self.search.owners)
+        return rows
 
     def are_stored(self, states: Sequence[int], rows: Array) -> list[bool]:
-        places = [self._of(state) for state in states]
         if self.search.options.compact:
-            hashes = hash_rows(self.search.module, rows)
-            return [bool(hashes[at] == part.hashes[number]) for at, (part, number) in enumerate(places)]
-        return [
-            bool((part.rows[number]["words"] == row["words"]).all())
-            for (part, number), row in zip(places, rows, strict=True)
-        ]
+            hashes, places = hash_rows(self.search.module, rows), map(self._of, states)
+            return [bool(h == part.all_hashes()[number]) for h, (part, number) in zip(hashes, places, strict=True)]
+        same: list[bool] = (self._rows(states)["words"] == rows["words"]).all(axis=1).tolist()
+        return same
 
     def find(self, rows: Array, hashes: Array) -> Array:
         search = self.search
@@ -166,20 +171,15 @@ class Partitions:
         found = np.full(len(rows), -1, np.int64)
         search.module.order_by_owner(hashes, len(rows), starts, order)
         for owner, part in enumerate(search.partitions):
-            mine = order[starts[owner] : starts[owner + 1]]
-            if search.options.compact:
-                found[mine] = np.where(np.isin(hashes[mine], part.hashes[: part.count]), 0, -1)
-            elif len(mine):
-                search.module.find(
-                    words, hashes, order, int(starts[owner]), int(starts[owner + 1]), part.table, part._stored, found, 0
-                )
+            part.find(words, hashes, order[starts[owner] : starts[owner + 1]], found)
         return found >= 0
 
     def parents(self, states: Sequence[int]) -> list[Key | None] | None:
         if self.search.options.compact:
             return None
         above = [int(part.parents[number]) for part, number in map(self._of, states)]
-        return [None if parent == NO_PARENT else self.keys([parent])[0] for parent in above]
+        keys = iter(self.keys([parent for parent in above if parent != NO_PARENT]))
+        return [None if parent == NO_PARENT else next(keys) for parent in above]
 
     def way_to(self, state: int) -> Path:
         return self.search.way_to(state)

@@ -371,7 +371,7 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
     wanted = encoded.view(np.uint64).reshape(1, words)
     reached = False
     for part in search.partitions:
-        rows = part.rows[: part.count].view(np.uint64).reshape(part.count, words)
+        rows = part.read().view(np.uint64).reshape(part.count, words)
         reached = reached or bool((rows == wanted).all(axis=1).any())
     reached = reached and search.layout.decode(encoded[0]) == state
     number = counted(result.distinct, "reachable state")

@@ -44,6 +44,8 @@ KINDS = {
     Kind.LEADS_TO: "must come eventually, in every fair behaviour",
     Kind.AT_MOST: "must come at a limited cost, in every fair behaviour",
 }
+PARENT, SPARK_PARENT = 4, 8
+"""Bytes by which a state names the one that it was reached from first."""
 MANY = 10_000
 """States from which on the memory of each says something: before, it is what was reserved."""
 
@@ -306,7 +308,10 @@ def _bound(item: BoundCount) -> str:
 def _memory(result: Result) -> str:
     parts = []
     if result.store_bytes:
-        each = f" ({result.store_bytes / result.distinct:.0f} bytes each)" if result.distinct >= MANY else ""
+        each = ""
+        if result.distinct >= MANY:
+            parent = SPARK_PARENT if result.engine == "spark" else PARENT
+            each = f" ({result.store_bytes / result.distinct - parent:.1f} bytes each, and {parent} for its parent)"
         parts.append(f"{show_size(result.store_bytes)} of states{each}")
     return ", ".join([*parts, f"the whole process {show_size(result.peak_memory_bytes)} at most"])
 

@@ -43,7 +43,7 @@ class Space:
         counts = [part.count for part in search.partitions]
         self.bases = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
         self.states = int(self.bases[-1])
-        self.rows = np.concatenate([part.rows[: part.count] for part in search.partitions])
+        self.rows = np.concatenate([part.read() for part in search.partitions])
         parents = np.concatenate([part.parents[: part.count] for part in search.partitions])
         known = parents != NO_PARENT
         self.parents = np.full(self.states, -1, np.int64)

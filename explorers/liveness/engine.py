@@ -130,9 +130,9 @@ class Engine:
         values = np.array(args or (0,), np.int64)
         for owner, part in enumerate(self.search.partitions):
             base = int(self.graph.bases[owner])
-            mark(checks, part.rows, 0, part.count, self.c, values, found[base : base + part.count])
+            mark(checks, part.read(), 0, part.count, self.c, values, found[base : base + part.count])
             if checks[0]:
-                self.explain(prop, self.search.layout.decode(part.rows[int(checks[1])]), args)
+                self.explain(prop, self.search.layout.decode(part.row(int(checks[1]))), args)
                 blame(self.search, int(checks[0]))
         return found
 

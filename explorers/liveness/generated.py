@@ -111,6 +111,8 @@ class Graph:
 
     def __init__(self, search: Expansion, compiled: Compiled, pause: Callable[[], None]) -> None:
         self.search, self.steps, self.pause = search, compiled.steps, pause
+        if search.trees is not None:
+            search.trees.remembers = search.owners
         counts = [part.count for part in search.partitions]
         self.bases = np.concatenate(([0], np.cumsum(counts)))
         self.c = self.steps.constants(search.constants)
@@ -155,19 +157,17 @@ class Graph:
     def _expand(self, worker: Worker, batch: int, owner: int, first: int, last: int) -> None:
         search, buffers, module = self.search, self.search._buffers, self.steps.module
         part = search.partitions[owner]
-        piece = first, last
-        count = worker.expand(module, part.rows, piece, self.c, buffers, batch=batch, codes=(self._code[batch],))
+        rows = part.read(slice(first, last))
+        count = worker.expand(module, rows, (0, len(rows)), self.c, buffers, batch=batch, codes=(self._code[batch],))
         if worker.checks[0]:
-            explain(search, part.rows[first:last], search.position.found)
+            explain(search, rows, search.position.found)
             blame(search, int(worker.checks[0]))
         hashes, order, starts = buffers.hashes[batch], buffers.order[batch], buffers.starts[batch]
         module.order_by_owner(hashes, count, starts, order)
         for other, there in enumerate(search.partitions):
             if starts[other] < starts[other + 1]:
-                module.find(
-                    buffers.words[batch], hashes, order, starts[other], starts[other + 1], there.table, there._stored,
-                    self._found[batch], int(self.bases[other]),
-                )  # fmt: skip
+                chosen, base = order[starts[other] : starts[other + 1]], int(self.bases[other])
+                there.find(buffers.words[batch], hashes, chosen, self._found[batch], base)
         self._count[batch] = count
 
     def _append(self, batch: int, owner: int, first: int, last: int) -> None:
@@ -175,7 +175,7 @@ class Graph:
         count = self._count[batch]
         degrees, place = self._degrees[: last - first], self._place[:count]
         parents = self.search._buffers.parents[batch, :count] // np.uint32(self.search.owners)
-        calls.by_source(parents, first, count, degrees, place)
+        calls.by_source(parents, 0, count, degrees, place)
         state, edge = int(self.bases[owner]) + first, self._edges
         self.offsets[state + 1 : state + 1 + len(degrees)] = edge + np.cumsum(degrees)
         found = self._found[batch, :count]
@@ -216,7 +216,7 @@ class Graph:
 
     def state(self, number: int) -> Key:
         owner = int(np.searchsorted(self.bases, number, side="right")) - 1
-        return self.search.layout.decode(self.search.partitions[owner].rows[number - int(self.bases[owner])])
+        return self.search.layout.decode(self.search.partitions[owner].row(number - int(self.bases[owner])))
 
     def in_search(self, number: int) -> int:
         """Return a state's number as the search writes it."""
@@ -237,5 +237,5 @@ class Graph:
         owners = np.searchsorted(self.bases, numbers, side="right") - 1
         for owner in np.unique(owners):
             chosen = owners == owner
-            rows[chosen] = self.search.partitions[owner].rows[numbers[chosen] - self.bases[owner]]
+            rows[chosen] = self.search.partitions[owner].read(numbers[chosen] - self.bases[owner])
         return rows

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
+from fencepost.explorers.native.keys import MOST_KEYS
 from fencepost.explorers.native.layout import BITS
-from fencepost.explorers.native.store import MOST_STATES, Position
+from fencepost.explorers.native.store import Position
 from fencepost.explorers.running import files, sealed
-from fencepost.model.language.errors import UnkeptError, UsageError
+from fencepost.model.language.errors import MismatchError, UnkeptError, UsageError
 from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def save(search: Expansion) -> Path:
             "question": question(search),
             "slot": here,
             "position": position,
-            "bases": [[part.count, part.base, part.fresh_base] for part in search.partitions],
+            "bases": [[part.count, *part.levels] for part in search.partitions],
             "files": entries,
         }
         files.write_file(folder / MANIFEST, sealed.seal(manifest))
@@ -123,6 +124,8 @@ def load(search: Expansion) -> None:
     slot, entries = folder / manifest["slot"], manifest["files"]
     if not _stays_inside(search, manifest["position"], manifest["bases"], entries):
         raise sealed.damaged(folder / MANIFEST)
+    search.position = Position(**manifest["position"])
+    trees = search.new_trees(sum(count for count, *_ in manifest["bases"]))
     for owner, (part, base) in enumerate(zip(search.partitions, manifest["bases"], strict=True)):
         arrays = {
             name: _read(slot / f"{owner}-{name}.bin", entries[f"{owner}-{name}"], dtype, count)
@@ -131,8 +134,14 @@ def load(search: Expansion) -> None:
         for name in {"rows", "fresh"} & set(arrays):
             if not are_states(arrays[name], search.layout, search.constants.values):
                 raise sealed.damaged(slot / f"{owner}-{name}.bin")
-        part.restore(arrays, *base)
-    search.position = Position(**manifest["position"])
+        try:
+            part.restore(arrays, *base)
+            if trees is not None:
+                search.pack(trees, owner)
+        except MismatchError:  # a state is there twice
+            raise sealed.damaged(slot / f"{owner}-rows.bin") from None
+    if trees is not None:
+        search.use(trees)
 
 
 # -- what compiled code relies on: a digest finds damage, and does not prove who wrote a checkpoint
@@ -148,7 +157,7 @@ def _stays_inside(search: Expansion, position: dict[str, Any], bases: list[list[
         and len(position["fired"]) == len(search.machine.actions)
         and len(position["refused"]) == search.kernels.source.counters
         and all(
-            base[1:] == ([start, end] if compact else [0, 0]) and 0 <= start <= end <= base[0] <= MOST_STATES
+            base[1:] == ([start, end] if compact else [0, 0]) and 0 <= start <= end <= base[0] <= MOST_KEYS
             for base, start, end in zip(bases, starts, ends, strict=True)
         )
         and set(entries) == names

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
     from fencepost.model.language.machine import Machine
 
+TEXTS = "packed", "nodes", "kernels"
+"""The modules that `shared` compiles, each with those before it."""
 MOST_SHAPES = 64
 """Shapes that are remembered: a catalogue repeats them, and writing one takes a fifth of a second."""
 PER_CHARACTER = 2.7e-6
@@ -163,8 +165,9 @@ def generate(
 @cache
 def shared() -> dict[str, Kernel]:
     """Return the kernels that all machines share."""
-    found, _ = library(Unit(Path(__file__).with_name("kernels.py").read_text(), codes=CODES))
-    return found.kernels()
+    packed, nodes, kernels = (Path(__file__).with_name(f"{name}.py").read_text() for name in TEXTS)
+    units = Unit(packed), Unit(nodes, packed), Unit(kernels, packed + nodes, codes=CODES)
+    return {name: made for unit in units for name, made in library(unit)[0].kernels().items()}
 
 
 def is_cached(source: Source, level: int = LEVEL) -> bool:

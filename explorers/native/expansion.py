@@ -18,22 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import NO_PARENT
-from fencepost.explorers.native.kernels import (
-    BASE,
-    DEAD,
-    END,
-    EXPANDED,
-    FACTS,
-    FIRST,
-    KNOWN,
-    LAST,
-    NUMBER,
-    OWNERS,
-    PIECE,
-    ROWS,
-    STORED,
-)
+from fencepost.explorers.native.kernels import DEAD, END, FIRST, LAST, NUMBER, PIECE, ROWS
+from fencepost.explorers.native.keys import OPENED, TOGETHER, Trees
+from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.lower.shape import ERROR, STATE
+from fencepost.explorers.native.nodes import LINES, TREE
+from fencepost.explorers.native.packed import BASE, EXPANDED, FACTS, KNOWN, OWNERS, STORED
 from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates, sizes
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.verdict import ENOUGH
@@ -53,6 +43,8 @@ if TYPE_CHECKING:
     from fencepost.model.language.records import Key
 
 UNDECIDED = 1 << 62
+LARGE = 1 << 23
+"""States from which on a search keeps them as keys, from the next level on: before, rows cost little and are faster."""
 WORTH_SHARING = 2048
 """Fewer states than this are done by one worker: waking another costs more."""
 
@@ -71,6 +63,8 @@ class Worker:
     """Room to insert states in."""
     found: np.ndarray[Any, Any]
     """By step property the row that decides it; -1 for one that is not judged."""
+    opened: np.ndarray[Any, Any] | None = None
+    """Room for rows whose keys are opened."""
 
     @classmethod
     def alone(cls, checks: np.ndarray[Any, Any], actions: int, counters: int, batch: int) -> Self:
@@ -175,15 +169,18 @@ def processors() -> int:
 
 
 class Calls(NamedTuple):
-    """The calls of one worker, and the module whose code they run."""
+    """The calls of one worker, the module whose code they run, and the trees that they read."""
 
     module: Any
+    trees: Trees | None
     expand: Callable[[], int]
     insert: Callable[[], int]
 
 
 class Expansion:
     """The states of a search: in partitions, with the workers that go on from them."""
+
+    large = LARGE
 
     def __init__(
         self,
@@ -201,8 +198,10 @@ class Expansion:
         self.plain = Interpreter(machine, constants, normalize=options.normalize)
         self.facts = np.zeros((OWNERS, FACTS), np.int64)
         self.partitions = [
-            Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts) for facts in self.facts
+            Partition(kernels, self.layout.dtype, compact=options.compact, facts=facts, owner=owner)
+            for owner, facts in enumerate(self.facts)
         ]
+        self.trees: Trees | None = None
         self.position = Position()
         self.before_judging: tuple[list[int], dict[str, int]] | None = None
         """Judgements before a search was stopped inside a level: a resumed one judges the level as a whole."""
@@ -242,9 +241,31 @@ class Expansion:
         position.starts = position.ends or [0] * self.owners
         position.ends = [part.count for part in self.partitions]
         position.next_round = 0
-        for part in self.partitions:
-            part.next_level()
+        trees = None if self.trees else self.new_trees(self.distinct)
+        for owner, part in enumerate(self.partitions):
+            if trees is None:
+                part.next_level()
+            else:
+                self.pack(trees, owner)
+        if trees is not None:
+            self.use(trees)
         self.count_bounds(still_counted(self.kernels.source, self.refused()))
+
+    def new_trees(self, states: int) -> Trees | None:
+        """Return trees if so many states are kept as keys; rows of one word have no tree."""
+        large = states >= self.large and not self.options.compact and self.layout.words > 1
+        return Trees(self.module, self.layout.words) if large else None
+
+    def pack(self, trees: Trees, owner: int) -> None:
+        """Keep the states of an owner as keys from here on."""
+        self.partitions[owner].pack(trees, self.position.starts[owner], self.position.ends[owner])
+
+    def use(self, trees: Trees) -> None:
+        """Have all partitions use these trees, and make room for the keys that they make now."""
+        self.trees = trees
+        for part in self.partitions:
+            assert part.keys is not None
+            part.keys.fit()
 
     def count_bounds(self, bounds: int) -> None:
         self.position.counting = bounds
@@ -285,6 +306,8 @@ class Expansion:
         for piece in np.flatnonzero((self._found[: len(pieces)] != waiting).any(axis=1)).tolist():
             owner = int(owners[piece])
             self._note(steps, self._found[piece], owner, self.partitions[owner].base)
+        if self.trees is not None:
+            self._add_nodes(self.trees, len(pieces))
         try:
             self._share(lambda worker: self._insert(worker, len(pieces)), states)
         except TooManyStates:  # who goes on takes this round again
@@ -297,6 +320,15 @@ class Expansion:
             )
             raise
 
+    def _add_nodes(self, trees: Trees, batches: int) -> None:
+        """Add the nodes of successors that are missing, in their order, and make room for their keys."""
+        buffers, before = self._buffers, trees.bits
+        for words, keys, starts in zip(buffers.words[:batches], buffers.hashes, buffers.starts, strict=False):
+            count = int(starts[-1])
+            trees.add(words[:count], keys[:count])
+        if trees.bits != before:
+            self.use(trees)
+
     def _share(self, work: Callable[[Worker], None], states: int) -> None:
         self.tasks[0] = 0
         self.pool.each(work, states)
@@ -304,18 +336,31 @@ class Expansion:
     def _call(self, worker: Worker) -> Calls:
         """Return a worker's calls of kernels, kept since making one takes longer than a small level."""
         made = self._calls.get(id(worker))
-        if made is None or made.module is not self.module:
+        if made is None or made.module is not self.module or made.trees is not self.trees:
             module, buffers = self.module, self._buffers
+            words, hashes, *others = buffers.flat()
+            if self.trees is not None:
+                words = hashes.reshape(-1, 1)
             expand = module.expand_pieces.bound(
                 module.expand, worker.checks, self._pieces, self.c,
                 buffers.words, buffers.hashes, buffers.parents, buffers.order, buffers.starts,
                 worker.fired, worker.refused, self._found, worker.alive, self.tasks, self.watched,
+                *(room := self._room(worker)), np.empty((len(room[1]) + LINES, TOGETHER), np.int64),
             )  # fmt: skip
+            keyed = self.options.compact or self.trees is not None
             insert = module.insert.bound(
-                *buffers.flat(), self.facts, 0, worker.place, self.tasks, worker.queue, self.options.compact
+                words, hashes, *others, self.facts, 0, worker.place, self.tasks, worker.queue, keyed
             )
-            made = self._calls[id(worker)] = Calls(module, expand, insert)
+            made = self._calls[id(worker)] = Calls(module, self.trees, expand, insert)
         return made
+
+    def _room(self, worker: Worker) -> tuple[Any, ...]:
+        """Return the trees, if there are any, and room for a worker to open keys in."""
+        if self.trees is None:
+            return np.empty((0, TREE), np.int64), np.empty((0, 3), np.int64), 0, np.empty((0, 0), np.uint64)
+        if worker.opened is None:
+            worker.opened = np.empty((OPENED, self.layout.words), np.uint64)
+        return self.trees.facts, self.trees.steps, address_of(worker.opened), self.trees.room()
 
     def _expand(self, worker: Worker, failed: list[tuple[int, Worker]]) -> None:
         """Expand pieces as long as there are any, or until one fails: those before it are with other workers."""
@@ -336,7 +381,8 @@ class Expansion:
         """Raise the error of a check that failed in a piece of the level."""
         first = int(piece[NUMBER])
         begin = int(piece[FIRST])
-        rows = self.partitions[first % self.owners].rows[begin : int(piece[LAST])]
+        part = self.partitions[first % self.owners]
+        rows = (part.row(part.base + at) for at in range(begin, int(piece[LAST])))
         explain(self, rows, self.position.found, lambda at: self.way_to(first + (begin + at) * self.owners))
         blame(self, int(next(code for code in worker.checks[self.fatal] if code)))
 
@@ -383,7 +429,9 @@ class Expansion:
     def _judge_owners(
         self, worker: Worker, lines: np.ndarray[Any, Any], found: np.ndarray[Any, Any], failed: list[tuple[int, Worker]]
     ) -> None:
-        number = self.module.judge_pieces(self.module.judge, worker.checks, lines, self.c, found, self.tasks)
+        number = self.module.judge_pieces(
+            self.module.judge, worker.checks, lines, self.c, found, self.tasks, *self._room(worker)
+        )
         if number >= 0:
             failed.append((number, worker))
 
@@ -410,8 +458,8 @@ class Expansion:
             state = int(self.partitions[state % self.owners].parents[state // self.owners])
         places = [(self.partitions[item % self.owners], item // self.owners) for item in reversed(chain)]
         if self.options.compact:
-            return [part.hashes[number] for part, number in places]
-        return [self.layout.decode(part.rows[number]) for part, number in places]
+            return [part.all_hashes()[number] for part, number in places]
+        return [self.layout.decode(part.row(number)) for part, number in places]
 
     @property
     def seen(self) -> Callable[[Key], object] | None:
@@ -431,7 +479,7 @@ class Expansion:
     @property
     def slack(self) -> int:
         """Memory that one more round may add: its buffers, and the largest table while it is copied."""
-        return max(3 * part.table.nbytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
+        return max(3 * part.table_bytes for part in self.partitions) + ROUND * BATCH * 4 * self.layout.dtype.itemsize
 
     @property
     def distinct(self) -> int:
@@ -445,7 +493,7 @@ class Expansion:
     @property
     def store_bytes(self) -> int:
         """Memory of all partitions."""
-        return sum(part.bytes for part in self.partitions)
+        return sum(part.bytes for part in self.partitions) + (self.trees.bytes if self.trees else 0)
 
     def fired(self) -> list[int]:
         """How often each action happened."""

@@ -9,24 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, take, u32s, u64s, u64ss
+from fencepost.explorers.native.nodes import key_successors, opened_rows
+from fencepost.explorers.native.packed import (
+    AHEAD, ANCESTORS, DONE, FAR, FARTHEST, KEPT, KNOWN, LEFT, LIMIT, OWNER_SHIFT, OWNERS, RING, ROOM, SLOTS, STORED,
+    TABLE, put_keys,
+)  # fmt: skip
 
-OWNERS = 32
-OWNER_SHIFT = 59
-AHEAD = 8
-"""How many successors ahead the state that one may equal is prefetched."""
-FAR = 16
-"""How many successors ahead the table is prefetched, and the successor itself."""
-FARTHEST = 48
-"""How many successors ahead their hashes are prefetched."""
-RING = 16
-"""Numbers at the front of a queue, where the slots are that were looked up ahead."""
-KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
-FINGERPRINTS, ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11, 12
-FACTS = 13
-"""The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
-addresses and lengths of the table, of rows, of hashes and parents. And where it stopped: after so many successors, with
-so many left. `EXPANDED` is where the rows of the current level are.
-"""
 ROWS, FIRST, LAST, NUMBER, DEAD, END = 0, 1, 2, 3, 4, 5
 PIECE = 6
 """The length of a line of `pieces`."""
@@ -110,15 +98,12 @@ def seen(table, h, slots):
 
 
 @helper
-def look(table, stored, fingerprints, h, slots, compact):
+def look(table, stored, h, slots):
     """Return where to go on looking for a state, and prefetch the stored one that it may equal."""
     slot = seen(table, h, slots)
     index = np.int64(table[slot] & np.uint32(0x00FFFFFF)) - 1
-    if compact:
-        prefetch(fingerprints, index)
-    else:
-        prefetch(stored, index, 0)
-        prefetch(stored, index, stored.shape[1] - 1)
+    prefetch(stored, index, 0)
+    prefetch(stored, index, stored.shape[1] - 1)
     return np.int64(slot)
 
 
@@ -134,24 +119,23 @@ def line_up(order, starts, batches, owner, queue):
 
 
 @helper
-def put(words, hashes, parents, size, part, queue, compact):
+def put(words, hashes, parents, size, part, queue):
     """Insert the successors that are lined up; return whether all were taken."""
     width = words.shape[1]
-    position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
+    position, known, limit = part[DONE], part[KNOWN], part[LIMIT]
     part[LEFT] = size - position
-    if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
+    if known + size - position > part[ROOM] or known + size - position > part[KEPT]:
         return False
     slots = np.uint64(part[SLOTS])
     table = u32s(part[TABLE], part[SLOTS])
     stored = u64ss(part[STORED], part[KEPT], width)
-    fingerprints = u64s(part[FINGERPRINTS], part[ROOM])
     ancestors = u32s(part[ANCESTORS], part[ROOM])
     for ahead in range(position, min(position + FARTHEST, size)):
         prefetch(hashes, queue[RING + ahead])
     for ahead in range(position, min(position + FAR, size)):
         prefetch(table, home(hashes[queue[RING + ahead]], slots))
     for ahead in range(position, min(position + AHEAD, size)):
-        queue[ahead % RING] = look(table, stored, fingerprints, hashes[queue[RING + ahead]], slots, compact)
+        queue[ahead % RING] = look(table, stored, hashes[queue[RING + ahead]], slots)
     for at in range(position, size):
         if at + FARTHEST < size:
             prefetch(hashes, queue[RING + at + FARTHEST])
@@ -163,10 +147,9 @@ def put(words, hashes, parents, size, part, queue, compact):
             prefetch(parents, coming)
         if at + AHEAD < size:
             far = hashes[queue[RING + at + AHEAD]]
-            queue[(at + AHEAD) % RING] = look(table, stored, fingerprints, far, slots, compact)
+            queue[(at + AHEAD) % RING] = look(table, stored, far, slots)
         n = queue[RING + at]
-        h = hashes[n]
-        tag = tagged(h, -1)
+        tag = tagged(hashes[n], -1)
         slot = np.uint64(queue[at % RING])
         fresh = True
         while table[slot] != 0:
@@ -174,11 +157,8 @@ def put(words, hashes, parents, size, part, queue, compact):
             if entry & np.uint32(0xFF000000) == tag:
                 index = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
                 difference = np.uint64(0)
-                if compact:
-                    difference = fingerprints[index] ^ h
-                else:
-                    for word in range(width):
-                        difference |= stored[index, word] ^ words[n, word]
+                for word in range(width):
+                    difference |= stored[index, word] ^ words[n, word]
                 if difference == np.uint64(0):
                     fresh = False
                     break
@@ -191,11 +171,9 @@ def put(words, hashes, parents, size, part, queue, compact):
                 part[DONE] = at
                 part[LEFT] = size - at
                 return False
-            table[slot] = tagged(h, known)
+            table[slot] = tagged(hashes[n], known)
             for word in range(width):
-                stored[known - base, word] = words[n, word]
-            if compact:
-                fingerprints[known] = h
+                stored[known, word] = words[n, word]
             ancestors[known] = parents[n]
             known += 1
     part[KNOWN] = known
@@ -206,22 +184,26 @@ def put(words, hashes, parents, size, part, queue, compact):
 @kernel
 def insert(
     words: U64ss, hashes: U64s, parents: U32s, order: U32ss, starts: I64ss, parts: I64ss, first: I64, place: I64s,
-    tasks: I64s, queue: I64s, compact: I64,
+    tasks: I64s, queue: I64s, keyed: I64,
 ) -> I64:  # fmt: skip
     """Insert owners' shares of the successors of some batches, in order; return -1, or the owner
     who needs more room first.
 
     `parts` has a line for each owner from `first` on: where the arrays are that hold the owner's states, and how they
     are filled. `place` = [owner to go on with, or -1; batches]. Other owners are taken from `tasks`, a counter that
-    several callers may share. `compact`: states are distinguished by their hashes, and only the rows of the new level
-    are kept. `queue` is room to work in.
+    several callers may share. `keyed`: states are known by their keys, which `hashes` holds, and only the words of the
+    new level are kept. `queue` is room to work in.
     """
     owner = place[0]
     if owner < 0:
         owner = first + take(tasks)
     while owner < first + parts.shape[0]:
         size = line_up(order, starts, place[1], owner, queue)
-        if not put(words, hashes, parents, size, parts[owner - first], queue, compact):
+        if keyed:
+            taken = put_keys(words, hashes, parents, size, parts[owner - first], queue)
+        else:
+            taken = put(words, hashes, parents, size, parts[owner - first], queue)
+        if not taken:
             place[0] = owner
             return owner
         owner = first + take(tasks)
@@ -233,11 +215,13 @@ def insert(
 def expand_pieces(
     expand: Expand, e: Checks, pieces: I64ss, c: Constants, words: U64sss, hashes: U64ss, parents: U32ss, order: U32ss,
     starts: I64ss, fired: I64s, refused: I64s, found: I64ss, alive: U8s, tasks: I64s, watched: I64s,
+    trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss, now: I64ss,
 ) -> I64:  # fmt: skip
     """Expand pieces of a level, each into the buffer of its number, and order their successors by owner.
 
     A piece says where its rows are, which of them are expanded, and as which states; it gets how many of them have no
     successor, and the first of those. `tasks` = [the next piece, how many there are] may be shared by several callers.
+    With `trees` its rows are keys, which are opened first, and the hashes of successors are replaced by keys.
     Return -1, or the number of a piece after which one of the `watched` places of `e` is not 0.
     """
     n = take(tasks)
@@ -245,12 +229,18 @@ def expand_pieces(
         first, last = pieces[n, FIRST], pieces[n, LAST]
         for row in range(last - first):
             alive[row] = 0
+        rows = pieces[n, ROWS]
+        if trees.shape[0] > 0:
+            rows = opened_rows(trees, steps, rows, first, last, opened_to, opened)
         count = expand(
-            e, u64s(pieces[n, ROWS], 0), first, last, pieces[n, NUMBER], c, words[n], hashes[n], parents[n], 0,
+            e, u64s(rows, 0), first, last, pieces[n, NUMBER], c, words[n], hashes[n], parents[n], 0,
             fired, refused, found[n], alive,
         )  # fmt: skip
         count_ends(alive, first, last, pieces[n], DEAD)
         order_by_owner(hashes[n], count, starts[n], order[n])
+        if trees.shape[0] > 0:
+            number = pieces[n, NUMBER] + first * OWNERS
+            key_successors(trees, steps, words[n], hashes[n], parents[n], count, opened, number, now)
         for place in range(watched.shape[0]):
             if e[watched[place]] != 0:
                 return n
@@ -259,13 +249,23 @@ def expand_pieces(
 
 
 @kernel
-def judge_pieces(judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s) -> I64:
+def judge_pieces(
+    judge: Judge, e: Checks, pieces: I64ss, c: Constants, found: I64ss, tasks: I64s,
+    trees: I64ss, steps: I64ss, opened_to: I64, opened: U64ss,
+) -> I64:  # fmt: skip
     """Judge the states of pieces, as `expand_pieces` does; return -1, or the piece where a check failed."""
     n = take(tasks)
     while n < pieces.shape[0]:
-        judge(e, u64s(pieces[n, ROWS], 0), pieces[n, FIRST], pieces[n, LAST], c, found[n])
-        if e[0] != 0:
-            return n
+        first, last = pieces[n, FIRST], pieces[n, LAST]
+        many = opened.shape[1] if trees.shape[0] > 0 else last - first
+        while first < last:
+            some, rows = min(first + many, last), pieces[n, ROWS]
+            if trees.shape[0] > 0:
+                rows = opened_rows(trees, steps, rows, first, some, opened_to, opened)
+            judge(e, u64s(rows, 0), first, some, c, found[n])
+            if e[0] != 0:
+                return n
+            first = some
         n = take(tasks)
     return -1
 
@@ -313,3 +313,4 @@ def find(
             slot += np.uint64(1)
             if slot == slots:
                 slot = np.uint64(0)
+

@@ -135,8 +135,8 @@ class MaskedSearch(Search):
         worker.checks[off] = 1
         for part in self.partitions:
             for first in range(0, part.count, self.batch):
-                piece = first, min(first + self.batch, part.count)
-                worker.expand(self.module, part.rows, piece, self.c, self._buffers)
+                rows = part.read(slice(first, first + self.batch))
+                worker.expand(self.module, rows, (0, len(rows)), self.c, self._buffers)
                 if worker.checks[self.masks.unsure]:
                     blame(self, int(worker.checks[self.masks.unsure]))
         return worker.refused
@@ -164,17 +164,17 @@ def same_states(one: Search, other: Search) -> bool:
     if here.leaves != there.leaves:
         return np.array_equal(_sorted(here.unpack(_rows(one))), _sorted(there.unpack(_rows(other))))
     return all(
-        np.array_equal(_sorted(a.rows[: a.count]), _sorted(b.rows[: b.count]))
+        np.array_equal(_sorted(a.read()), _sorted(b.read()))
         for a, b in zip(one.partitions, other.partitions, strict=True)
     )
 
 
 def _rows(search: Search) -> np.ndarray[Any, Any]:
-    return np.concatenate([part.rows[: part.count] for part in search.partitions])
+    return np.concatenate([part.read() for part in search.partitions])
 
 
 def _keys(search: Search) -> Iterator[Key]:
-    return (search.layout.decode(row) for part in search.partitions for row in part.rows[: part.count])
+    return (search.layout.decode(row) for part in search.partitions for row in part.read())
 
 
 def _sorted(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

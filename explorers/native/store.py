@@ -1,5 +1,5 @@
-"""Where the states of a search live, and where it stands: one partition per owner, each with rows,
-parents and a table of its own.
+"""Where the states of a search live, and where it stands: one partition per owner, each with parents and a table of
+its own. A table is of rows or, in a large search, of keys (`packed.py`); what is found does not depend on which.
 
 An owner is chosen by the top bits of a state's hash. Only one worker at a time touches a partition, so there are no
 locks, and what a partition holds depends only on the order of its successors: never on the number of workers.
@@ -7,25 +7,24 @@ locks, and what a partition holds depends only on the order of its successors: n
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import mmap
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.kernels import (
+from fencepost.explorers.native.keys import MOST_KEYS, KeyTable, Trees, missing
+from fencepost.explorers.native.llvm.libraries import reserved
+from fencepost.explorers.native.packed import (
     ANCESTORS,
     BASE,
     DONE,
     EXPANDED,
     FACTS,
-    FINGERPRINTS,
     KEPT,
     KNOWN,
     LEFT,
     LIMIT,
+    OWNER_SHIFT,
     OWNERS,
     RING,
     ROOM,
@@ -49,10 +48,6 @@ FIRST_ROWS = 1 << 15
 """Rows are reserved well ahead: the operating system gives memory only to pages that are written."""
 ROW_GROWTH = 4
 
-HUGE = 1 << 21
-"""Bytes of a huge page, which large arrays use if the system has them: fewer misses, faster clearing."""
-_ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
-
 WORD = 8
 """Bytes of a word, of which rows are made."""
 BESIDE = 24
@@ -65,16 +60,7 @@ MOST_BYTES = 1 << 33
 """Bytes reserved for a round's successors; if states may have very many, rounds and batches are smaller."""
 
 
-def reserved(count: int, dtype: np.dtype[Any] | type[Any]) -> np.ndarray[Any, Any]:
-    """Return an array whose memory is given by the system when it is written."""
-    size = count * np.dtype(dtype).itemsize
-    if size < 2 * HUGE or _ADVICE is None:
-        return np.empty(count, dtype)
-    memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    with contextlib.suppress(OSError):  # a kernel without huge pages
-        memory.madvise(_ADVICE)
-    skipped = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
-    return np.frombuffer(memory, dtype, count, skipped)
+ALL = slice(None)
 
 
 @dataclass
@@ -132,10 +118,10 @@ class Buffers:
 
     def __init__(self, row: np.dtype[Any], batches: int, room: int) -> None:
         try:
-            self.rows = reserved(batches * room, row).reshape(batches, room)
-            self.hashes = np.empty((batches, room), np.uint64)
-            self.parents = np.empty((batches, room), np.uint32)
-            self.order = np.empty((batches, room), np.uint32)
+            kinds: list[Any] = [row, np.uint64, np.uint32, np.uint32]
+            self.rows, self.hashes, self.parents, self.order = (  # small pages: of each batch little is written
+                reserved(batches * room, kind, huge=False).reshape(batches, room) for kind in kinds
+            )
         except (MemoryError, OSError) as error:
             raise UsageError(
                 f"there is no memory for {batches * room:,} successors of {row.itemsize} bytes, which a round of the "
@@ -165,20 +151,28 @@ class TooManyStates(Exception):  # noqa: N818 (a limit, not an error)
 class Partition:
     """The states of one owner.
 
-    Exact mode keeps every row. Compact mode keeps a 64-bit fingerprint of every state, and the rows of two levels:
-    `rows` those of the level being expanded (from number `base`), `fresh` those of the next (from `fresh_base`).
+    At first exact mode keeps every row, in `rows`. Where states are keys, in compact mode and after `pack`, `rows` are
+    those of the level being expanded (from number `base`) and `fresh` those of the next (from `fresh_base`): rows in
+    compact mode, else keys, which the trees open.
     """
 
     def __init__(
-        self, kernels: Kernels, row: np.dtype[Any], *, compact: bool, facts: np.ndarray[Any, Any] | None = None
+        self,
+        kernels: Kernels,
+        row: np.dtype[Any],
+        *,
+        compact: bool,
+        facts: np.ndarray[Any, Any] | None = None,
+        owner: int = 0,
     ) -> None:
-        self.kernels, self.compact = kernels, compact
+        self.kernels, self.compact, self.owner = kernels, compact, owner
         self.dtype = row
         self.facts = np.zeros(FACTS, np.int64) if facts is None else facts
         """Where the arrays are and how they are filled, as the kernel that inserts reads it."""
-        self.table = np.zeros(FIRST_SLOTS, np.uint32)
+        self.trees: Trees | None = None
+        self.keys = KeyTable(kernels.module, self.facts, None) if compact else None
+        self.table = np.zeros(0 if compact else FIRST_SLOTS, np.uint32)
         self.parents = np.empty(FIRST_ROWS, np.uint32)
-        self.hashes = np.empty(FIRST_ROWS if compact else 0, np.uint64)
         self.rows = np.empty(0 if compact else FIRST_ROWS, self.dtype)
         self.fresh = np.empty(FIRST_ROWS if compact else 0, self.dtype)
         self.base = 0
@@ -194,55 +188,108 @@ class Partition:
         return int(self.facts[BASE])
 
     @property
+    def levels(self) -> tuple[int, int]:
+        """Numbers of the first rows of the two levels that compact mode keeps; 0 in exact mode, which keeps all."""
+        return (self.base, self.fresh_base) if self.compact else (0, 0)
+
+    @property
+    def table_bytes(self) -> int:
+        return self.keys.nbytes if self.keys else self.table.nbytes
+
+    @property
     def bytes(self) -> int:
         """Memory in use, without room that was reserved and never touched."""
-        per_state = self.parents.itemsize + (self.hashes.itemsize if self.compact else self.dtype.itemsize)
-        levels = (
-            (self.fresh_base - self.base + self.count - self.fresh_base) * self.dtype.itemsize if self.compact else 0
-        )
-        return self.count * per_state + self.table.nbytes + levels
+        rows = self.count - self.base if self.keys else self.count
+        return self.count * self.parents.itemsize + rows * self.rows.itemsize + self.table_bytes
+
+    def read(self, numbers: slice | np.ndarray[Any, Any] = ALL) -> np.ndarray[Any, Any]:
+        """Return the rows of states, (n,), of all of them by default. Compact mode has none."""
+        found: np.ndarray[Any, Any] = self.rows
+        if self.trees is None:
+            found = found[: self.count][numbers]
+        else:
+            found = self.trees.rows(self.all_keys()[numbers]).view(self.dtype).reshape(-1)
+        return found
 
     def row(self, number: int) -> Any:
         """Return the row of a state; in compact mode only of the two newest levels."""
         if not self.compact:
-            return self.rows[number]
+            return self.read(slice(number, number + 1))[0]
         return self.fresh[number - self.fresh_base] if number >= self.fresh_base else self.rows[number - self.base]
 
-    def new_rows(self) -> np.ndarray[Any, Any]:
-        """Return the array that holds new states, and in compact mode only those."""
-        return self.fresh if self.compact else self.rows
+    def all_keys(self) -> np.ndarray[Any, Any]:
+        """Return the keys of all states by number; those of the partition that was asked last are remembered."""
+        assert self.keys is not None
+        if self.trees is None:
+            return self.keys.listed(self.count)
+        return self.trees.remembered(self, self.count, self.keys.listed)
+
+    def all_hashes(self) -> np.ndarray[Any, Any]:
+        """Return the hashes of all states, kept or computed."""
+        if self.compact:
+            return self.all_keys() | np.uint64(self.owner << OWNER_SHIFT)
+        rows, hashes = self.read(), np.empty(self.count, np.uint64)
+        self.kernels.module.hash_rows(self._words(rows), hashes)
+        return hashes
+
+    def find(
+        self, words: np.ndarray[Any, Any], hashes: np.ndarray[Any, Any], chosen: np.ndarray[Any, Any],
+        out: np.ndarray[Any, Any], base: int = 0,
+    ) -> None:  # fmt: skip
+        """Write the numbers of the states with the `chosen` rows, `base` added; -1 for one that is not stored."""
+        if self.keys is None:
+            self.kernels.module.find(words, hashes, chosen, 0, len(chosen), self.table, self._stored, out, base)
+        else:
+            keys = self.trees.keys(words[chosen]) if self.trees else hashes[chosen]
+            found = self.keys.find(keys)
+            out[chosen] = np.where(found < 0, -1, found + base)
 
     def next_level(self) -> None:
-        if self.compact:
-            self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.dtype)
+        if self.keys:
+            self.rows, self.fresh = self.fresh[: self.count - self.fresh_base], np.empty(FIRST_ROWS, self.rows.dtype)
             self.base = self.fresh_base
             self.facts[BASE] = self.count
             self._bind()
 
     def make_room(self) -> None:
         """Make room for what was left when inserting stopped."""
-        if self.count >= MOST_STATES:
+        if self.count >= (MOST_KEYS if self.keys else MOST_STATES):
             raise TooManyStates
-        if self.count >= int(len(self.table) * FILL):
-            self._grow_table()
+        if self.count >= self.facts[LIMIT]:
+            if self.keys:
+                self.keys.grow()
+            else:
+                slots = len(self.table)
+                self.rebuild(2 * slots if slots < SMALL else int(slots * GROWTH))
         self._reserve(int(self.facts[LEFT]))
+
+    def pack(self, trees: Trees, base: int, fresh_base: int) -> None:
+        """Keep keys from here on: the level being expanded begins with state `base`, the next with `fresh_base`."""
+        keys = missing(self.count)
+        trees.add(self._stored[: self.count], keys)
+        self.trees, self.base, self.table = trees, base, self.table[:0]
+        self.rows, self.fresh = keys[base:fresh_base].copy(), keys[fresh_base:].copy()
+        self.keys = KeyTable(self.kernels.module, self.facts, trees, self.count)
+        self.facts[[KNOWN, BASE, DONE]] = 0, fresh_base, 0
+        self.keys.enter(keys)
+        self._bind()
 
     def content(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return the data of a checkpoint; `shapes` has its form before there is any."""
         found: dict[str, np.ndarray[Any, Any]] = {"parents": self.parents[: self.count]}
         if self.compact:
-            found["hashes"] = self.hashes[: self.count]
+            found["hashes"] = self.all_hashes()
             found["rows"] = self.rows[: self.fresh_base - self.base]
             found["fresh"] = self.fresh[: self.count - self.fresh_base]
         else:
-            found["rows"] = self.rows[: self.count]
+            found["rows"] = self.read()
         return found
 
     def shapes(self, count: int, base: int, fresh_base: int) -> dict[str, tuple[np.dtype[Any], int]]:
         """Return type and length of each array of a checkpoint with these counts."""
         found: dict[str, tuple[np.dtype[Any], int]] = {"parents": (self.parents.dtype, count)}
         if self.compact:
-            found["hashes"] = (self.hashes.dtype, count)
+            found["hashes"] = (np.dtype(np.uint64), count)
             found["rows"] = (self.dtype, fresh_base - base)
             found["fresh"] = (self.dtype, count - fresh_base)
         else:
@@ -252,30 +299,23 @@ class Partition:
     def restore(self, arrays: dict[str, np.ndarray[Any, Any]], count: int, base: int, fresh_base: int) -> None:
         self.parents = arrays["parents"]
         self.rows = arrays["rows"]
-        if self.compact:
-            self.hashes, self.fresh = arrays["hashes"], arrays["fresh"]
         self.facts[[KNOWN, BASE, DONE]] = count, fresh_base, 0
         self.base = base
-        self._bind()
-        self.rebuild()
+        if self.compact:
+            self.fresh = arrays["fresh"]
+            self.keys = KeyTable(self.kernels.module, self.facts, None, count)
+            self.facts[KNOWN] = 0
+            self.keys.enter(arrays["hashes"])
+            self._bind()
+        else:
+            self._bind()
+            self.rebuild(0)
 
-    def rebuild(self, slots: int = 0) -> None:
-        """Make a table for the states that are there."""
+    def rebuild(self, slots: int) -> None:
+        """Make a table of rows for the states that are there."""
         self.table = np.zeros(max(slots, int(self.count / FILL * GROWTH), FIRST_SLOTS), np.uint32)
         self.kernels.module.rebuild(self.table, self.all_hashes(), self.count)
         self._bind()
-
-    def all_hashes(self) -> np.ndarray[Any, Any]:
-        """Return the hashes of all states, kept or computed."""
-        if self.compact:
-            return self.hashes
-        hashes = np.empty(self.count, np.uint64)
-        self.kernels.module.hash_rows(self._stored[: self.count], hashes)
-        return hashes
-
-    def _grow_table(self) -> None:
-        slots = len(self.table)
-        self.rebuild(2 * slots if slots < SMALL else int(slots * GROWTH))
 
     def _reserve(self, more: int) -> None:
         """Make room for `more` states: memory that is reserved but not written costs nothing."""
@@ -283,26 +323,28 @@ class Partition:
         if wanted > len(self.parents):
             size = max(wanted, ROW_GROWTH * len(self.parents))
             self.parents = _grown(self.parents, size, self.count)
-            if self.compact:
-                self.hashes = _grown(self.hashes, size, self.count)
-            else:
+            if not self.keys:
                 self.rows = _grown(self.rows, size, self.count)
             self._bind()
-        if self.compact and wanted - self.fresh_base > len(self.fresh):
+        if self.keys and wanted - self.fresh_base > len(self.fresh):
             self.fresh = _grown(
                 self.fresh, max(wanted - self.fresh_base, ROW_GROWTH * len(self.fresh)), self.count - self.fresh_base
             )
             self._bind()
 
+    def _words(self, rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        words: np.ndarray[Any, Any] = rows.view(np.uint64).reshape(len(rows), rows.dtype.itemsize // WORD)
+        return words
+
     def _bind(self) -> None:
-        target = self.new_rows()
-        self._stored = target.view(np.uint64).reshape(len(target), self.dtype.itemsize // WORD)
         facts = self.facts
-        facts[LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
-        facts[[TABLE, SLOTS]] = _address(self.table), len(self.table)
-        facts[[STORED, KEPT]] = _address(self._stored), len(target)
-        facts[EXPANDED] = _address(self.rows) if self.compact else facts[STORED]
-        facts[[FINGERPRINTS, ANCESTORS, ROOM]] = _address(self.hashes), _address(self.parents), len(self.parents)
+        self._stored = self._words(self.fresh if self.keys else self.rows)
+        facts[[STORED, KEPT]] = _address(self._stored), len(self._stored)
+        facts[EXPANDED] = _address(self.rows)
+        facts[[ANCESTORS, ROOM]] = _address(self.parents), len(self.parents)
+        if not self.keys:
+            facts[LIMIT] = min(int(len(self.table) * FILL), MOST_STATES)
+            facts[[TABLE, SLOTS]] = _address(self.table), len(self.table)
 
 
 def _grown(array: np.ndarray[Any, Any], size: int, used: int) -> np.ndarray[Any, Any]:

@@ -377,7 +377,7 @@ def _state(state: int, level: int, owners: int, identities: list[Array]) -> list
 def _block(
     native: Search, level: int, partition: int, firsts: list[int], chosen: list[Array], identities: list[Array]
 ) -> Block:
-    rows = np.concatenate([part.rows[numbers] for part, numbers in zip(native.partitions, chosen, strict=True)])
+    rows = np.concatenate([part.read(numbers) for part, numbers in zip(native.partitions, chosen, strict=True)])
     parents = np.concatenate([part.parents[numbers] for part, numbers in zip(native.partitions, chosen, strict=True)])
     ancestors = np.full(len(parents), NO_ANCESTOR, np.uint64)
     for owner in range(native.owners):

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from fencepost.explorers.native.kernels import (
+from fencepost.explorers.native.llvm.libraries import address_of
+from fencepost.explorers.native.packed import (
     ANCESTORS,
     FACTS,
     KEPT,
@@ -26,7 +27,6 @@ from fencepost.explorers.native.kernels import (
     STORED,
     TABLE,
 )
-from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 from fencepost.explorers.running.files import lock_folder, write_file
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from fencepost.explorers.native.checkpoint import are_states
 from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, hash_rows, insert
-from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store

@@ -222,7 +222,7 @@ def images(machine: Machine, constants: Constants) -> tuple[int, list[Image]]:
         raise UsageError(f"more than {MOST_STATES:,} states are reached with {constants}: take smaller constants.")
     found: set[tuple[int, ...]] = set()
     for part in search.partitions:
-        states = search.layout.unpack(part.rows[: part.count])
+        states = search.layout.unpack(part.read())
         newest_of = states["image"][np.arange(len(states)), states["newest"]]
         columns = [newest_of[name] for name in ("leader", "isr", "missing", "fenced", "stopping")]
         columns += [states[name] for name in ("elr", "last_known_leader", "adding", "removing")]

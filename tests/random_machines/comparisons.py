@@ -18,10 +18,11 @@ from fencepost.api.calls import check as checking
 from fencepost.counterexamples.replay import replay_text, write
 from fencepost.counterexamples.trace import trace_of_path
 from fencepost.explorers.native.compile import Kernels, compiled, load
-from fencepost.explorers.native.kernels import OWNERS
+from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.native.layout import Layout, Leaf
 from fencepost.explorers.native.llvm import checks as codes
 from fencepost.explorers.native.masked import MaskedSearch
+from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.plain import PlainSearch
@@ -154,6 +155,15 @@ def whole_bytes(case: Case) -> str:
     """Compare a search whose rows are not packed."""
     made = InBytes(**{name: getattr(case.kernels, name) for name in case.kernels.__dataclass_fields__})
     return whole(case, made, kind=Search)
+
+
+def keys(case: Case) -> str:
+    """Compare a search by two workers that keeps keys from its first level on, of packed rows and of whole bytes."""
+    before, Expansion.large = Expansion.large, 0
+    try:
+        return whole(case, options=replace(case.options, workers=2)) or whole_bytes(case)
+    finally:
+        Expansion.large = before
 
 
 def optimized(case: Case) -> str:
@@ -325,6 +335,7 @@ ALWAYS: dict[str, Callable[[Case], str]] = {
     "successors": successors,
     "bytes": whole_bytes,
     "workers": lambda case: whole(case, options=replace(case.options, workers=2)),
+    "keys": keys,
     "compact": lambda case: whole(case, options=replace(case.options, compact=True), kind=Search),
 }
 """What is compared of every machine."""

@@ -8,10 +8,12 @@ as a kernel of it is referred to, which every call does. The call releases the G
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import json
 import logging
+import mmap
 import os
 import struct
 import threading
@@ -37,6 +39,9 @@ _FORMAT = "fencepost object 1"
 _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _NUMBERS = {"I64": ctypes.c_int64, "U64": ctypes.c_uint64}
 _KINDS = {"I": "i", "U": "u"}
+HUGE = 1 << 21
+"""Bytes of a huge page, which large arrays use if the system has them: fewer misses, faster clearing."""
+_ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 
 _lock = threading.Lock()
 _loaded: WeakValueDictionary[str, Library] = WeakValueDictionary()
@@ -123,6 +128,19 @@ def address_of(array: Any) -> int:
     if array.dtype.names is None and array.size and array.flags.writeable:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
     return int(array.ctypes.data)
+
+
+def reserved(count: int, dtype: np.dtype[Any] | type[Any], *, huge: bool = True) -> np.ndarray[Any, Any]:
+    """Return an array whose memory is given by the system when it is written; not `huge`: in small pages."""
+    size = count * np.dtype(dtype).itemsize
+    if size < 2 * HUGE or _ADVICE is None:
+        return np.empty(count, dtype)
+    memory = mmap.mmap(-1, size + HUGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if huge:
+        with contextlib.suppress(OSError):  # a kernel without huge pages
+            memory.madvise(_ADVICE)
+    skipped = -ctypes.addressof(ctypes.c_char.from_buffer(memory)) % HUGE
+    return np.frombuffer(memory, dtype, count, skipped)
 
 
 class Library:

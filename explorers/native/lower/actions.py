@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from fencepost.explorers.native.kernels import OWNERS
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Value, Vector, number
 from fencepost.explorers.native.lower.bounds import Trying
@@ -15,6 +14,7 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
+from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Call, Fits
 from fencepost.explorers.program.ir.walk import inside

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.expansion import insert
-from fencepost.explorers.native.kernels import OWNERS
-from fencepost.explorers.native.store import HUGE, Buffers, Partition, reserved
+from fencepost.explorers.native.llvm.libraries import HUGE, reserved
+from fencepost.explorers.native.packed import OWNERS
+from fencepost.explorers.native.store import Buffers, Partition
 
 from tests.agreement.test_keys import plain_hash
 from tests.machines import id_sequence

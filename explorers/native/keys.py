@@ -1,0 +1,206 @@
+"""States that are keys: the nodes of their rows, and a partition's table of keys. `packed.py` says how both work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from fencepost.explorers.native import packed
+from fencepost.explorers.native.llvm.libraries import address_of, reserved
+from fencepost.explorers.native.nodes import INDEX, INDEX_SLOTS, NODE_BITS, NODE_COUNT, NODE_ROOM, NODES, TREE
+from fencepost.model.language.errors import MismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = np.ndarray[Any, Any]
+
+MOST_KEYS = (1 << 27) - 2
+"""States that one partition can number: a parent is a number with its owner in 32 bits."""
+MOST_NODES = (1 << 31) - 2
+FILL = 0.9
+"""The share of a table's places that is used: the rest costs memory, and time where it is small."""
+GROWTH = 1.125
+FIRST_SLOTS = 1 << 10
+SMALL = 1 << 15
+"""Slots up to which a table is doubled."""
+NODE_FILL = 0.8
+NODE_GROWTH = 1.25
+LEAST_BITS = 16
+"""Bits of a node's number at least: a home is named by 32 bits of two of them."""
+ENTERED = 1
+"""What the kernel says that has entered all keys."""
+TOGETHER = 256
+"""Successors whose nodes are looked up in turn: what is known of them fits a fast cache."""
+OPENED = 512
+"""Rows that are opened together."""
+
+
+class Trees:
+    """The nodes of all rows of a search, and the keys that they make."""
+
+    def __init__(self, module: Any, words: int) -> None:
+        self.module, self.words = module, words
+        self.facts = np.zeros((2, TREE), np.int64)
+        self.steps = steps_of(words)
+        self.remembers = 1
+        """Partitions whose keys by number are kept once they were listed."""
+        self._listed: list[tuple[object, int, Array]] = []
+        self.nodes = [np.empty(0, np.uint64)] * 2
+        self.index = [np.empty(0, np.uint32)] * 2
+        for half in range(2):
+            self._grow(half)
+
+    def room(self) -> Array:
+        """Return room for the nodes of keys that are opened."""
+        return np.empty((2 * len(self.steps), OPENED), np.uint64)
+
+    @property
+    def bits(self) -> tuple[int, int]:
+        """The bits of the two numbers that a key is made of."""
+        left, right = (max(LEAST_BITS, int(count).bit_length()) for count in self.facts[:, NODE_COUNT])
+        return left, right
+
+    @property
+    def bytes(self) -> int:
+        return int(sum(8 * self.facts[:, NODE_COUNT])) + sum(item.nbytes for item in self.index)
+
+    def add(self, words: Array, keys: Array) -> None:
+        """Replace the keys that are missing, (n,), by those of these rows, (n, words); nodes that are new are added."""
+        first = 0
+        while (first := self._key(words, keys, first, adds=True)) >= 0:
+            for half in range(2):
+                if self.facts[half, NODE_COUNT] == self.facts[half, NODE_ROOM]:
+                    self._grow(half)
+
+    def keys(self, words: Array) -> Array:
+        """Return the keys of rows, MISSING for one that has a node which is not known."""
+        keys = missing(len(words))
+        self._key(words, keys, 0, adds=False)
+        return keys
+
+    def rows(self, keys: Array) -> Array:
+        """Return the rows of keys as words, (n, words)."""
+        words = np.empty((len(keys), self.words), np.uint64)
+        self.module.open_keys(self.facts, self.steps, keys, address_of(words), self.room())
+        return words
+
+    def remembered(self, owner: object, count: int, listed: Callable[[int], Array]) -> Array:
+        """Return the keys that an owner's `count` states were listed with last, or lists them now."""
+        for kept, many, keys in self._listed:
+            if kept is owner and many == count:
+                return keys
+        keys = listed(count)
+        self._listed = [*self._listed, (owner, count, keys)][-self.remembers :]
+        return keys
+
+    def _key(self, words: Array, keys: Array, first: int, *, adds: bool) -> int:
+        now = np.empty((len(self.steps), 1), np.int64)
+        return int(self.module.key_rows(self.facts, self.steps, words, keys, first, now, adds))
+
+    def _grow(self, half: int) -> None:
+        facts = self.facts[half]
+        slots = max(FIRST_SLOTS, int(len(self.index[half]) * (NODE_GROWTH if len(self.index[half]) > SMALL else 2)))
+        room = min(int(slots * NODE_FILL), MOST_NODES)
+        nodes = reserved(room, np.uint64)
+        nodes[: facts[NODE_COUNT]] = self.nodes[half][: facts[NODE_COUNT]]
+        self.nodes[half], self.index[half] = nodes, np.zeros(slots, np.uint32)
+        facts[[NODES, NODE_ROOM]] = address_of(nodes), room
+        facts[[INDEX, INDEX_SLOTS, NODE_BITS]] = address_of(self.index[half]), slots, (room + 1).bit_length()
+        self.module.index_nodes(facts)
+
+
+def missing(count: int) -> Array:
+    return np.full(count, packed.MISSING, np.uint64)
+
+
+def steps_of(words: int) -> Array:
+    """Return how the nodes of a row are made, the two halves one after the other: (tree, first, second) for each.
+
+    `second` is -1 for a word; else both are nodes that came before. The topmost node of a half is its last.
+    """
+    found: list[tuple[int, int, int]] = []
+
+    def make(half: int, first: int, last: int) -> int:
+        if last - first == 1:
+            found.append((half, first, -1))
+        else:
+            middle = first + (last - first + 1 - half) // 2  # of three words the two at an end are a pair
+            one = make(half, first, middle)
+            found.append((half, one, make(half, middle, last)))
+        return len(found) - 1
+
+    make(0, 0, words // 2)
+    make(1, words // 2, words)
+    return np.array(found, np.int64)
+
+
+class KeyTable:
+    """The keys of a partition's states in their places, and the number of each. Without trees they are fingerprints."""
+
+    def __init__(self, module: Any, facts: Array, trees: Trees | None, states: int = 0) -> None:
+        self.module, self.facts, self.trees = module, facts, trees
+        facts[[packed.FIRST_LEFTS, packed.FIRST_RIGHTS]] = self._bits()
+        self._make(max(FIRST_SLOTS, int(states / FILL * GROWTH)))
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.table.nbytes + self.numbers.nbytes)
+
+    def listed(self, count: int) -> Array:
+        """Return the key of each state by its number."""
+        keys = np.empty(count, np.uint64)
+        self.module.list_keys(self.facts, keys)
+        return keys
+
+    def find(self, keys: Array) -> Array:
+        """Return the numbers of the states with these keys, -1 for one that is not stored."""
+        found = np.empty(len(keys), np.int64)
+        self.module.find_keys(self.facts, keys, found)
+        return found
+
+    def enter(self, keys: Array) -> None:
+        """Enter the keys of states, those of the first ones being known; raise MismatchError if two are alike."""
+        while (found := self.module.enter_keys(self.facts, keys)) != ENTERED:
+            if found:
+                raise MismatchError("two states of a search are alike. Please report this.")
+            self.grow()
+
+    def fit(self) -> None:
+        """Make room for the keys that the trees make now."""
+        if (self.facts[packed.LEFTS], self.facts[packed.RIGHTS]) != self._bits():
+            self._widen(int(self.facts[packed.SLOTS]))
+
+    def grow(self) -> None:
+        slots = int(self.facts[packed.SLOTS])
+        self._widen(2 * slots if slots < SMALL else int(slots * GROWTH))
+
+    def _widen(self, slots: int) -> None:
+        old, before = self.facts.copy(), (self.table, self.numbers)
+        self._make(slots)
+        while not self.module.widen(old, self.facts):
+            slots = int(slots * GROWTH)
+            self._make(slots)
+        del before
+
+    def _make(self, slots: int) -> None:
+        """Make an empty table. At a place are the bits of a key that `REACH` homes on both sides leave open."""
+        lefts, rights = self._bits()
+        size = lefts + rights or packed.FINGERPRINT_BITS
+        open_bits = (((packed.REACH + 2) << size) // slots + (1 << (size - 31))).bit_length()
+        limit = min(int(slots * FILL), MOST_KEYS)
+        width, number_bits = open_bits + 2, limit.bit_length()
+        places = slots + packed.REACH + 1
+        self.table, self.numbers = (_zeros(places * bits // 64 + 2) for bits in (width, number_bits))
+        facts = self.facts
+        facts[packed.LEFTS], facts[packed.RIGHTS], facts[packed.SIZE] = lefts, rights, size
+        facts[packed.SLOTS], facts[packed.LIMIT] = slots, limit
+        facts[[packed.TABLE, packed.WIDTH]] = address_of(self.table), width
+        facts[[packed.NUMBERS, packed.NUMBER_BITS]] = address_of(self.numbers), number_bits
+
+    def _bits(self) -> tuple[int, int]:
+        return self.trees.bits if self.trees else (0, 0)
+
+
+def _zeros(words: int) -> Array:
+    return np.zeros(words, np.uint64)

@@ -1,0 +1,204 @@
+"""The nodes of rows: a row as a pair of numbers, and back. `packed.py` says how it works."""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, u32s, u64s, u64ss
+from fencepost.explorers.native.packed import MISSING, OWNER_BITS, ones
+
+NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5
+TREE = 6
+LINES = 5
+"""The facts of one of the two trees: address, length and number of its nodes; of the index by which they are found the
+address, the length, and how many bits of an entry are for the number of a node, plus one. The rest is of its hash.
+"""
+
+@helper
+def node_of(tree, value, adds):
+    """Return the number of a node, -1 if it is missing and there is no room to add it, or not `adds`."""
+    index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
+    slots, bits, h = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), node_hash(value)
+    slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
+    tag = (h & np.uint64(0xFFFFFFFF)) >> bits
+    while index[slot] != 0:
+        if np.uint64(index[slot]) >> bits == tag:
+            number = np.int64(np.uint64(index[slot]) & ones(tree[NODE_BITS])) - 1
+            if nodes[number] == value:
+                return number
+        slot += np.uint64(1)
+        if slot == slots:
+            slot = np.uint64(0)
+    if not adds or tree[NODE_COUNT] >= tree[NODE_ROOM]:
+        return -1
+    added = tree[NODE_COUNT]
+    nodes[added] = value
+    index[slot] = np.uint32((tag << bits) | np.uint64(added + 1))
+    tree[NODE_COUNT] = added + 1
+    return added
+
+
+@helper
+def node_hash(value):
+    h = (value ^ (value >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    h = (h ^ (h >> np.uint64(32))) * np.uint64(0xFF51AFD7ED558CCD)
+    return h ^ (h >> np.uint64(32))
+
+
+@helper
+def width_of(steps):
+    """Return the words of a row."""
+    return (steps.shape[0] + 2) >> 1
+
+
+@helper
+def open_rows(trees, steps, keys, first, last, words, opened):
+    """Write the rows of the keys first..last-1; `opened` gets the nodes: for each step numbers, then values."""
+    top = steps.shape[0] - 1
+    left = top_left(steps)
+    for row in range(last - first):
+        opened[left, row] = keys[first + row] & np.uint64(0xFFFFFFFF)
+        opened[top, row] = keys[first + row] >> np.uint64(32)
+    for back in range(top + 1):
+        step = top - back
+        one, other = steps[step, 1], steps[step, 2]
+        nodes = u64s(trees[steps[step, 0], NODES], trees[steps[step, 0], NODE_ROOM])
+        for row in range(last - first):
+            value = nodes[opened[step, row]]
+            opened[top + 1 + step, row] = value
+            if other < 0:
+                words[row, one] = value
+            else:
+                opened[one, row] = value & np.uint64(0xFFFFFFFF)
+                opened[other, row] = value >> np.uint64(32)
+
+
+@helper
+def top_left(steps):
+    """Return the last step of the left tree."""
+    return 2 * (width_of(steps) >> 1) - 2
+
+
+@helper
+def key_of(trees, steps, words, n, now, adds):
+    """Return the key of a row, MISSING if a node is not known and cannot be added."""
+    for step in range(steps.shape[0]):
+        one, other = steps[step, 1], steps[step, 2]
+        if other < 0:
+            value = words[n, one]
+        else:
+            value = np.uint64(now[one, 0]) | (np.uint64(now[other, 0]) << np.uint64(32))
+        number = node_of(trees[steps[step, 0]], value, adds)
+        if number < 0:
+            return np.uint64(MISSING)
+        now[step, 0] = number
+    return np.uint64(now[top_left(steps), 0]) | (np.uint64(now[steps.shape[0] - 1, 0]) << np.uint64(32))
+
+
+@helper
+def key_successors(trees, steps, words, keys, parents, count, opened, number, now):
+    """Replace the hashes of successors by their keys. They have many nodes from their parents, which are `opened`.
+
+    `number` is what parents have beside their place there; `now` is room to work in, a line for each step and `LINES`
+    more. What is not the parent's is looked up for many successors in turn, since each waits for memory twice.
+    """
+    many, tops = now.shape[1], steps.shape[0]
+    parent, waiting, slots, known, values = tops, tops + 1, tops + 2, tops + 3, tops + 4
+    first = np.int64(0)
+    while first < count:
+        some = min(many, count - first)
+        for at in range(some):
+            now[parent, at] = (np.int64(parents[first + at]) - number) >> OWNER_BITS
+            now[known, at] = 1
+        for step in range(tops):
+            one, other, left = steps[step, 1], steps[step, 2], np.int64(0)
+            tree = trees[steps[step, 0]]
+            index, nodes = u32s(tree[INDEX], tree[INDEX_SLOTS]), u64s(tree[NODES], tree[NODE_ROOM])
+            size, bits, lower = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS]), ones(tree[NODE_BITS])
+            for at in range(some):
+                row = now[parent, at]
+                if other < 0:
+                    value = words[first + at, one]
+                else:
+                    value = np.uint64(now[one, at]) | (np.uint64(now[other, at]) << np.uint64(32))
+                now[step, at] = np.int64(opened[step, row])
+                now[waiting, left] = at
+                now[values, left] = np.int64(value)
+                left += np.int64(value != opened[tops + step, row])
+            for place in range(left):
+                slot = (node_hash(np.uint64(now[values, place])) >> np.uint64(32)) * size >> np.uint64(32)
+                now[slots, place] = np.int64(slot)
+                prefetch(index, slot)
+            for place in range(left):
+                slot = np.uint64(now[slots, place])
+                tag = (node_hash(np.uint64(now[values, place])) & np.uint64(0xFFFFFFFF)) >> bits
+                while index[slot] != 0 and np.uint64(index[slot]) >> bits != tag:
+                    slot += np.uint64(1)
+                    if slot == size:
+                        slot = np.uint64(0)
+                now[slots, place] = np.int64(slot)
+                prefetch(nodes, np.int64(np.uint64(index[slot]) & lower) - 1)
+            for place in range(left):
+                at = now[waiting, place]
+                value, slot = np.uint64(now[values, place]), np.uint64(now[slots, place])
+                found = np.int64(np.uint64(index[slot]) & lower) - 1
+                if found < 0 or nodes[found] != value:
+                    found = node_of(tree, value, False)
+                now[step, at] = max(found, 0)
+                now[known, at] = now[known, at] & (found >= 0)
+        for at in range(some):
+            key = np.uint64(now[top_left(steps), at]) | (np.uint64(now[tops - 1, at]) << np.uint64(32))
+            keys[first + at] = key
+            if now[known, at] == 0:
+                keys[first + at] = np.uint64(MISSING)
+        first += some
+
+
+@helper
+def opened_rows(trees, steps, keys, first, last, rows, opened):
+    """Write the rows of the keys first..last-1 to an address; return that at which row 0 would be."""
+    width = width_of(steps)
+    open_rows(trees, steps, u64s(keys, last), first, last, u64ss(rows, last - first, width), opened)
+    return rows - 8 * width * first
+
+
+@kernel
+def open_keys(trees: I64ss, steps: I64ss, keys: U64s, rows: I64, opened: U64ss) -> None:
+    """Write the rows of keys to an address; `opened` is room to work in, two lines for each step."""
+    width, first = width_of(steps), np.int64(0)
+    while first < keys.shape[0]:
+        some = min(first + opened.shape[1], keys.shape[0])
+        open_rows(trees, steps, keys, first, some, u64ss(rows + 8 * width * first, some - first, width), opened)
+        first = some
+
+
+@kernel
+def key_rows(
+    trees: I64ss, steps: I64ss, words: U64ss, keys: U64s, first: I64, now: I64ss, adds: I64
+) -> I64:
+    """Write the keys of rows where they are missing, from row `first` on.
+
+    `adds`: nodes that are new are added; return the row at which there was no room for one. Return -1 at the end.
+    """
+    for n in range(first, keys.shape[0]):
+        if keys[n] == np.uint64(MISSING):
+            keys[n] = key_of(trees, steps, words, n, now, adds)
+            if adds and keys[n] == np.uint64(MISSING):
+                return n
+    return -1
+
+
+@kernel
+def index_nodes(tree: I64s) -> None:
+    """Enter all nodes of a tree into its empty index."""
+    nodes, index = u64s(tree[NODES], tree[NODE_ROOM]), u32s(tree[INDEX], tree[INDEX_SLOTS])
+    slots, bits = np.uint64(tree[INDEX_SLOTS]), np.uint64(tree[NODE_BITS])
+    for number in range(tree[NODE_COUNT]):
+        h = node_hash(nodes[number])
+        slot = ((h >> np.uint64(32)) * slots) >> np.uint64(32)
+        while index[slot] != 0:
+            slot += np.uint64(1)
+            if slot == slots:
+                slot = np.uint64(0)
+        tag = (h & np.uint64(0xFFFFFFFF)) >> bits
+        index[slot] = np.uint32((tag << bits) | np.uint64(number + 1))

@@ -1,0 +1,315 @@
+"""How a large search keeps its states exactly: a row as a pair of numbers, and pairs as a few bits each.
+
+The words of a row are the leaves of two binary trees, one over its first half and one over the other. Every node, a
+word or the pair of the numbers of two nodes, is kept once and has a number; so two rows are equal if and only if the
+pairs of their two topmost nodes are, and such a pair is the *key* of a state. All partitions share the nodes: workers
+only look them up while they expand, and what is missing is entered between, in order, by one of them. So numbers do not
+depend on workers, and there are no locks.
+
+The keys of a partition are in a table, sorted by an invertible scrambling of their bits: a key belongs at the *home*
+that its first bits name, and stands there or at most `REACH` places behind, after all that are less. So its place says
+what its first bits are up to `REACH` homes, and only the bits behind are kept, with one to order them by and one that
+is always set (a place of zeros is free). The number of the state stands in an array beside it. A table grows by copying
+it in order.
+
+Fingerprints are keys as well, without nodes. These are helpers of the kernels in `kernels.py`.
+"""
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, u32s, u64s, u64ss
+
+OWNERS = 32
+OWNER_BITS, OWNER_SHIFT = 5, 59
+AHEAD = 8
+"""How many successors ahead the state that one may equal is prefetched."""
+FAR = 16
+"""How many successors ahead the table is prefetched, and the successor itself."""
+FARTHEST = 48
+"""How many successors ahead their hashes are prefetched."""
+RING = 16
+"""Numbers at the front of a queue, where the slots are that were looked up ahead."""
+KNOWN, BASE, LIMIT, TABLE, SLOTS, STORED, KEPT = 0, 1, 2, 3, 4, 5, 6
+ANCESTORS, ROOM, DONE, LEFT, EXPANDED = 7, 8, 9, 10, 11
+"""The facts that `insert` reads of an owner: states, the first row that is kept, states that the table may hold;
+addresses and lengths of the table, of rows and of parents. And where it stopped: after so many successors, with so many
+left. `EXPANDED` is where the rows of the current level are.
+"""
+LEFTS, RIGHTS, FIRST_LEFTS, FIRST_RIGHTS, SIZE = 12, 13, 14, 15, 16
+"""Facts of a partition whose states are keys: bits of the two numbers now, and when the search began with keys. No bits
+at all: keys are fingerprints.
+"""
+WIDTH, NUMBERS, NUMBER_BITS = 17, 18, 19
+FACTS = 20
+"""Bits of a place of the table; the address and the bits of the numbers of states beside it."""
+REACH = 64
+"""Places behind its home at which a key may stand."""
+MISSING = 0xFFFFFFFFFFFFFFFF
+"""The key of a row of which a node is not known."""
+FINGERPRINT_BITS = 59
+"""Bits of a fingerprint without those that name the owner."""
+
+
+
+@helper
+def ones(bits):
+    """Return a number of so many bits, up to 64 and at least one, that are all set."""
+    return np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - bits)
+
+
+@helper
+def field(words, at, bits):
+    """Return the number of so many bits that begins at a bit of packed words."""
+    word, shift = at >> 6, at & 63
+    above = (words[word + 1] << np.uint64(1)) << np.uint64(63 - shift)
+    return ((words[word] >> np.uint64(shift)) | above) & ones(bits)
+
+
+@helper
+def set_field(words, at, bits, value):
+    word, shift = at >> 6, at & 63
+    words[word] = (words[word] & ~(ones(bits) << np.uint64(shift))) | (value << np.uint64(shift))
+    if shift + bits > 64:
+        above = np.uint64(64 - shift)
+        words[word + 1] = (words[word + 1] & ~(ones(bits) >> above)) | (value >> above)
+
+
+@helper
+def push(words, first, free, bits, value):
+    """Move the fields from bit `first` on by one, into that at `free`, and write a value into the first."""
+    low, high = first >> 6, (free + bits - 1) >> 6
+    before = (np.uint64(1) << np.uint64(first & 63)) - np.uint64(1)
+    moved = (np.uint64(2) << np.uint64((free + bits - 1) & 63)) - np.uint64(1)
+    head, tail = words[low] & before, words[high] & ~moved
+    for back in range(high - low):
+        word = high - back
+        words[word] = (words[word] << np.uint64(bits)) | (words[word - 1] >> np.uint64(64 - bits))
+    words[low] = words[low] << np.uint64(bits)
+    words[high] = (words[high] & moved) | tail
+    words[low] = (words[low] & ~before) | head
+    set_field(words, first, bits, value)
+
+
+# -- keys and their places
+
+
+@helper
+def scrambled(bits, size):
+    """Return a number of `size` bits that is another for every other one, and looks like a random one."""
+    half, mask = np.uint64((size + 1) >> 1), ones(size)
+    mixed = ((bits ^ (bits >> half)) * np.uint64(0xD6E8FEB86659FD93)) & mask
+    return ((mixed ^ (mixed >> half)) * np.uint64(0xC4CEB9FE1A85EC53)) & mask
+
+
+@helper
+def unscrambled(bits, size):
+    half, mask = np.uint64((size + 1) >> 1), ones(size)
+    mixed = (bits * np.uint64(UNDO_LAST)) & mask
+    mixed = ((mixed ^ (mixed >> half)) * np.uint64(UNDO_FIRST)) & mask
+    return mixed ^ (mixed >> half)
+
+
+UNDO_FIRST, UNDO_LAST = 0xCFEE444D8B59A89B, 0x9CB4B2F8129337DB
+"""What undoes the multiplications of `scrambled`, modulo 2**64."""
+
+
+@helper
+def placed(key, lefts, rights, first_lefts, first_rights):
+    """Return the bits that decide where a key stands. Bits that numbers get later come last: so the order stays."""
+    if lefts == 0:
+        return key & ones(FINGERPRINT_BITS)
+    left, right = key & np.uint64(0xFFFFFFFF), key >> np.uint64(32)
+    low = ((left & ones(first_lefts)) << np.uint64(first_rights)) | (right & ones(first_rights))
+    bits = scrambled(low, first_lefts + first_rights) << np.uint64(lefts - first_lefts)
+    bits = (bits | (left >> np.uint64(first_lefts))) << np.uint64(rights - first_rights)
+    return bits | (right >> np.uint64(first_rights))
+
+
+@helper
+def unplaced(bits, lefts, rights, first_lefts, first_rights):
+    if lefts == 0:
+        return bits
+    more_left, more_right = lefts - first_lefts, rights - first_rights
+    right = (bits & ((np.uint64(1) << np.uint64(more_right)) - np.uint64(1))) << np.uint64(first_rights)
+    bits = bits >> np.uint64(more_right)
+    left = (bits & ((np.uint64(1) << np.uint64(more_left)) - np.uint64(1))) << np.uint64(first_lefts)
+    low = unscrambled(bits >> np.uint64(more_left), first_lefts + first_rights)
+    left, right = left | (low >> np.uint64(first_rights)), right | (low & ones(first_rights))
+    return left | (right << np.uint64(32))
+
+
+@helper
+def home_of(bits, size, slots):
+    """Return where a key of `size` bits belongs: its first 32 bits scaled to the table's size."""
+    return np.int64(((bits >> np.uint64(size - 32)) * np.uint64(slots)) >> np.uint64(32))
+
+
+@helper
+def whole(entry, slot, size, slots, width):
+    """Return all bits of the key that stands at a place: the greatest that may stand there and end like this."""
+    most = ((np.uint64(min(slot + 1, slots)) << np.uint64(32)) + np.uint64(slots - 1)) // np.uint64(slots)
+    most = (most << np.uint64(size - 32)) - np.uint64(1)
+    return most - ((most - entry) & ones(width - 1))
+
+
+@helper
+def sought(table, bits, size, slots, width):
+    """Return the place of a key, or that of the first one which is greater or free."""
+    kept = ones(width - 1)
+    slot = home_of(bits, size, slots)
+    at = slot * width
+    entry = field(table, at, width)
+    while entry != np.uint64(0):
+        ahead = (entry - bits) & kept
+        if ahead <= kept >> np.uint64(1):  # the key itself, or one that is greater
+            break
+        at += width
+        slot += 1
+        entry = field(table, at, width)
+    return slot
+
+
+@helper
+def is_at(table, bits, slot, width):
+    """Say whether a key is at the place that was sought for it."""
+    entry = field(table, slot * width, width)
+    return entry != np.uint64(0) and (entry ^ bits) << np.uint64(65 - width) == np.uint64(0)
+
+
+@helper
+def enter(table, numbers, bits, slot, number, size, slots, width, number_bits):
+    """Enter a key at the place that was sought for it; return False if some key would stand too far from its home."""
+    home = home_of(bits, size, slots)
+    free = slot
+    while field(table, free * width, width) != np.uint64(0):
+        free += 1
+    if free >= slots + REACH or slot - home >= REACH:
+        return False
+    for moved in range(max(slot, home + REACH - 1), free):
+        entry = whole(field(table, moved * width, width), moved, size, slots, width)
+        if moved + 1 - home_of(entry, size, slots) >= REACH:
+            return False
+    flag = np.uint64(1) << np.uint64(width - 1)
+    push(table, slot * width, free * width, width, (bits & ones(width - 1)) | flag)
+    push(numbers, slot * number_bits, free * number_bits, number_bits, np.uint64(number))
+    return True
+
+
+# -- the states of a partition
+
+
+@helper
+def put_keys(words, keys, parents, size, part, queue):
+    """Insert successors that are lined up, known by their keys; return whether all were taken."""
+    position, known, base, limit = part[DONE], part[KNOWN], part[BASE], part[LIMIT]
+    part[LEFT] = size - position
+    if known + size - position > part[ROOM] or known - base + size - position > part[KEPT]:
+        return False
+    slots, bits, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    lefts, rights, first_lefts, first_rights = part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    stored = u64ss(part[STORED], part[KEPT], words.shape[1])
+    ancestors = u32s(part[ANCESTORS], part[ROOM])
+    for ahead in range(position, min(position + FARTHEST, size)):
+        prefetch(keys, queue[RING + ahead])
+    for at in range(position, size):
+        if at + FARTHEST < size:
+            prefetch(keys, queue[RING + at + FARTHEST])
+        if at + FAR < size:
+            far = placed(keys[queue[RING + at + FAR]], lefts, rights, first_lefts, first_rights)
+            prefetch(table, home_of(far, bits, slots) * width >> 6)
+        n = queue[RING + at]
+        key = placed(keys[n], lefts, rights, first_lefts, first_rights)
+        slot = sought(table, key, bits, slots, width)
+        if not is_at(table, key, slot, width):
+            if known >= limit or not enter(table, numbers, key, slot, known, bits, slots, width, number_bits):
+                part[KNOWN] = known
+                part[LIMIT] = known
+                part[DONE] = at
+                part[LEFT] = size - at
+                return False
+            for word in range(words.shape[1]):
+                stored[known - base, word] = words[n, word]
+            ancestors[known] = parents[n]
+            known += 1
+    part[KNOWN] = known
+    part[DONE] = 0
+    return True
+
+
+# -- as kernels
+
+
+@kernel
+def widen(old: I64s, new: I64s) -> I64:
+    """Copy the states of a partition, in order, into a larger table or one for wider keys; return whether they fit."""
+    slots, size, width, number_bits = old[SLOTS], old[SIZE], old[WIDTH], old[NUMBER_BITS]
+    table, numbers = u64s(old[TABLE], 0), u64s(old[NUMBERS], 0)
+    new_slots, new_size, new_width = new[SLOTS], new[SIZE], new[WIDTH]
+    wide, names = u64s(new[TABLE], 0), u64s(new[NUMBERS], 0)
+    free = np.int64(0)
+    for slot in range(slots + REACH):
+        entry = field(table, slot * width, width)
+        if entry != np.uint64(0):
+            bits = whole(entry, slot, size, slots, width)
+            if size != new_size:
+                key = unplaced(bits, old[LEFTS], old[RIGHTS], old[FIRST_LEFTS], old[FIRST_RIGHTS])
+                bits = placed(key, new[LEFTS], new[RIGHTS], new[FIRST_LEFTS], new[FIRST_RIGHTS])
+            home_ = home_of(bits, new_size, new_slots)
+            free = max(free, home_)
+            if free - home_ >= REACH:
+                return 0
+            flag = np.uint64(1) << np.uint64(new_width - 1)
+            set_field(wide, free * new_width, new_width, (bits & (flag - np.uint64(1))) | flag)
+            number = field(numbers, slot * number_bits, number_bits)
+            set_field(names, free * new[NUMBER_BITS], new[NUMBER_BITS], number)
+            free += 1
+    return 1
+
+
+@kernel
+def list_keys(part: I64s, keys: U64s) -> None:
+    """Write the key of each state, by its number."""
+    slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    for slot in range(slots + REACH):
+        entry = field(table, slot * width, width)
+        if entry != np.uint64(0):
+            bits = whole(entry, slot, size, slots, width)
+            key = unplaced(bits, part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
+            keys[field(numbers, slot * number_bits, number_bits)] = key
+
+
+@kernel
+def enter_keys(part: I64s, keys: U64s) -> I64:
+    """Enter the keys of states from the first one on that is not known; return 1 at the end, 0 where there is no room.
+
+    Return 2 if two of them are alike.
+    """
+    slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    for number in range(part[KNOWN], keys.shape[0]):
+        bits = placed(keys[number], part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
+        slot = sought(table, bits, size, slots, width)
+        if is_at(table, bits, slot, width):
+            return 2
+        if number >= part[LIMIT] or not enter(table, numbers, bits, slot, number, size, slots, width, number_bits):
+            return 0
+        part[KNOWN] = number + 1
+    return 1
+
+
+@kernel
+def find_keys(part: I64s, keys: U64s, out: I64s) -> None:
+    """Write the numbers of the states with these keys, -1 for one that is not stored."""
+    slots, size, width, number_bits = part[SLOTS], part[SIZE], part[WIDTH], part[NUMBER_BITS]
+    table, numbers = u64s(part[TABLE], 0), u64s(part[NUMBERS], 0)
+    for n in range(keys.shape[0]):
+        out[n] = -1
+        if part[LEFTS] == 0 or keys[n] != np.uint64(MISSING):
+            bits = placed(keys[n], part[LEFTS], part[RIGHTS], part[FIRST_LEFTS], part[FIRST_RIGHTS])
+            slot = sought(table, bits, size, slots, width)
+            if is_at(table, bits, slot, width):
+                out[n] = np.int64(field(numbers, slot * number_bits, number_bits))

@@ -1,0 +1,130 @@
+"""States kept as keys are the states: a table against a dictionary, searches against rows, and a damaged node."""
+
+from __future__ import annotations
+
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from fencepost.explorers.cross_check import CrossCheckError, cross_check
+from fencepost.explorers.native.compile import shared
+from fencepost.explorers.native.keys import KeyTable, Trees, missing, steps_of
+from fencepost.explorers.native.packed import FACTS, FIRST_LEFTS, KNOWN, LEFTS, SLOTS
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.verdict import Options
+from fencepost.invariants.protocols import protocol
+from fencepost.model.language.errors import MismatchError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MODULE = SimpleNamespace(**shared())
+
+
+@pytest.mark.parametrize("spread", [1 << 17, 70, 2], ids=["everywhere", "few on one side", "nearly one"])
+def test_a_table_holds_the_keys_that_were_entered_while_it_grows_and_they_widen(spread: int) -> None:
+    choose = random.Random(spread)  # noqa: S311 (no secret)
+    trees: Any = SimpleNamespace(bits=(16, 16))
+    table = KeyTable(MODULE, np.zeros(FACTS, np.int64), trees)
+    known = list({choose.randrange(spread) | choose.randrange(1 << 17) << 32: 0 for _ in range(30_000)})
+    narrow = sorted(known, key=lambda key: key & 0xFFFFFFFF >= 1 << 16 or key >> 48 > 0)
+    keys = np.array(narrow, np.uint64)
+    fitting = sum(key & 0xFFFFFFFF < 1 << 16 and key >> 48 == 0 for key in known)
+    table.enter(keys[:fitting])
+    assert table.find(keys[:fitting]).tolist() == list(range(fitting))
+    trees.bits = (17, 19)
+    table.fit()
+    table.enter(keys)
+    assert (table.facts[KNOWN], table.facts[LEFTS], table.facts[FIRST_LEFTS]) == (len(keys), 17, 16)
+    assert table.listed(len(keys)).tolist() == narrow
+    assert table.find(keys).tolist() == list(range(len(keys)))
+    others = np.array([key ^ 1 << choose.choice((0, 5, 32, 48)) for key in narrow], np.uint64)
+    numbers = {key: number for number, key in enumerate(narrow)}
+    assert table.find(others).tolist() == [numbers.get(key, -1) for key in others.tolist()]
+    assert spread < 1 << 16 or len(keys) / int(table.facts[SLOTS]) > 0.75
+    with pytest.raises(MismatchError, match="alike"):
+        table.enter(np.concatenate((keys, keys[:1])))
+
+
+@pytest.mark.parametrize("words", [2, 3, 5, 8])
+def test_rows_are_their_keys(words: int) -> None:
+    choose = np.random.default_rng(words)
+    rows = choose.integers(0, 40, (20_000, words), np.uint64) << np.uint64(45)
+    trees = Trees(MODULE, words)
+    keys = missing(len(rows))
+    assert set(trees.keys(rows).tolist()) == {int(missing(1)[0])}
+    trees.add(rows, keys)
+    assert (trees.rows(keys) == rows).all()
+    assert (trees.keys(rows) == keys).all()
+    assert len(set(keys.tolist())) == len({row.tobytes() for row in rows})
+    assert len(steps_of(words)) == 2 * words - 2
+
+
+def searched(large: int, **options: Any) -> Search:
+    given = protocol("replication")
+    version = next(item for item in given.machine.versions if item.name == "kafka-4.1")
+    constants = given.machine.set_constants({**version.values, "brokers": 2})
+    properties = tuple(item for item in given.properties if not item.kind.over_behaviours)
+    made = Search(given.machine, constants, properties, Options(**{"workers": 1, **options}))
+    made.large = large
+    made.result = made.run()  # type: ignore[attr-defined]
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows() -> Search:
+    """A search that keeps rows."""
+    return searched(1 << 40)
+
+
+def require_same(made: Search, rows: Search) -> None:
+    """Compare everything that two searches have found, and where they keep it."""
+    for one, other in zip(made.partitions, rows.partitions, strict=True):
+        assert one.keys is not None
+        assert (one.read() == other.read()).all()
+        assert (one.parents[: one.count] == other.parents[: other.count]).all()
+    names = [
+        "distinct",
+        "generated",
+        "depth",
+        "levels",
+        "properties",
+        "fired",
+        "guards",
+        "bounds",
+        "deadlocks",
+        "why_stopped",
+    ]
+    here, there = (item.result for item in (made, rows))  # type: ignore[attr-defined]
+    assert {name: getattr(here, name) for name in names} == {name: getattr(there, name) for name in names}
+
+
+@pytest.mark.parametrize(("large", "workers"), [(0, 2), (7_000, 1)], ids=["at once", "later"])
+def test_a_search_finds_the_same_with_keys(rows: Search, large: int, workers: int) -> None:
+    made = searched(large, workers=workers)
+    require_same(made, rows)
+    assert cross_check(made, made.result, 300).states == 300  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("first", "then"), [(0, 1 << 40), (1 << 40, 0), (0, 0)])
+def test_a_checkpoint_does_not_depend_on_how_states_are_kept(
+    rows: Search, tmp_path: Path, first: int, then: int
+) -> None:
+    folder = str(tmp_path)
+    assert not searched(first, checkpoint=folder, max_states=9_000).result.complete  # type: ignore[attr-defined]
+    made = searched(then, checkpoint=folder, resume=True)
+    if then:
+        assert all(part.keys is None for part in made.partitions)
+        assert made.digest() == rows.digest()
+    else:
+        require_same(made, rows)
+
+
+def test_a_damaged_node_is_noticed() -> None:
+    made = searched(0)
+    assert made.trees is not None
+    made.trees.nodes[1][200] ^= np.uint64(1)
+    with pytest.raises(CrossCheckError):
+        cross_check(made, made.result, 3_000)  # type: ignore[attr-defined]
