@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from fencepost.api.calls.check import check
     from fencepost.api.calls.compare import CompareResult, compare
     from fencepost.api.calls.conform import (
+        BuildsResult,
         ConformResult,
         ReproduceResult,
+        compare_builds,
         conform,
         conform_changes,
         conform_clients,
@@ -67,7 +69,10 @@ if TYPE_CHECKING:
     """Of `fencepost.site`, which builds on this package: it is not imported before it is used."""
 
 _ERRORS = "DomainError ExpectationError FencepostError MismatchError ModelError UndeterminedError UsageError"
-_KAFKA = "ConformResult ReproduceResult conform conform_changes conform_clients conform_guards list_findings reproduce"
+_KAFKA = (
+    "BuildsResult ConformResult ReproduceResult compare_builds conform conform_changes conform_clients conform_guards "
+    "list_findings reproduce"
+)
 _HOMES = {
     "fencepost.api.calls.ablate": "AblateResult ablate",
     "fencepost.api.topics.advising": "AdviceResult advise",
@@ -104,12 +109,13 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
-    "AblateResult", "AdviceResult", "AuditResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
+    "AblateResult", "AdviceResult", "AuditResult", "BuildsResult", "CatalogueResult", "Cause", "CheckResult", "Cluster",
     "CompareResult", "ConformResult", "Counterexample", "DomainError", "Event", "ExpectationError", "FaultsResult",
     "FencepostError", "FuzzResult", "Guarantees", "Held", "InHand", "MismatchError", "ModelError", "Protocol",
     "Protocols", "ProveResult", "ReplayResult", "ReproduceResult", "ShrinkResult", "SimulateResult", "SiteResult",
     "State", "StateGraph", "Step", "SweepResult", "TheoremsResult", "UndeterminedError", "UsageError", "VacuityResult",
-    "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "compare", "conform",
+    "Verdict", "Watch", "ablate", "advise", "audit", "build_site", "catalogue", "check", "compare", "compare_builds",
+    "conform",
     "conform_changes", "conform_clients", "conform_guards", "explore", "faults", "fuzz", "graph", "guarantees",
     "in_hand", "list_findings", "list_protocols", "mcp", "new", "prove", "prove_catalogue", "replay", "replay_text",
     "reproduce", "shrink", "simulate", "sweep", "vacuity",

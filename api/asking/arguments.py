@@ -33,6 +33,7 @@ LEAST = {
     "cross_check": 0,
     "budget": 0,
     "depth": 0,
+    "draws": 0,
     "grow": 0,
     "histories": 1,
     "k": 1,

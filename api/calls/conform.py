@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fencepost.api.asking.watching import Event, Watch
     from fencepost.kafka.clusters.reproduce import Report
     from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.conform.builds import BuildsReport
     from fencepost.kafka.driver.releases import Release
 
 WORST_FIRST = ("differs", "undetermined", "conforms")
@@ -190,6 +191,60 @@ def conform_clients(
         walks or 0, depth or DEPTH, seed, tuple(map(Path, traces)), tuple(stories), budget, _folder(output)
     )
     return ConformResult.of(*play(tuple(clients), plan, watched(progress).note))
+
+
+@dataclass(frozen=True)
+class BuildsResult(Answer[dict[str, Any]]):
+    """Two builds of Kafka compared: same, differs, or not-exercised; the report has the methods and the history."""
+
+    verdict: str
+    title: str
+    report: BuildsReport
+
+    def _repr_html_(self) -> str:
+        return table(f"{self.title}: {self.verdict}", ("",), [(line.strip(),) for line in self.report.summary()])
+
+
+@call
+def compare_builds(
+    *,
+    kafka: Iterable[str] = (),
+    jars: Iterable[str | Path] = (),
+    draws: int = 300,
+    seed: int = 1,
+    budget: float | None = None,
+    output: str | Path | None = None,
+    progress: Watch | Callable[[Event], None] | None = None,
+) -> BuildsResult:
+    """Execute the same histories on two builds of Kafka, and find the first after which they differ.
+
+    The builds are releases (`kafka`), folders of jars (`jars`), or one of each: the release is A. The methods whose
+    bytecode differs choose among the histories of `conform`: those that execute one of them. `draws` random histories
+    from `seed` on follow, as `fuzz` draws them. A method that no history executes is named. The history after which the
+    builds differ is written to the folder `output`, as a trace.
+    """
+    from fencepost.kafka.conform.binding import REPLICATION
+    from fencepost.kafka.conform.builds import compare_builds as compare
+    from fencepost.kafka.conform.builds import write_trace
+    from fencepost.kafka.driver.releases import release
+
+    versions, folders, folder = tuple(kafka), tuple(map(Path, jars)), _folder(output)
+    if len(versions) + len(folders) != 2:
+        raise UsageError(
+            "two builds are compared: write `kafka=` and `jars=` once each, or one of them twice, such as "
+            '`kafka=["4.1.2"]` and `jars=["DIR"]`.'
+        )
+    watch = watched(progress)
+    found = [*(release(item) for item in versions), *(release(None, item) for item in folders)]
+    for item in found:
+        if item.warning:
+            watch.note(item.warning)
+    titles = [f"Kafka {item}" for item in versions]
+    titles += [f"Kafka {item.version} in {where}" for item, where in zip(found[len(versions) :], folders, strict=True)]
+    report = compare(REPLICATION, (found[0], found[1]), (titles[0], titles[1]), watch.note, budget, (draws, seed))
+    if folder is not None:
+        write_trace(report, folder)
+    return BuildsResult(report.data(), report.verdict, report.title, report)
 
 
 @dataclass(frozen=True)

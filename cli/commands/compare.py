@@ -11,6 +11,7 @@ from fencepost.cli.commands.constants import parse_constants
 from fencepost.cli.commands.options import (
     Count,
     Size,
+    Time,
     command,
     constants_options,
     normalize_option,
@@ -19,9 +20,10 @@ from fencepost.cli.commands.options import (
     workers_option,
 )
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.console import heading, print_hanging, print_json, print_lines, print_rows, results, styled
 from fencepost.cli.views.display import Display
 from fencepost.cli.views.screen import print_answer, print_steps, some
+from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.calls.compare import ActionsDiffer, CompareResult, Comparison, OnlyOneSide, Side, TwoVerdicts
@@ -29,8 +31,14 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("a", metavar="A")
+@click.argument("a", metavar="[A]", default="")
 @click.argument("b", metavar="[B]", default="")
+@click.option("--kafka", multiple=True, metavar="VERSION", help="A release of Kafka is a side (repeatable).")
+@click.option("--jars", multiple=True, metavar="DIR", help="The jars in this folder are a side (repeatable).")
+@click.option("--draws", type=Count(0), default=300, show_default=True, help="Draw N random histories, too.")
+@click.option("--seed", type=Count(0), default=1, show_default=True, help="Draw others.")
+@click.option("--budget", type=Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m.")
+@click.option("--output", metavar="DIR", help="Write the history after which builds differ there, as a trace.")
 @constants_options
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
@@ -43,7 +51,7 @@ if TYPE_CHECKING:
 @verbose_option
 @output_options
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
-    """Compare two models: guarantees, reachable states, and behaviours as they look from outside.
+    """Compare two models, or two builds of Apache Kafka by what their classes do.
 
     A and B are each written as one text: a protocol, a Python file or another machine of it (FILE.py:NAME), the name of
     a version, settings NAME=VALUE, with blanks between them, such as "kip320 elr=on" kip279. One without a protocol
@@ -54,8 +62,18 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     They are compared by their guarantees, by all that the protocol keeps (without budgets and ghosts), and by what its
     clients can see; with --on, by the named fields.
 
-    Exit status: 0 no difference, 1 there is one, 2 bad input, 3 undetermined.
+    With --kafka and --jars, once each or one of them twice, two builds are compared, such as a release and that of your
+    pull request: fencepost compare --kafka 4.1.2 --jars DIR. Their classes say which methods differ. The histories that
+    execute one of these are executed on both builds, then random ones; the first after which the builds differ is
+    shortened. A changed method that no history executes is named.
+
+    Exit status: 0 no difference, 1 there is one, 2 bad input (or no Java, no Maven, no such release), 3 undetermined,
+    or a changed method of a class that histories execute was not executed.
     """
+    if given["kafka"] or given["jars"]:
+        return _compare_builds(a, given)
+    if not a:
+        raise UsageError("nothing to compare was given: write two models, or two builds by --kafka and --jars.")
     from fencepost.api.calls.compare import common_machine
     from fencepost.api.calls.compare import compare as compared
 
@@ -76,6 +94,37 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     else:
         print_compared(results(narrow=not given["verbose"]), made, verbose=bool(given["verbose"]), quiet=given["quiet"])
     return {True: Exit.AS_EXPECTED, False: Exit.FAILED, None: Exit.UNDETERMINED}[made.same]
+
+
+BUILDS = {
+    "same": ("no difference was found.", "bold green", Exit.AS_EXPECTED),
+    "differs": ("they differ.", "bold red", Exit.FAILED),
+    "not-exercised": (
+        "no difference was found, and not all that changed was tried.",
+        "bold yellow",
+        Exit.UNDETERMINED,
+    ),
+}
+
+
+def _compare_builds(a: str, given: dict[str, Any]) -> Exit:
+    """Compare two builds of Kafka, and print what was found."""
+    from fencepost.api.calls.conform import compare_builds
+
+    if a:
+        raise UsageError(f"{a!r} was given with --kafka or --jars: compare two models, or two builds.")
+    names = ("kafka", "jars", "draws", "seed", "budget", "output")
+    with Display(quiet=given["quiet"]) as display:
+        made = compare_builds(progress=display, **{name: given[name] for name in names})
+    words, style, status = BUILDS[made.verdict]
+    if given["json"]:
+        print_json(made.to_dict())
+        return status
+    console = results(narrow=not given["verbose"])
+    print_lines(console, f"{made.title}: {words}", style=style)
+    for line in made.report.summary():
+        print_hanging(console, styled(" " * (len(line) - len(line.lstrip()) + 2), ""), styled(line.lstrip(), ""))
+    return status
 
 
 def headline(data: CompareResult) -> str:

@@ -129,7 +129,17 @@ def variant_rows(bound: Binding, constants: Constants) -> list[VariantRow]:
             rows.append(
                 VariantRow(Variant(told, None, (), name, value), declared.meaning, ablation.unseen(told, constants))
             )
-    return rows
+    return [one for row in rows for one in _by_condition(ablation, row)]
+
+
+def _by_condition(ablation: Ablation, row: VariantRow) -> Iterator[VariantRow]:
+    """Yield a row for each condition of a check or a rule, or the row as it is if that has one."""
+    of = row.variant
+    conditions = ablation.conditions.get(of.guard.condition if of.guard is not None else of.name, {})
+    for words, alone in conditions.items():
+        yield VariantRow(replace(of, name=f"{of.name} ({words})", alone=alone), row.where, row.why)
+    if not conditions:
+        yield row
 
 
 def _show_value(value: object) -> str:

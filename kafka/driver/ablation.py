@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,6 +66,9 @@ class Ablation:
     """Whether Kafka must not refuse a step for want of room that it has and the model has not."""
     lost: tuple[Sizes, ...] = ()
     """More of them, in which what Kafka does otherwise is known: refusals are not tried there."""
+    conditions: Mapping[str, Mapping[str, Callable[..., bool]]] = field(default_factory=dict)
+    """Checks and rules of several conditions, by what a guard asks for or by `constant=value`: each condition with the
+    states in which it alone refuses, of which the arguments of the step follow."""
     room: frozenset[str] = frozenset()
     """Conditions that are a bound wherever they stand."""
 

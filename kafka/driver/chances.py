@@ -22,7 +22,7 @@ from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fencepost.explorers.evidence.space import Array
     from fencepost.kafka.driver.ablation import Ablation
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 LOOKED_AT = 60
 """States at which the nearest differences are sought; some differ only in what cannot be seen in Kafka."""
+CONDITIONED = 2_000
+"""The same, where one condition of several must be the one that refuses."""
 DRAWN = 30
 """States that are drawn for one refusal at most: in some no process is there to do the step."""
 HIDDEN = 400
@@ -48,6 +50,8 @@ class Variant:
     others: tuple[Guard, ...] = ()
     constant: str = ""
     value: int = 0
+    alone: Callable[..., bool] | None = None
+    """Says of a state and a step whether the one condition that this is about refuses it alone."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,9 @@ class Ground:
     def _states(self, variant: Variant) -> Iterator[int]:
         """Yield states whose successors differ: the nearest ones, then some from all depths."""
         found = self._differing(variant)
+        if variant.alone is not None:  # most states that differ do by another condition
+            yield from found[:CONDITIONED]
+            return
         yield from found[:LOOKED_AT]
         yield from found[LOOKED_AT :: max(1, len(found) // LOOKED_AT)]
 
@@ -188,12 +195,19 @@ class Ground:
                     continue
                 if variant.others and not self._refuses(variant, at, step):
                     continue
+                if variant.alone is not None and not self._is_alone(variant.alone, at, step):
+                    continue
                 if history is None:
                     history = self._history(state)
                 if self._is_seen(at, step, model, theirs):
                     yield Chance(history, at, step, model, theirs)
                 elif model is not None and theirs is not None and self._compared(model) == self._compared(theirs):
                     yield from self._later(Chance(history, at, step, model, theirs), other)
+
+    def _is_alone(self, alone: Callable[..., bool], at: Key, step: Step) -> bool:
+        state = self.plain.schema.restore(at)
+        named = zip(step.action.params, step.args, strict=True)
+        return alone(state, self.constants, *(self.plain.argument(state, domain, arg) for (_, domain), arg in named))
 
     def _has_room(self, at: Key) -> bool:
         return self.ablation.has_room(self.plain.schema.restore(at), self.constants)

@@ -11,7 +11,8 @@ from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_an
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import AS_BUILT, AS_DRIVEN, NOT_COMPARED, NOT_DRIVEN
 from fencepost.model.cluster.controller import has_room
-from fencepost.model.cluster.state import follows, is_running, newest
+from fencepost.model.cluster.state import follows, is_running, leads, local, newest
+from fencepost.model.language import NONE, bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -396,6 +397,34 @@ GROUNDS = read_sizes(
     "reassignments=1 max_leader_epoch=2",
 )
 
+
+def _leaders_see(s: State, c: Any, *, fenced: bool, stopping: bool) -> bool:
+    """Say whether leaders see members that are fenced, and members that shut down, so or not at all."""
+    images = [local(s, leader) for leader in range(c.brokers) if leads(s, leader)]
+    return all((i.fenced != 0) is fenced and (i.stopping != 0) is stopping for i in images) and bool(images)
+
+
+def _asked_for(s: State, c: Any, m: Any) -> tuple[bool, bool, bool]:
+    """Say whether a request asks for a member that is fenced, shuts down, or has registered again."""
+    i = newest(s)
+    members = [b for b in range(c.brokers) if bits.contains(m.isr, b)]
+    again = any(m.member_epoch[b] not in (NONE, i.broker_epoch[b]) for b in members)
+    return m.isr & i.fenced != 0, m.isr & i.stopping != 0, again
+
+
+CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
+    "leader_eligibility_check=off": {
+        "fenced": lambda s, c, *_: _leaders_see(s, c, fenced=True, stopping=False),
+        "shutting down": lambda s, c, *_: _leaders_see(s, c, fenced=False, stopping=True),
+    },
+    "is_eligible(c, image, m)": {
+        "fenced": lambda s, c, m: _asked_for(s, c, m) == (True, False, False),
+        "shutting down": lambda s, c, m: _asked_for(s, c, m) == (False, True, False),
+        "broker epoch": lambda s, c, m: _asked_for(s, c, m) == (False, False, True),
+    },
+}
+"""Kafka's checks of several conditions, by the states in which one of these refuses alone."""
+
 ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")
 _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
 _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
@@ -463,5 +492,6 @@ ABLATION = Ablation(
     compared=_compared,
     refused=_refused,
     has_room=_has_room,
+    conditions=CONDITIONS,
     room=frozenset({_ROOM}),
 )

@@ -1,0 +1,596 @@
+"""Two builds of Kafka compared: the methods that differ, and the first history after which the builds do.
+
+A history that executes no method that differs cannot tell the builds apart, so those that do are executed, as the
+methods that the first build executes say. A difference is executed again, on both builds side by side, and shortened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.counterexamples.replay import write
+from fencepost.counterexamples.states import changes
+from fencepost.counterexamples.trace import Trace
+from fencepost.invariants.figures.store import load
+from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.conform.binding import FORMAT
+from fencepost.kafka.conform.suite import Player, executed, grounds, seen_by_agent, suite, tools
+from fencepost.kafka.driver.execute import SetAsideError
+from fencepost.kafka.driver.maven import run, tool
+from fencepost.kafka.driver.process import Driver, FailedError
+from fencepost.kafka.formatting import count_histories, many, seconds
+from fencepost.kafka.fuzz.histories import FLAGS, Alarm, Fuzzer, Script, fuzz_release, words
+from fencepost.model.language.actions import Kind
+from fencepost.model.language.errors import DisabledError, DomainError, UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.conform.suite import Executed, History
+    from fencepost.kafka.driver.execute import Execution
+    from fencepost.kafka.driver.releases import Release
+    from fencepost.model.language.interpreter import Transition
+    from fencepost.model.language.records import Key
+
+SHOWN = 8
+"""Methods and rows that the summary has."""
+COMPARE_SECONDS = 120
+FIGURE = "builds"
+"""The figure of changes that were made to a release, to see how many are found."""
+RAFT = "org.apache.kafka.raft."
+PROFILE = "mixed"
+"""Of random histories."""
+WRITTEN = 0.2
+"""Seconds after which the agent writes which methods were executed."""
+
+
+@dataclass(frozen=True)
+class ChangedMethod:
+    """A method whose bytecode differs, the lines that do, and the members that one side's lines alone name."""
+
+    owner: str
+    name: str
+    descriptor: str
+    change: str
+    file: str = ""
+    lines_a: tuple[int, ...] = ()
+    lines_b: tuple[int, ...] = ()
+    only_a: tuple[str, ...] = ()
+    only_b: tuple[str, ...] = ()
+    code: bool = True
+    """Whether it can be executed: not an abstract method, nor the fields of a class."""
+    before: str = ""
+    """The method's key in A, where a lambda may have another number; empty if it was added."""
+
+    @property
+    def key(self) -> str:
+        """The method as the agent names it."""
+        return f"{self.owner}.{self.name} {self.descriptor}"
+
+    @property
+    def shown(self) -> str:
+        """The method and its lines in words."""
+        lines = self.lines_b or self.lines_a
+        span = f" ({self.file}:{lines[0]}{f'-{lines[-1]}' if len(lines) > 1 else ''})" if lines else ""
+        sides = [f"{side} alone names {', '.join(names[:SHOWN])}" for side, names in self.sides if names]
+        return f"{self.owner}.{self.name}{span} {self.change}{f': {chr(59).join(sides)}' if sides else ''}"
+
+    @property
+    def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The members that each side alone names."""
+        return ("A", self.only_a), ("B", self.only_b)
+
+
+def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
+    """Return the methods of Kafka's jars whose bytecode differs between two builds."""
+    ours, library = tools(a)
+    path = ":".join((str(ours), f"{library}/*", f"{a.jars}/*"))
+    words = [tool("java"), "-cp", path, "fencepost.conform.Methods", str(a.jars), str(b.jars)]
+    done = run(words, COMPARE_SECONDS, "the comparison of classes")
+    if done.returncode != 0:
+        raise UsageError(f"the classes in {a.jars} and {b.jars} cannot be compared: {done.stderr.strip()[-300:]}")
+    found = []
+    for item in map(json.loads, done.stdout.splitlines()):
+        lists = {name: tuple(item.get(name, ())) for name in ("lines_a", "lines_b", "only_a", "only_b")}
+        named = (item["class"], item.get("method", "its fields"), item.get("descriptor", ""), item["change"])
+        more = {"code": item.get("code", False), "before": item.get("before", "")}
+        found.append(ChangedMethod(*named, item.get("file", ""), **lists, **more))
+    return found
+
+
+class DepartsError(Exception):
+    """Two builds answered a line differently."""
+
+    def __init__(self, line: str, a: dict[str, Any], b: dict[str, Any]) -> None:
+        super().__init__(line)
+        self.line, self.a, self.b = line, a, b
+
+
+class Pair:
+    """Two drivers that are asked the same; A leads."""
+
+    def __init__(self, a: Driver, b: Driver) -> None:
+        self.drivers = a, b
+        self.lines: list[str] = []
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Have one thing done by both; raise DepartsError where their answers differ, FailedError where both fail."""
+        self.lines.append(line)
+        answers, failures = [], []
+        for driver in self.drivers:
+            try:
+                answers.append(driver.ask(line))
+            except FailedError as error:
+                failures.append(error)
+                answers.append({"did": error.why})
+        if len(failures) == len(answers):
+            raise failures[0]
+        if answers[0] != answers[1]:
+            raise DepartsError(line, *answers)
+        return answers[0]
+
+
+@dataclass(frozen=True)
+class Departure:
+    """The first answer in which two builds differ: after the last of `steps`, which the model takes or refuses.
+
+    `rows` has what differs: the part of the state, its value in A, its value in B. `model` says which side does as the
+    model, `moved` are the guarantees that are violated on one side alone, `lines` what was done.
+    """
+
+    constants: Any
+    steps: tuple[Step, ...]
+    shown: tuple[str, ...]
+    refused: bool
+    rows: tuple[tuple[str, str, str], ...]
+    model: str
+    moved: tuple[str, ...]
+    lines: tuple[str, ...]
+    normalize: bool
+
+
+class Side:
+    """Two builds side by side under some constants."""
+
+    def __init__(self, bound: Binding, pair: Pair, plain: Interpreter, *, normalize: bool) -> None:
+        self.bound, self.pair, self.plain, self.normalize = bound, pair, plain, normalize
+        self.execution: Execution = bound.follow(pair, plain)  # type: ignore[arg-type]
+
+    def step(self, named: tuple[str, tuple[Any, ...]]) -> Step:
+        """Return a step by the name of its action and its arguments."""
+        return Step(self.plain.machine.action(named[0]), named[1])
+
+    def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
+        """Execute steps on both; return where they differ, None if they do not or the model refuses one on the way."""
+        initial, history = self.plain.initial_states()[0], self._transitions(steps[: len(steps) - tries])
+        if history is None:
+            return None
+        self.pair.lines.clear()
+        taken: list[Step] = []
+        expected: tuple[Key, ...] = (initial,)
+        try:
+            if self.execution.begin(initial) is not None:
+                return None
+            for item in history:
+                taken.append(item.step)
+                expected = item.raw, item.after
+                if self.execution.step(taken[:-1], item) is not None:
+                    return None
+            if tries:
+                taken.append(steps[-1])
+                expected = (expected[-1], *self.bound.ablation.refused(expected[-1], steps[-1]))
+                self.execution.ask(self.execution.line(steps[-1]))
+        except DepartsError as found:
+            return self._told(found, tuple(taken), expected, refused=tries and len(taken) == len(steps))
+        except (FailedError, SetAsideError):
+            pass
+        return None
+
+    def by_lines(self, history: History) -> Departure | None:
+        """Execute the lines of a history on both, where A itself departs from the model on the way."""
+        self.pair.lines.clear()
+        steps = tuple(map(self.step, history.steps))
+        try:
+            for line in history.lines:
+                self.pair.ask(line)
+        except DepartsError as found:
+            return self._told(found, steps, self.plain.initial_states()[:1], refused=history.tries)
+        except FailedError:
+            pass
+        return None
+
+    def shortened(self, found: Departure) -> Departure:
+        """Return a departure with the same last step whose history has no step that can be left out."""
+        place = 0
+        while place < len(found.steps) - 1:
+            fewer = found.steps[:place] + found.steps[place + 1 :]
+            again = self.departure(fewer, tries=found.refused)
+            if again is not None and again.steps[-1].action == found.steps[-1].action:
+                found, place = again, max(0, min(place, len(again.steps) - 2) - 1)
+            else:
+                place += 1
+        return found
+
+    def _transitions(self, steps: Sequence[Step]) -> list[Transition] | None:
+        at, found = self.plain.initial_states()[0], []
+        try:
+            for step in steps:
+                found.append(self.plain.apply(at, step))
+                at = found[-1].after
+        except (DisabledError, DomainError):
+            return None
+        return found
+
+    def _told(
+        self, found: DepartsError, steps: tuple[Step, ...], expected: Sequence[Key], *, refused: bool
+    ) -> Departure:
+        keys = [self._key(answer, expected[0]) for answer in (found.a, found.b)]
+        rows = [
+            (name, str(found.a.get(key)), str(found.b.get(key)))
+            for name, key in (("the step", "did"), ("its answer", "why"))
+            if found.a.get(key) != found.b.get(key)
+        ]
+        if keys[0] and keys[1]:
+            rows += [
+                (f"{item.label}.{item.name}".strip("."), item.old or "-", item.new or "-")
+                for item in changes(self.plain.machine.state, keys[0], keys[1])
+            ]
+        if not rows and "state" in found.a and "state" in found.b:
+            a, b = found.a["state"], found.b["state"]
+            rows = [(name, str(a[name]), str(b[name])) for name in a if a[name] != b.get(name)]
+        like = [side for side, key in zip("AB", keys, strict=True) if key in expected]
+        shown = tuple(self.plain.show(step) for step in steps)
+        model = f"{like[0]} does as the model" if len(like) == 1 else "the model does not say which is right"
+        moved = tuple(self._moved(keys))
+        lines = tuple(self.pair.lines)
+        constants = self.plain.constants
+        return Departure(constants, steps, shown, refused, tuple(rows), model, moved, lines, self.normalize)
+
+    def _key(self, answer: dict[str, Any], expected: Key) -> Key | None:
+        """Return the state of the model that a build's answer shows; None if it shows none."""
+        if "state" not in answer:
+            return None
+        seen = self.execution.seen
+        kept = list(seen.images), seen.state
+        try:
+            seen.take(answer["state"])
+            return seen.key(expected)
+        except (LookupError, ValueError, TypeError):
+            return None
+        finally:
+            seen.images, seen.state = kept
+
+    def _moved(self, keys: list[Key | None]) -> Iterator[str]:
+        if keys[0] is None or keys[1] is None:
+            return
+        for item in named_protocol(self.bound.protocol).properties:
+            if item.kind is Kind.ALWAYS:
+                try:
+                    holds = [self.plain.holds(item, key) for key in keys if key is not None]
+                except (DomainError, LookupError):
+                    continue
+                if holds[0] != holds[1]:
+                    yield f"{item.name} is violated in {'B' if holds[0] else 'A'}"
+
+
+@dataclass
+class BuildsReport:
+    """Two builds compared. `other` counts methods that differ in classes of which no history executes a method."""
+
+    bound: Binding
+    a: Release
+    b: Release
+    titles: tuple[str, str]
+    methods: list[ChangedMethod] = field(default_factory=list)
+    executed: set[str] = field(default_factory=set)
+    """The methods that differ and that a history executes."""
+    driven: set[str] = field(default_factory=set)
+    """Classes of which a history executes a method."""
+    histories: int = 0
+    relevant: int = 0
+    played: int = 0
+    departure: Departure | None = None
+    drawn: dict[str, Any] = field(default_factory=dict)
+    """A random history after which the builds differ, and how many were drawn."""
+    complete: bool = True
+    seconds: float = 0.0
+    trace: str = ""
+
+    @property
+    def reachable(self) -> list[ChangedMethod]:
+        """The methods that differ in classes that are driven, here or by the binding of the metadata quorum."""
+        own = [item for item in self.methods if item.code]
+        return [item for item in own if _outer(item.owner) in self.driven or item.owner.startswith(RAFT)]
+
+    @property
+    def missed(self) -> list[ChangedMethod]:
+        """Those of them that no history executes."""
+        return [item for item in self.reachable if item.key not in self.executed and item.change != "removed"]
+
+    @property
+    def title(self) -> str:
+        """The two builds."""
+        return f"{self.titles[0]} and {self.titles[1]}"
+
+    @property
+    def verdict(self) -> str:
+        """The verdict: differs, not-exercised (no difference, and a changed method was not executed), or same."""
+        if self.departure is not None or self.drawn.get("differs"):
+            return "differs"
+        return "not-exercised" if self.missed or not self.complete else "same"
+
+    def data(self) -> dict[str, Any]:
+        """Return the report in the words of the contract."""
+        found, driven = self.departure, set(self.reachable)
+        return {
+            "format": FORMAT,
+            "verdict": self.verdict,
+            "protocol": self.bound.protocol,
+            "a": {"kafka": self.a.version, "title": self.titles[0]},
+            "b": {"kafka": self.b.version, "title": self.titles[1]},
+            "methods": [
+                {
+                    "class": item.owner,
+                    "method": item.name,
+                    "change": item.change,
+                    "file": item.file,
+                    "lines_a": list(item.lines_a),
+                    "lines_b": list(item.lines_b),
+                    "only_a": list(item.only_a),
+                    "only_b": list(item.only_b),
+                    "driven": item in driven,
+                    "executed": item.key in self.executed,
+                }
+                for item in self.methods
+            ],
+            "histories": self.histories,
+            "relevant": self.relevant,
+            "played": self.played,
+            "complete": self.complete,
+            "difference": None
+            if found is None
+            else {
+                "constants": found.constants.shown,
+                "steps": list(found.shown),
+                "refused": found.refused,
+                "rows": [{"field": name, "a": a, "b": b} for name, a, b in found.rows],
+                "model": found.model,
+                "guarantees": list(found.moved),
+                "lines": list(found.lines),
+                "trace": self.trace or None,
+            },
+            "drawn": self.drawn or None,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def summary(self) -> Iterator[str]:
+        """Yield what differs in the classes and in what they do, and what was not exercised."""
+        driven = self.reachable
+        yield f"methods that differ: {len(self.methods):,}, {len(driven):,} of them in classes that histories execute"
+        first = [item for item in driven if item.key in self.executed]
+        for item in first[:SHOWN]:
+            yield f"  {item.shown}"
+        if len(first) > SHOWN:
+            yield f"  and {len(first) - SHOWN:,} more that are executed"
+        if self.methods:
+            yield (
+                f"{self.relevant:,} of {count_histories(self.histories)} execute one; "
+                f"{self.played:,} were executed on B in {seconds(round(1000 * self.seconds))}"
+            )
+        if self.departure is not None:
+            yield from self._departed(self.departure)
+        if self.drawn:
+            yield from _drawn_lines(self.drawn)
+        if self.missed:
+            yield f"not exercised: {many(len(self.missed), 'changed method')}, which no history executes"
+        for item in self.missed[:SHOWN]:
+            yield f"  {item.shown}"
+        if any(item.owner.startswith(RAFT) for item in self.missed):
+            yield "  `conform` of the protocol quorum executes the raft client's, and compares them with the model"
+        figure = load(FIGURE)
+        rows = [row for row in figure.get("rows", ()) if row["changes"] and row["verdict"] != "unfit"]
+        if rows:
+            found, named = (sum(row["verdict"] == verdict for row in rows) for verdict in ("differs", "not-exercised"))
+            yield (
+                f"of {len(rows)} changes that were made to Kafka {figure['kafka']}, this finds {found} "
+                f"and names {named} as not exercised"
+            )
+        if not self.complete:
+            yield "the time was over before all histories were executed"
+
+    def _departed(self, found: Departure) -> Iterator[str]:
+        last = "tried last, which the model refuses" if found.refused else "the builds differ after the last step"
+        yield f"after {many(len(found.steps), 'step')} ({last})"
+        for number, step in enumerate(found.shown, 1):
+            yield f"  {number}  {step}"
+        for name, a, b in found.rows[:SHOWN]:
+            yield f"  {name}: {a} in A, {b} in B"
+        yield f"  {found.model}{''.join(f'; {item}' for item in found.moved)}"
+        if self.trace:
+            yield f"  {self.trace}"
+
+
+def _drawn_lines(drawn: dict[str, Any]) -> Iterator[str]:
+    yield f"{count_histories(drawn['histories'])} drawn at random (profile {drawn['profile']})"
+    if drawn.get("differs"):
+        yield f"  the builds differ in the one of seed {drawn['seed']}, after {many(len(drawn['steps']), 'step')}"
+        for number, step in enumerate(drawn["steps"], 1):
+            yield f"  {number}  {step}"
+        for side in "ab":
+            yield f"  {side.upper()}: {drawn[side]}"
+
+
+def _outer(owner: str) -> str:
+    return owner.partition("$")[0]
+
+
+def compare_builds(
+    bound: Binding,
+    builds: tuple[Release, Release],
+    titles: tuple[str, str],
+    tell: Callable[[str], None],
+    budget: float | None = None,
+    drawn: tuple[int, int] = (0, 1),
+) -> BuildsReport:
+    """Compare two builds: the methods that differ, then what the histories that execute one of them lead to.
+
+    `drawn` has how many random histories follow, and the seed of the first.
+    """
+    began = time.monotonic()
+    a, b = builds
+    report = BuildsReport(bound, a, b, titles, changed_methods(a, b))
+    if report.methods:
+        histories = suite(bound, a, tell)
+        done = executed(a, histories, tell)
+        keys = {item.key for item in report.methods}
+        before = {item.before: item.key for item in report.methods}
+        relevant = [place for place in done.methods if not done.methods[place].isdisjoint(before)]
+        report.histories, report.relevant = len(histories), len(relevant)
+        every = frozenset().union(*done.methods.values())
+        report.driven = {_outer(key.partition(" ")[0].rpartition(".")[0]) for key in every}
+        report.executed = {key for name, key in before.items() if name in every}
+        tell(f"{len(relevant):,} of {len(histories):,} histories execute one of {len(keys):,} methods that differ")
+        order = sorted(relevant, key=lambda place: (not histories[place].tries, -histories[place].ground, place))
+        _play(report, histories, done, order, None if budget is None else began + budget)
+        if report.departure is None and drawn[0]:
+            tell(f"{drawn[0]:,} random histories are drawn on both")
+            _draw(report, drawn, None if budget is None else began + budget)
+    report.seconds = time.monotonic() - began
+    return report
+
+
+class Drawer(Fuzzer):
+    """A build on which random histories are drawn and replayed."""
+
+    def drawn(self, seed: int) -> tuple[str, ...]:
+        """Draw one history; return its digest and how it ends."""
+        try:
+            found = list(self.histories(PROFILE, seed, 1, shortens=False))
+        except FailedError as error:
+            return (error.why,)
+        kinds = [item.kind for item in found if isinstance(item, Alarm)]
+        return *kinds, next(item.digest for item in reversed(found) if not isinstance(item, Alarm))
+
+    def told(self, script: Script) -> list[tuple[str, str]]:
+        """Take the steps of a script; return each with the state after it, and how it ends."""
+        try:
+            found = self._answered(script.line())
+        except FailedError as error:
+            return [("", error.why)]
+        return [*zip(found["steps"], found["shown"], strict=True), ("", found["message"] or "it ends well")]
+
+
+def _draw(report: BuildsReport, drawn: tuple[int, int], end: float | None) -> None:
+    """Draw random histories on both builds until one ends otherwise; shorten it."""
+    keys = {item.key for item in report.methods}
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack, ThreadPoolExecutor(2) as threads:
+        releases = [fuzz_release(None, side.jars) for side in (report.a, report.b)]
+        watched = replace(releases[1], **seen_by_agent(releases[1], Path(folder), keys, report.a))
+        drawers = [stack.enter_context(Drawer(item)) for item in (releases[0], watched)]
+        report.drawn = {"profile": PROFILE, "histories": 0, "differs": False}
+        for seed in range(drawn[1], drawn[1] + drawn[0]):
+            if end is not None and time.monotonic() > end:
+                break
+            a, b = threads.map(lambda item, seed=seed: item.drawn(seed), drawers)
+            report.drawn["histories"] += 1
+            if a != b and (script := _script(releases[0], seed)) is not None:
+                found = _first_apart(drawers, script)
+                if found is not None:
+                    place = 0
+                    while place < len(found[0].steps) - 1:
+                        fewer = (*found[0].steps[:place], *found[0].steps[place + 1 :])
+                        again = _first_apart(drawers, Script(found[0].shape, fewer))
+                        found, place = (found, place + 1) if again is None else (again, place)
+                    steps = [words(step) for step in found[0].steps]
+                    report.drawn |= {"differs": True, "seed": seed, "steps": steps, "a": found[1], "b": found[2]}
+                    break
+        time.sleep(2 * WRITTEN)
+        hit = Path(folder) / "methods.hit"
+        report.executed |= set(hit.read_text().splitlines()) & keys if hit.is_file() else set()
+        for item in drawers:
+            item.stop()
+
+
+def _script(release: Release, seed: int) -> Script | None:
+    """Return the history that a build draws by a seed."""
+    ours, _ = tools(release)
+    harness = replace(release.harness, main="fencepost.conform.Drawn")
+    one = replace(release, classes=Path(f"{release.classes}{os.pathsep}{ours}"), harness=harness)
+    with tempfile.TemporaryDirectory() as folder:
+        done = run([*one.command(folder), PROFILE, str(seed)], COMPARE_SECONDS, "the drawing of a history")
+    shape, mark, steps = done.stdout.strip().partition("|")
+    return Script(shape, tuple(steps.split(";"))) if mark else None
+
+
+def _first_apart(drawers: list[Drawer], script: Script) -> tuple[Script, str, str] | None:
+    """Return a history up to where two builds differ, with what is seen of each there; None if they do not."""
+    a, b = (item.told(script) for item in drawers)
+    for place, (one, other) in enumerate(zip(a, b, strict=False)):
+        if one != other:
+            taken = tuple(step for step, _ in a[: place + 1] if step)
+            return Script(script.shape, taken or script.steps), one[1].strip(), other[1].strip()
+    return None
+
+
+def _play(report: BuildsReport, histories: list[History], done: Executed, order: list[int], end: float | None) -> None:
+    """Execute histories on B until one ends otherwise than on A; confirm that on both, and shorten it."""
+    keys = {item.key for item in report.methods}
+    with Player(report.b, keys, report.a) as player, ExitStack() as stack:
+        pair: Pair | None = None
+        for place in order:
+            if end is not None and time.monotonic() > end:
+                report.complete = False
+                return
+            digests, hit = player.play(histories[place])
+            report.played += 1
+            report.executed |= hit & keys
+            if digests != done.digests[place]:
+                pair = pair or Pair(*(stack.enter_context(Driver(_alike(side))) for side in (report.a, report.b)))
+                report.departure = _confirmed(report.bound, report.a, pair, histories[place])
+                if report.departure is not None:
+                    return
+
+
+def _alike(release: Release) -> Release:
+    return replace(release, options=(*release.options, *FLAGS))
+
+
+def _confirmed(bound: Binding, a: Release, pair: Pair, history: History) -> Departure | None:
+    plain = Interpreter(bound.machine, grounds(bound, a.model)[history.ground], normalize=not history.tries)
+    side = Side(bound, pair, plain, normalize=not history.tries)
+    found = side.departure([side.step(item) for item in history.steps], tries=history.tries)
+    return side.shortened(found) if found is not None else side.by_lines(history)
+
+
+def write_trace(report: BuildsReport, folder: Path) -> None:
+    """Write the history after which two builds differ, as a trace; a last step that the model refuses is left out."""
+    found = report.departure
+    if found is None:
+        return
+    path = folder / f"{report.bound.protocol}-{report.a.version}-compared.trace"
+    told = "; ".join(f"{name} is {a} in A and {b} in B" for name, a, b in found.rows)
+    last = f" The last step is tried, {found.shown[-1]}, which the model refuses." if found.refused else ""
+    trace = Trace(
+        title=f"{report.title} differ",
+        protocol=named_protocol(report.bound.protocol),
+        constants=found.constants,
+        prop=None,
+        steps=found.steps[:-1] if found.refused else found.steps,
+        version=report.a.model,
+        normalize=found.normalize,
+        why=f"A is {report.titles[0]}, B is {report.titles[1]}.{last} Then {told}.",
+        source="fencepost compare",
+        kafka=report.b.version,
+    )
+    write(path, trace)
+    report.trace = str(path)

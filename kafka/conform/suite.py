@@ -1,0 +1,264 @@
+"""The histories that builds of Kafka are compared by, made once for a line of releases, and what a build does on each.
+
+They are walks that take every transition of a small state graph, random walks with every budget that the model has, and
+steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is kept
+as the lines for the driver, so a build executes it without the model: each reply is a digest, and an agent notes which
+methods of Kafka were executed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import os
+import random
+import tempfile
+import zipfile
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from fencepost.explorers.program.fingerprint import ends, texts
+from fencepost.explorers.running.cache import cache_folder
+from fencepost.explorers.running.files import write_file
+from fencepost.kafka.clusters.kit import JAVASSIST
+from fencepost.kafka.conform.guards import groups, variant_rows
+from fencepost.kafka.driver.ablation import read_sizes
+from fencepost.kafka.driver.chances import Ground
+from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom
+from fencepost.kafka.driver.process import Driver, FailedError
+from fencepost.kafka.driver.releases import HERE, compile_driver
+from fencepost.kafka.driver.walks import Cover, state_graph, walks
+from fencepost.kafka.fuzz.histories import FLAGS
+from fencepost.model.language.errors import UsageError
+from fencepost.model.language.interpreter import Interpreter, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fencepost.kafka.conform.binding import Binding
+    from fencepost.kafka.driver.releases import Release
+    from fencepost.model.language.constants import Constants
+    from fencepost.model.language.interpreter import Transition
+
+EDITION = 1
+"""Rises when other histories are made of the same model."""
+SOURCES = Path(__file__).parent / "java"
+WALKS = 60
+DEPTH = 60
+WIDE = read_sizes(
+    "brokers=3 min_isr=2 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 lags=1 elections=1 "
+    "early_starts=1 resends=1 late_fetches=1 alter_partitions=3 max_leader_epoch=6",
+    "brokers=3 min_isr=2 max_records=2 metadata_lag=5 crashes=1 clean_stops=2 fences=1 shrinks=2 raises=1 lowers=1 "
+    "late_fetches=1 max_leader_epoch=6",
+    "brokers=4 movable=4 spare=2 min_isr=2 max_records=1 metadata_lag=7 crashes=1 clean_stops=1 fences=1 shrinks=1 "
+    "lags=1 reassignments=2 cancels=1 elections=1 max_leader_epoch=6",
+    "brokers=3 elr=0 unclean_election=1 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 "
+    "lags=1 elections=1 max_leader_epoch=6",
+)
+"""Constants of walks with all budgets."""
+WIDE_WALKS = 250
+MOST = 20_000
+"""States of a ground among which steps that Kafka refuses are sought."""
+TRIES = 3
+"""Histories for each check and rule."""
+REFUSALS = 5
+"""Refusals that are drawn for each action under each set of constants."""
+
+
+class History(NamedTuple):
+    """Steps of the model under some constants, by name, and their lines; with `tries` the last one is refused."""
+
+    ground: int
+    tries: bool
+    steps: tuple[tuple[str, tuple[Any, ...]], ...]
+    lines: tuple[str, ...]
+
+
+class Recorder:
+    """A driver that keeps what it was asked."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.driver = driver
+        self.lines: list[str] = []
+
+    def ask(self, line: str) -> dict[str, Any]:
+        """Have one action done."""
+        self.lines.append(line)
+        return self.driver.ask(line)
+
+
+def grounds(bound: Binding, model: str) -> list[Constants]:
+    """Return the constants of the suite: of the small state graph, of each ground of ablation, and of wide walks."""
+    machine = bound.machine
+    values = dict(machine.version(model).values)
+    sizes = [bound.small, *bound.ablation.grounds(machine.set_constants(values)), *WIDE]
+    found = [{**values, **bound.rules(model), **item} for item in sizes]
+    kept = [machine.set_constants({**item, "elr": values.get("elr", 1) and item.get("elr", 1)}) for item in found]
+    return [item for item in kept if not bound.refuse(item, model)]
+
+
+def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list[History]:
+    """Return the histories of a release's line, which this release executes the first time; kept in the cache."""
+    known = (EDITION, release.model, release.classes.name, *texts(bound.machine, ()), *ends(bound.machine, ()))
+    name = f"suite-{hashlib.sha256(repr(known).encode()).hexdigest()[:16]}.json.gz"
+    path = cache_folder() / "kafka" / release.version / name
+    if not path.is_file():
+        tell(f"the histories for {release.model} are made, once: some minutes")
+        made = list(_made(bound, release, tell))
+        write_file(path, gzip.compress(json.dumps(made).encode(), mtime=0))
+    return [
+        History(ground, tries, _tuples(steps), tuple(lines))
+        for ground, tries, steps, lines in json.loads(gzip.decompress(path.read_bytes()))
+    ]
+
+
+def _tuples(item: Any) -> Any:
+    return tuple(map(_tuples, item)) if isinstance(item, list) else item
+
+
+def _made(bound: Binding, release: Release, tell: Callable[[str], None]) -> Iterator[History]:
+    machine, every = bound.machine, grounds(bound, release.model)
+    found: Counter[str] = Counter()
+    with Driver(release) as driver:
+        for place, constants in enumerate(every):
+            tell(f"{place + 1} of {len(every)} sets of constants")
+            plain = Interpreter(machine, constants)
+            graph = state_graph(plain, MOST) if place == 0 else None
+            number = WIDE_WALKS if place >= len(every) - len(WIDE) else WALKS
+            for history in (*(Cover(graph).walks() if graph else ()), *walks(plain, number, DEPTH, 1)):
+                yield _recorded(bound, driver, plain, place, list(history), None)
+            if place and number == WALKS:
+                ground = Ground(bound.ablation, machine, constants, MOST)
+                for history, step in _tried(bound, ground, place, found):
+                    yield _recorded(bound, driver, ground.plain, place, list(history), step)
+
+
+def _tried(
+    bound: Binding, ground: Ground, place: int, found: Counter[str]
+) -> Iterator[tuple[tuple[Transition, ...], Step]]:
+    """Yield steps on which the model and its variants disagree, with the histories that lead there."""
+    for row in variant_rows(bound, ground.constants):
+        if found[row.variant.name] < TRIES:
+            for variant in {replace(row.variant, others=()), row.variant}:
+                for chance in ground.chances(variant, 1):
+                    found[row.variant.name] += 1
+                    yield chance.history, chance.step
+    for variant in groups(bound):
+        for chance in ground.refusals(variant, REFUSALS, random.Random(f"{variant.name} {place}")):  # noqa: S311 (no secret)
+            yield chance.history, chance.step
+
+
+def _recorded(
+    bound: Binding, driver: Driver, plain: Interpreter, place: int, history: list[Transition], last: Step | None
+) -> History:
+    recorder = Recorder(driver)
+    execution = bound.follow(recorder, plain)  # type: ignore[arg-type]
+    execution.run(plain.initial_states()[0], history)
+    steps = [item.step for item in history] + ([last] if last else [])
+    if last is not None:
+        try:
+            line = execution.line_of(last)
+            if line and execution.at == (history[-1].after if history else plain.initial_states()[0]):
+                recorder.ask(line)
+        except FailedError:
+            pass
+    return History(
+        place, last is not None, tuple((step.action.name, step.args) for step in steps), tuple(recorder.lines)
+    )
+
+
+@dataclass
+class Executed:
+    """What a build did on some histories: the digest of each reply, and the methods that were executed."""
+
+    digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    methods: dict[int, frozenset[str]] = field(default_factory=dict)
+
+
+class Player(Driver):
+    """A build that executes histories, and notes which of its methods are executed: those of `chosen`, or all."""
+
+    def __init__(self, release: Release, chosen: Iterable[str] | None = None, compiled: Release | None = None) -> None:
+        self._agent = tempfile.TemporaryDirectory(prefix="fencepost-agent-")
+        seen = seen_by_agent(release, Path(self._agent.name), chosen, compiled)
+        super().__init__(replace(release, **seen))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+        self._agent.cleanup()
+
+    def _start(self) -> None:
+        self._names = []
+        super()._start()
+
+    def play(self, history: History) -> tuple[tuple[str, ...], frozenset[str]]:
+        """Execute a history; return the digest of each reply, `broken` for a failure, and the methods executed."""
+        try:
+            found = self.tell(f"replay {';'.join(history.lines)}")
+        except FailedError:
+            return ("broken",), frozenset()
+        self._failed = found["digests"][-1] == "broken"
+        self._names += found["hits"]["names"]
+        return tuple(found["digests"]), frozenset(self._names[number] for number in found["hits"]["hit"])
+
+
+def javassist() -> Path:
+    """Return the folder of the library that reads and edits classes."""
+    project = pom("javassist", Artifact("org.javassist", "javassist", JAVASSIST, alone=True))
+    return fetch_jars(project, cache_folder() / "kafka" / f"javassist-{JAVASSIST}", f"javassist {JAVASSIST}")
+
+
+def tools(release: Release) -> tuple[Path, Path]:
+    """Return the folders of our programs that look at classes, and of the library that they need."""
+    library = javassist()
+    return compile_driver(release.version, release.jars, (HERE / "loop", SOURCES), library), library
+
+
+def seen_by_agent(
+    release: Release, folder: Path, chosen: Iterable[str] | None, compiled: Release | None = None
+) -> dict[str, Any]:
+    """Return the fields of a release whose methods say that they are executed, by programs `compiled` for another."""
+    ours, library = tools(compiled or release)
+    with zipfile.ZipFile(folder / "agent.jar", "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\nPremain-Class: fencepost.conform.Agent\n")
+    named = ""
+    if chosen is not None:
+        (folder / "methods").write_text("".join(f"{name}\n" for name in chosen))
+        named = f"={folder / 'methods'}"
+    return {
+        "classes": Path(f"{release.classes}{os.pathsep}{ours}"),
+        "more": (*release.more, library),
+        "options": (*release.options, *FLAGS, f"-javaagent:{folder / 'agent.jar'}{named}"),
+    }
+
+
+def executed(release: Release, histories: list[History], tell: Callable[[str], None]) -> Executed:
+    """Return what a build does on every history, with all methods of Kafka on the way; kept in the cache."""
+    what = hashlib.sha256(json.dumps([item.lines for item in histories]).encode())
+    what.update(f"{EDITION} {release.classes.name}".encode())
+    path = cache_folder() / "kafka" / release.version / f"executed-{what.hexdigest()[:16]}.json.gz"
+    if path.is_file():
+        names, rows = json.loads(gzip.decompress(path.read_bytes()))
+        found = Executed()
+        for place, (digests, hit) in enumerate(rows):
+            found.digests[place] = tuple(digests)
+            found.methods[place] = frozenset(names[number] for number in hit)
+        return found
+    tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
+    found = Executed()
+    with Player(release) as player:
+        for place, history in enumerate(histories):
+            found.digests[place], found.methods[place] = player.play(history)
+    if not any(found.methods.values()):
+        raise UsageError(f"no method of Kafka {release.version} in {release.jars} was seen: is it another program?")
+    names = sorted(set().union(*found.methods.values()))
+    numbers = {name: number for number, name in enumerate(names)}
+    rows = [[found.digests[place], sorted(numbers[name] for name in found.methods[place])] for place in found.digests]
+    write_file(path, gzip.compress(json.dumps([names, rows]).encode(), 3, mtime=0))
+    return found

@@ -1,0 +1,72 @@
+"""Two builds of Kafka compared: edits that change nothing are no difference, and a lost condition is found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from fencepost.kafka.conform.binding import REPLICATION
+from fencepost.kafka.conform.builds import changed_methods, compare_builds
+from fencepost.kafka.driver.releases import release
+
+from benchmarks.figures.builds import CHANGES, REFACTORINGS, Editor, editor
+from tests.helpers.commands import fencepost
+from tests.kafka.kafkas import KAFKA, on_kafka
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAME = ("other line numbers", "other constants first", "no debugging information", "methods the other way round")
+"""Refactorings that leave every method as it is."""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Editor:
+    return editor(tmp_path_factory.mktemp("editor"))
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+@pytest.mark.parametrize("name", SAME)
+def test_a_class_that_is_compiled_otherwise_has_the_same_methods(name: str, made: Editor, tmp_path: Path) -> None:
+    source = release(KAFKA)
+    assert changed_methods(source, replace(source, jars=made.jars(source, REFACTORINGS[name], tmp_path))) == []
+
+
+@on_kafka
+@pytest.mark.xdist_group("kafka")
+def test_a_method_that_changed_has_its_lines_and_what_one_side_alone_names(made: Editor, tmp_path: Path) -> None:
+    source = release(KAFKA)
+    edit = CHANGES["the leader asks for brokers that shut down"]
+    (method,) = changed_methods(source, replace(source, jars=made.jars(source, edit, tmp_path)))
+    assert (method.name, method.change, method.only_a) == ("isReplicaIsrEligible", "changed", ("isBrokerShuttingDown",))
+    assert method.lines_a
+    assert "A alone names isBrokerShuttingDown" in method.shown
+
+
+@pytest.mark.long
+@on_kafka
+@pytest.mark.parametrize("name", ["the leader asks for brokers that shut down", "both conditions of a pull request"])
+def test_a_condition_that_is_gone_is_found(name: str, made: Editor, tmp_path: Path) -> None:
+    source = release(KAFKA)
+    build = replace(source, jars=made.jars(source, CHANGES[name], tmp_path))
+    found = compare_builds(REPLICATION, (source, build), ("A", "B"), lambda _: None)
+    assert found.departure is not None
+    assert found.verdict == "differs"
+    assert found.departure.model == "A does as the model"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "nothing to compare was given"),
+        (["--kafka", "4.1.2"], "two builds are compared"),
+        (["kip320", "--kafka", "4.1.2"], "compare two models, or two builds"),
+        (["--jars", "/no", "--jars", "/nor"], "which is not a folder"),
+    ],
+)
+def test_what_is_no_pair_is_refused_with_one_message(words: list[str], said: str) -> None:
+    found = fencepost("compare", *words)
+    assert found.exit_code == 2
+    assert said in found.stderr
