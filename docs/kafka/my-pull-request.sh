@@ -12,7 +12,7 @@ import json, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
 found = json.loads((folder / "compare.json").read_text())
 lines = [f"**{found['verdict']}**: {found['a']['title']} and {found['b']['title']}", "", "| changed method | executed |", "|---|---|"]
-lines += [f"| `{m['class']}.{m['method']}` | {'yes' if m['executed'] else 'no'} |" for m in found["methods"] if m["driven"]]
+lines += [f"| `{m['owner']}.{m['name']}` | {'yes' if m['executed'] else 'no'} |" for m in found["methods"] if m["driven"]]
 difference = found["difference"]
 if difference:
     lines += ["", "They differ after", ""] + [f"{n}. `{step}`" for n, step in enumerate(difference["steps"], 1)]

@@ -12,7 +12,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +83,7 @@ class ChangedMethod:
         lines = self.lines_b or self.lines_a
         span = f" ({self.file}:{lines[0]}{f'-{lines[-1]}' if len(lines) > 1 else ''})" if lines else ""
         sides = [f"{side} alone names {', '.join(names[:SHOWN])}" for side, names in self.sides if names]
-        return f"{self.owner}.{self.name}{span} {self.change}{f': {chr(59).join(sides)}' if sides else ''}"
+        return f"{self.owner}.{self.name}{span} {self.change}{': ' if sides else ''}{'; '.join(sides)}"
 
     @property
     def sides(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -332,46 +332,30 @@ class BuildsReport:
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
         found, driven = self.departure, set(self.reachable)
-        return {
+        data: dict[str, Any] = {
             "format": FORMAT,
             "verdict": self.verdict,
             "protocol": self.bound.protocol,
             "a": {"kafka": self.a.version, "title": self.titles[0]},
             "b": {"kafka": self.b.version, "title": self.titles[1]},
             "methods": [
-                {
-                    "class": item.owner,
-                    "method": item.name,
-                    "change": item.change,
-                    "file": item.file,
-                    "lines_a": list(item.lines_a),
-                    "lines_b": list(item.lines_b),
-                    "only_a": list(item.only_a),
-                    "only_b": list(item.only_b),
-                    "driven": item in driven,
-                    "executed": item.key in self.executed,
-                }
+                {**asdict(item), "driven": item in driven, "executed": item.key in self.executed}
                 for item in self.methods
             ],
-            "histories": self.histories,
-            "relevant": self.relevant,
-            "played": self.played,
-            "complete": self.complete,
-            "difference": None
-            if found is None
-            else {
-                "constants": found.constants.shown,
-                "steps": list(found.shown),
-                "refused": found.refused,
-                "rows": [{"field": name, "a": a, "b": b} for name, a, b in found.rows],
-                "model": found.model,
-                "guarantees": list(found.moved),
-                "lines": list(found.lines),
-                "trace": self.trace or None,
-            },
             "drawn": self.drawn or None,
             "seconds": round(self.seconds, 3),
+            "difference": None,
+            **{name: getattr(self, name) for name in ("histories", "relevant", "played", "complete")},
         }
+        if found is not None:
+            data["difference"] = {
+                "constants": found.constants.shown,
+                "steps": list(found.shown),
+                "rows": [{"field": name, "a": a, "b": b} for name, a, b in found.rows],
+                "trace": self.trace or None,
+                **{name: getattr(found, name) for name in ("refused", "model", "moved", "lines")},
+            }
+        return data
 
     def summary(self) -> Iterator[str]:
         """Yield what differs in the classes and in what they do, and what was not exercised."""
