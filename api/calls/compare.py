@@ -198,9 +198,10 @@ def _sides(
     version: str,
 ) -> tuple[Variant, Variant]:
     """Return both sides: each a protocol with the common constants, changed as its text says."""
-    one, other = _model(a), None if b is None else _model(b)
+    one: Protocol | None = _model(a)
+    other = None if b is None else _model(b)
     if b is None:
-        base = one and base_of(Question(one, one.machine.constants(), ()))
+        base = base_of(Question(one, one.machine.constants(), ())) if one is not None else None
         if one is None or base is None:
             raise UsageError(
                 f"one model was given, {_title(a)}, and it is not a variant that `Machine.replacing` has "

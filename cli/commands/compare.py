@@ -155,14 +155,14 @@ def print_compared(console: Console, data: CompareResult, *, verbose: bool = Tru
     a, b = data.a, data.b
     style = {True: "bold green", False: "bold red", None: "bold yellow"}[data.same]
     print_lines(console, headline(data), style=style)
-    for item in data.untouched:
-        print_lines(console, item, style="yellow", indent=2)
+    for why in data.untouched:
+        print_lines(console, why, style="yellow", indent=2)
     growth = b.distinct / a.distinct if a.distinct else 0
     facts = [
         ("A", f"{_named(a)}: {a.distinct:,} states, depth {a.depth}"),
         ("B", f"{_named(b)}: {b.distinct:,} states, depth {b.depth}; {growth:.2f} times the states of A"),
     ]
-    facts += [(item.name, f"{str(item.a).lower()} in A, {str(item.b).lower()} in B") for item in data.constants]
+    facts += [(c.name, f"{str(c.a).lower()} in A, {str(c.b).lower()} in B") for c in data.constants]
     facts += [
         (g.name, f"{_shown(g, g.a, g.states_a)} in A, {_shown(g, g.b, g.states_b)} in B") for g in data.guarantees
     ]

@@ -59,15 +59,15 @@ class ChangedMethod:
     """A method whose bytecode differs, the lines that do, and the members that one side's lines alone name."""
 
     owner: str
-    name: str
-    descriptor: str
     change: str
+    name: str = "its fields"
+    descriptor: str = ""
     file: str = ""
     lines_a: tuple[int, ...] = ()
     lines_b: tuple[int, ...] = ()
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
-    code: bool = True
+    code: bool = False
     """Whether it can be executed: not an abstract method, nor the fields of a class."""
     before: str = ""
     """The method's key in A, where a lambda may have another number; empty if it was added."""
@@ -99,13 +99,11 @@ def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
     done = run(words, COMPARE_SECONDS, "the comparison of classes")
     if done.returncode != 0:
         raise UsageError(f"the classes in {a.jars} and {b.jars} cannot be compared: {done.stderr.strip()[-300:]}")
-    found = []
-    for item in map(json.loads, done.stdout.splitlines()):
-        lists = {name: tuple(item.get(name, ())) for name in ("lines_a", "lines_b", "only_a", "only_b")}
-        named = (item["class"], item.get("method", "its fields"), item.get("descriptor", ""), item["change"])
-        more = {"code": item.get("code", False), "before": item.get("before", "")}
-        found.append(ChangedMethod(*named, item.get("file", ""), **lists, **more))
-    return found
+    rows = map(json.loads, done.stdout.splitlines())
+    return [
+        ChangedMethod(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
+        for row in rows
+    ]
 
 
 class DepartsError(Exception):
@@ -264,11 +262,12 @@ class Side:
         kept = list(seen.images), seen.state
         try:
             seen.take(answer["state"])
-            return seen.key(expected)
+            found: Key | None = seen.key(expected)
         except (LookupError, ValueError, TypeError):
-            return None
+            found = None
         finally:
             seen.images, seen.state = kept
+        return found
 
     def _moved(self, keys: list[Key | None]) -> Iterator[str]:
         if keys[0] is None or keys[1] is None:

@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -109,6 +110,11 @@ def suite(bound: Binding, release: Release, tell: Callable[[str], None]) -> list
         tell(f"the histories for {release.model} are made, once: some minutes")
         made = list(_made(bound, release, tell))
         write_file(path, gzip.compress(json.dumps(made).encode(), mtime=0))
+    return _histories(path)
+
+
+@cache
+def _histories(path: Path) -> list[History]:
     return [
         History(ground, tries, _tuples(steps), tuple(lines))
         for ground, tries, steps, lines in json.loads(gzip.decompress(path.read_bytes()))
@@ -194,7 +200,7 @@ class Player(Driver):
         self._agent.cleanup()
 
     def _start(self) -> None:
-        self._names = []
+        self._names: list[str] = []
         super()._start()
 
     def play(self, history: History) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -244,12 +250,7 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
     what.update(f"{EDITION} {release.classes.name}".encode())
     path = cache_folder() / "kafka" / release.version / f"executed-{what.hexdigest()[:16]}.json.gz"
     if path.is_file():
-        names, rows = json.loads(gzip.decompress(path.read_bytes()))
-        found = Executed()
-        for place, (digests, hit) in enumerate(rows):
-            found.digests[place] = tuple(digests)
-            found.methods[place] = frozenset(names[number] for number in hit)
-        return found
+        return _executed(path)
     tell(f"{len(histories):,} histories are executed on Kafka {release.version}, once")
     found = Executed()
     with Player(release) as player:
@@ -261,4 +262,14 @@ def executed(release: Release, histories: list[History], tell: Callable[[str], N
     numbers = {name: number for number, name in enumerate(names)}
     rows = [[found.digests[place], sorted(numbers[name] for name in found.methods[place])] for place in found.digests]
     write_file(path, gzip.compress(json.dumps([names, rows]).encode(), 3, mtime=0))
+    return found
+
+
+@cache
+def _executed(path: Path) -> Executed:
+    names, rows = json.loads(gzip.decompress(path.read_bytes()))
+    found = Executed()
+    for place, (digests, hit) in enumerate(rows):
+        found.digests[place] = tuple(digests)
+        found.methods[place] = frozenset(names[number] for number in hit)
     return found

@@ -37,7 +37,7 @@ SECTIONS = {
     "fuzz": ("api/calls/fuzz",),
     "reproduce": ("kafka/clusters/reproduce", "cli/commands/reproduce"),
     "audit": ("kafka/audit/report", "api/calls/audit"),
-    "compare": (),
+    "compare": ("kafka/conform/builds",),
     "prove": ("api/answers/proof_report",),
 }
 """The sections of the page, and the modules that make what they are about."""

@@ -104,7 +104,7 @@ public final class Methods {
         Set<String> others = fields(b);
         others.removeAll(fields(a));
         if (!Objects.equals(shape(a), shape(b)) || !fields.isEmpty() || !others.isEmpty()) {
-            System.out.println("{\"class\":" + Loop.quote(b.getName()) + ",\"change\":\"shape\",\"only_a\":" + list(fields) + ",\"only_b\":" + list(others) + "}");
+            System.out.println("{\"owner\":" + Loop.quote(b.getName()) + ",\"change\":\"shape\",\"only_a\":" + list(fields) + ",\"only_b\":" + list(others) + "}");
         }
         Map<String, MethodInfo> mine = methods(a);
         Map<String, MethodInfo> its = methods(b);
@@ -156,7 +156,7 @@ public final class Methods {
         Set<String> callsB = calls(b);
         callsA.removeAll(calls(b));
         callsB.removeAll(calls(a));
-        System.out.println("{\"class\":" + Loop.quote(file.getName()) + ",\"method\":" + Loop.quote(method.getName()) + ",\"descriptor\":"
+        System.out.println("{\"owner\":" + Loop.quote(file.getName()) + ",\"name\":" + Loop.quote(method.getName()) + ",\"descriptor\":"
             + Loop.quote(method.getDescriptor()) + ",\"before\":" + Loop.quote(before == null ? "" : file.getName() + "." + before.getName() + " " + before.getDescriptor())
             + ",\"change\":\"" + change + "\",\"code\":" + (method.getCodeAttribute() != null)
             + ",\"file\":" + Loop.quote(source == null ? "" : source.getFileName()) + ",\"lines_a\":" + lines(a) + ",\"lines_b\":" + lines(b)
