@@ -47,6 +47,8 @@ SHOWN = 8
 COMPARE_SECONDS = 120
 FIGURE = "builds"
 """The figure of changes that were made to a release, to see how many are found."""
+DID = "did"
+"""The key of a driver's answer that says whether it was done, or why not."""
 RAFT = "org.apache.kafka.raft."
 PROFILE = "mixed"
 """Of random histories."""
@@ -130,7 +132,7 @@ class Pair:
                 answers.append(driver.ask(line))
             except FailedError as error:
                 failures.append(error)
-                answers.append({"did": error.why})
+                answers.append({DID: error.why})
         if len(failures) == len(answers):
             raise failures[0]
         if answers[0] != answers[1]:
@@ -235,7 +237,7 @@ class Side:
         keys = [self._key(answer, expected[0]) for answer in (found.a, found.b)]
         rows = [
             (name, str(found.a.get(key)), str(found.b.get(key)))
-            for name, key in (("the step", "did"), ("its answer", "why"))
+            for name, key in (("the step", DID), ("its answer", "why"))
             if found.a.get(key) != found.b.get(key)
         ]
         if keys[0] and keys[1]:
