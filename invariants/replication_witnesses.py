@@ -1,10 +1,11 @@
 """Witnesses on replication, checked on request: each change by an operator happens, and each of its effects.
 
-They are about min ISR and ELR, about reassignments, and about processes that follow before they are registered.
+They are about min ISR and ELR, about reassignments, about processes that follow before they are registered, and about
+answers that come late.
 """
 
 from fencepost.model.cluster.constants import C
-from fencepost.model.cluster.state import State, effective_min_isr, is_running, leads, local, min_isr_of, newest
+from fencepost.model.cluster.state import Answer, State, effective_min_isr, is_running, leads, local, min_isr_of, newest
 from fencepost.model.language import NONE, bits, sometimes
 from fencepost.model.language.actions import properties_in
 
@@ -141,6 +142,61 @@ def unregistered_process_joins(before: State, after: State, c: C) -> bool:
     """A replica joins the ISR whose process is not registered: the registration is of the one before."""
     joined = newest(after).isr & ~newest(before).isr
     return any(bits.contains(joined, broker) and before.replica[broker].early != 0 for broker in range(c.brokers))
+
+
+# -- answers that outlive a leader epoch, and records that are read when they are sent
+
+
+def takes_late_answer(before: State, after: State, broker: int) -> bool:
+    """Say whether a broker handles an answer of an earlier leader epoch in this step."""
+    return (
+        is_running(before, broker)
+        and is_running(after, broker)
+        and any(m.follower == broker for m in before.late_answers)
+        and not any(m.follower == broker for m in after.late_answers)
+    )
+
+
+@sometimes
+def late_answer_cuts_a_log(before: State, after: State, c: C) -> bool:
+    """A follower cuts its log by an answer to what it asked in an earlier leader epoch."""
+    return any(
+        takes_late_answer(before, after, broker) and after.replica[broker].end < before.replica[broker].end
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def late_answer_brings_a_record(before: State, after: State, c: C) -> bool:
+    """A follower appends the record of an answer to what it asked in an earlier leader epoch."""
+    return any(
+        takes_late_answer(before, after, broker) and after.replica[broker].end > before.replica[broker].end
+        for broker in range(c.brokers)
+    )
+
+
+@sometimes
+def late_answer_is_ignored(before: State, after: State, c: C) -> bool:
+    """A follower follows the leader again whose answer of an earlier leader epoch comes now, and ignores it."""
+    return any(
+        takes_late_answer(before, after, m.follower)
+        and local(before, m.follower).leader == m.leader
+        and after.replica[m.follower].end == before.replica[m.follower].end
+        for m in before.late_answers
+    )
+
+
+@sometimes
+def record_is_skipped(before: State, after: State, c: C) -> bool:
+    """A follower skips a record that its leader can only have got after it answered."""
+    return any(
+        before.replica[broker].answer.record != 0
+        and before.replica[broker].answer.epoch > local(before, broker).leader_epoch
+        and after.replica[broker].answer.kind == Answer.NONE
+        and after.replica[broker].end == before.replica[broker].end
+        and after.replica[broker].applied == before.replica[broker].applied
+        for broker in range(c.brokers)
+    )
 
 
 PROPERTIES = properties_in(globals())

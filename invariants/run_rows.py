@@ -139,7 +139,8 @@ class Row:
             return name, key, self.group["title"]
         if "version" in self.group:
             return name, self.group["version"], key
-        versions = [item.name for item in protocol(name).machine.versions]
+        machine = protocol(name).machine
+        versions = [item.name for item in (*machine.versions, *machine.patches())]
         first, _, rest = key.partition(" ")
         return (name, first, rest) if first in versions else (name, "", key)
 

@@ -75,7 +75,7 @@ def protocol_data(item: Protocol) -> dict[str, Any]:
         "constants": [_constant_data(name, constant) for name, constant in machine.constants.declared().items()],
         "versions": [
             {"name": version.name, "sentence": version.sentence, "constants": _shown(item, version.values)}
-            for version in machine.versions
+            for version in (*machine.versions, *machine.patches())
         ],
         "actions": [
             {"name": action.label, "sentence": action.sentence, "parameters": [name for name, _ in action.params]}

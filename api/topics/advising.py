@@ -312,7 +312,12 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
         )
     patches = patches_read(settings.version)
     read = " and ".join(patches)
-    if settings.release and settings.release not in patches:
+    patch = next(
+        (item for item in protocol(PROTOCOL).machine.patches() if item.name == f"kafka-{settings.release}"), None
+    )
+    if patch is not None:
+        yield f"Kafka {settings.release} is {patch.sentence}. What is said here is about {read}."
+    elif settings.release and settings.release not in patches:
         yield (
             f"Kafka {settings.release} was not read: this is about {read}. Repairs of losses come in patches, so "
             f"{settings.release} may have findings that are not listed, or lack some that are."

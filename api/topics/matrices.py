@@ -47,6 +47,7 @@ BASES: dict[str, tuple[str, ...]] = {
         "2 brokers, HYP-11 repaired by heartbeats, in the end",
         "2 brokers, HYP-12, lowered, repaired",
         "kafka-4.4 2 brokers, HYP-14 repaired",
+        "2 brokers, late answers",
     ),
     "quorum": ("2 voters and an observer", "3 voters", "3 voters, restart"),
     "metadata-reads": (

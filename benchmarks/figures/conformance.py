@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 LONG = ("4.1.2", "4.4.0")
 """The releases of the long walks."""
+PATCHED = ("3.9.0",)
+"""Patches with a bug that the last of their line has not: they are covered too."""
 STEPS = 1_000_000
 BATCH = 4_000
 """Walks of a batch: some 150,000 steps."""
@@ -55,6 +57,9 @@ MOVES = {
 COVERS = {
     "a crash, a fence, a shrink": "",
     "min ISR raised and lowered, a shrink": "raises=1 lowers=1 crashes=0 fences=0",
+    "answers of an earlier leader epoch": (
+        "initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3"
+    ),
 }
 """Small graphs of two brokers, with what they add to `SMALL`."""
 ELECTIONS = {
@@ -84,7 +89,7 @@ def main() -> None:
     given = options.parse_args()
     if given.part == "walks":
         _walks(given)
-    for version in given.kafka or RELEASES:
+    for version in given.kafka or (*(PATCHED if given.part == "covers" else ()), *RELEASES):
         if given.part == "covers":
             _write("covers", version, [_covered(release(version), *graph, given) for graph in COVERS.items()])
             graphs = [{**REPLICATION.small, **read_sizes(text)[0]} for text in COVERS.values()]

@@ -41,6 +41,9 @@ REPAIRS: dict[str, int] = {
     "high_watermark_needs_min_isr": 1,
     "wait_needs_eligibility": 1,
     "last_known_leader_check": 1,
+    "answers_match_epoch": 1,
+    "later_epochs_skipped": 1,
+    "divergence_judged_apart": 0,
 }
 """What closes each finding that a version has, by constant."""
 OWN: dict[str, tuple[str, ...]] = {

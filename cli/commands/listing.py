@@ -56,7 +56,8 @@ def print_one(console: Console, item: Protocol) -> None:
         print_lines(console, f"after {machine.source}", style="dim")
     constants = machine.constants.declared().items()
     _part(console, "Constants", [(f"{name}={_word(c, c.default)}", _range(c), c.meaning) for name, c in constants])
-    _part(console, "Versions", [(version.name, "", version.sentence) for version in machine.versions])
+    versions = (*machine.versions, *machine.patches())
+    _part(console, "Versions", [(version.name, "", version.sentence) for version in versions])
     _part(console, "Actions", [(_call(action), "", action.sentence) for action in machine.actions])
     _part(console, "Properties", [(prop.name, str(prop.kind), prop.sentence) for prop in item.properties])
     named = [(prop.name, str(prop.kind), prop.sentence) for prop in item.on_request]

@@ -7,12 +7,13 @@ import os
 import re
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.driver.maven import JAVA, Artifact, fetch_jars, java_version, move_folder, pom, run, tool
+from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ RELEASES: dict[str, str] = {
     "4.4.0": "kafka-4.4",
 }
 """The releases that the driver was written for, each with the model's version; others of their lines are known too."""
+PATCHES = {item.name.removeprefix("kafka-"): item.name for item in MACHINE.patches()}
+"""Releases with rules of their own, which differ from those of their line."""
 HERE = Path(__file__).parent
 KAFKA = HERE.parent
 COMPILER_SECONDS = 120
@@ -47,12 +50,15 @@ class Harness:
     main: str
     sources: tuple[Path, ...]
     tests: str = ""
+    patches: Mapping[str, str] = field(default_factory=dict)
 
     def model_of(self, version: str) -> str:
-        """Return the version of the model that a release is compared with: that of its line, else of the line before.
+        """Return the version of the model that a release is compared with: its own, that of its line or the one before.
 
         Without numbers, it is that of the newest; before the oldest, that of the oldest.
         """
+        if version in self.patches:
+            return self.patches[version]
         models = {line_of(known): model for known, model in self.releases.items()}
         return models[max((line for line in models if line <= line_of(version)), default=min(models))]
 
@@ -67,7 +73,7 @@ def line_of(version: str) -> tuple[int, int]:
     return (int(numbers[1]), int(numbers[2])) if numbers else (99, 0)
 
 
-BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replication" / "java"))
+BROKERS = Harness(RELEASES, "fencepost.Driver", (HERE / "loop", KAFKA / "replication" / "java"), patches=PATCHES)
 
 
 @dataclass(frozen=True)

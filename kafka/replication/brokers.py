@@ -90,6 +90,10 @@ class BrokersView:
         """Return the fetches whose sender is down."""
         return InFlight((tuple(rest), number) for number, *rest in self.state["late"])
 
+    def late_answers(self) -> InFlight:
+        """Return the answers to what followers asked in an earlier leader epoch."""
+        return InFlight((tuple(rest), number) for number, *rest in self.state["lateAnswers"])
+
     def key(self, expected: Key) -> Key:
         """Return the state of the model that is seen; what is not compared is taken from `expected`."""
         state = list(expected)
@@ -106,6 +110,7 @@ class BrokersView:
         )
         state[STATE["alter_partitions"]] = self.requests().bag()
         state[STATE["late_fetches"]] = self.late_fetches().bag()
+        state[STATE["late_answers"]] = self.late_answers().bag()
         state[STATE["written"]] = self.state["written"]
         state[STATE["ghost_acknowledged"]] = self.state["acknowledged"]
         return tuple(state)
@@ -167,8 +172,8 @@ class BrokersView:
         return found
 
 
-GOING_DOWN = ("broker_crashes", "broker_stops")
-"""Actions that leave a fetch behind."""
+LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers")
+"""Actions that leave a fetch behind, or an answer."""
 
 
 class Brokers(Execution):
@@ -193,13 +198,15 @@ class Brokers(Execution):
         self.seen.frame = Frame(0, self.seen.images[0][2] - initial[STATE["image"]][0][2])
 
     def leaves_late(self, step: Step) -> bool:
-        """Return whether a broker goes down in this step: its fetch may still be on its way."""
-        return step.action.name in GOING_DOWN
+        """Return whether a broker goes down or on in this step: its fetch or its answer may still be on its way."""
+        return step.action.name in LEAVING
 
     def lose_late(self, expected: Key) -> None:
-        """Let fetches never arrive that the model has no room for."""
+        """Let fetches and answers never arrive that the model has no room for."""
         for number in self.seen.late_fetches().beyond(expected[STATE["late_fetches"]]):
             self.ask(f"lose {number}")
+        for number in self.seen.late_answers().beyond(expected[STATE["late_answers"]]):
+            self.ask(f"forget {number}")
 
     def ignore(self, transition: Transition) -> None:
         """Deliver answers with a new leader epoch, which the model does not send: the leader ignores them."""

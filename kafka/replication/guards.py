@@ -115,6 +115,9 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("leader-handles-late-fetch", "not log.departs(r, local(s, m.leader).leader_epoch, m.offset, m.last_epoch)"): Check(
         "Partition.readRecords: a diverging epoch", ("the logs diverge",)
     ),
+    ("follower-takes-late-answer", "is_taken(s, c, m)"): Check(
+        "AbstractFetcherThread.processFetchRequest: another epoch, offset or state", ("the answer is ignored",)
+    ),
     ("leader-requests-shrink", "may_request(s, c, leader)"): Check(
         "Partition.needsShrinkIsr, DefaultAlterPartitionManager: a request is in flight"
     ),
@@ -196,6 +199,15 @@ PHYSICAL: dict[tuple[str, str], str] = {
         ),
         "one fetch is out at a time",
     ),
+    **dict.fromkeys(
+        (
+            ("log-changes-under-answer", "f.answer.kind == Answer.RECORDS"),
+            ("log-changes-under-answer", "f.answer.record != 0"),
+            ("log-changes-under-answer", "leader != NONE"),
+        ),
+        _ANSWER,
+    ),
+    ("log-changes-under-answer", "f.end < s.replica[leader].end"): "a file that is shorter ends the connection",
     ("follower-appends", "r.answer.kind == Answer.RECORDS"): _ANSWER,
     ("follower-truncates", "r.answer.kind == Answer.DIVERGING"): _ANSWER,
     ("leader-resends-request", "m.status == Status.SENT"): _MESSAGE,
@@ -255,6 +267,10 @@ BOUNDS: dict[tuple[str, str], str] = {
         ),
         "the last leader epoch",
     ),
+    ("log-changes-under-answer", "c.records_read_late"): "a fault that is not looked for unless it is asked for",
+    ("log-changes-under-answer", "sent.record != f.answer.record"): "the same record changes nothing",
+    ("follower-ignores-late-answer", "not is_taken(s, c, m)"): "the check is that of `follower-takes-late-answer`",
+    ("late-answer-is-lost", "is_taken(s, c, m)"): "losing what would be ignored changes nothing else",
     ("operator-turns-elr-off", "c.elr"): "turning off what is off changes nothing",
     **dict.fromkeys(
         (
@@ -356,6 +372,7 @@ UNSEEN: dict[str, str] = {
     "answers_are_lost": "it is about connections that break, and the network client is not among the classes here",
     "fenced_answers": "OffsetForLeaderEpoch, which it is about, is not asked since IBP 2.7",
     "stale_elr_elects": "ELR is not turned off here; `conform_changes` compares what is elected where it is off",
+    "later_epochs_skipped": "it shows with three brokers and four records; the finding's history is driven",
     "answers_carry_min_isr": "it needs another order of publishing than the driver has",
     "fetches_report": "leaders read the field only with `reported_high_watermark_counts`",
 }
@@ -380,6 +397,8 @@ GROUNDS = read_sizes(
     "brokers=2 initial_isr=1 metadata_lag=1 crashes=1 fences=0 shrinks=0 early_starts=1 max_leader_epoch=1",
     "brokers=2 max_records=2 metadata_lag=5 crashes=1 fences=0 shrinks=1 max_leader_epoch=3",
     "brokers=2 metadata_lag=5 crashes=0 clean_stops=1 shrinks=0 elections=1 max_leader_epoch=3",
+    "brokers=2 initial_leader=1 metadata_lag=4 late_answers=1 crashes=0 fences=1 shrinks=0 elections=2 "
+    "max_leader_epoch=3",
     "brokers=2 elr=0 loss=0 metadata_lag=5 crashes=1 fences=1 shrinks=0 max_leader_epoch=4",
     "brokers=2 min_isr=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=3",
     "brokers=2 elr=0 unclean_election=1 max_records=2 metadata_lag=6 crashes=0 fences=2 shrinks=0 max_leader_epoch=4",
@@ -425,7 +444,12 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
 }
 """Kafka's checks of several conditions, by the states in which one of these refuses alone."""
 
-ANSWERS = ("leader_learns_change_applied", "leader_learns_change_refused")
+ANSWERS = {
+    "leader_learns_change_applied": "alter_partitions",
+    "leader_learns_change_refused": "alter_partitions",
+    "follower_takes_late_answer": "late_answers",
+}
+"""Actions that handle a message of a bag."""
 _STATE_COMPARED = tuple(place for name, place in STATE.items() if name != "replica" and name not in NOT_COMPARED)
 _REPLICA_COMPARED = tuple(place for name, place in REPLICA.items() if f"replica.{name}" not in NOT_COMPARED)
 
@@ -470,7 +494,7 @@ def _refused(at: Key, step: Step) -> tuple[Key, ...]:
     """Return the state before a step, and the same without the answer that was brought for nothing."""
     if step.action.name not in ANSWERS:
         return (at,)
-    return with_and_without(at, STATE["alter_partitions"], step.args[0])
+    return with_and_without(at, STATE[ANSWERS[step.action.name]], step.args[0])
 
 
 def _has_room(s: State, constants: Constants) -> bool:

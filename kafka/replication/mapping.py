@@ -22,7 +22,7 @@ from fencepost.model.cluster.constants import (
     Truncation,
     UncleanShutdown,
 )
-from fencepost.model.cluster.machine import VERSIONS
+from fencepost.model.cluster.machine import MACHINE
 
 if TYPE_CHECKING:
     from fencepost.model.language.constants import Constants
@@ -144,6 +144,19 @@ ACTIONS: dict[str, Act] = {
         "that sends again is not among the classes here.",
         lambda seen, m: f"resend {seen.requests().number(m)}",
     ),
+    "log_changes_under_answer": Act(
+        "FileRecords.readInto once more of what ReplicaManager.fetchMessages has answered, a part of the leader's "
+        "file.",
+        lambda _, follower: f"read {follower}",
+    ),
+    "follower_takes_late_answer": Act(
+        "AbstractFetcherThread.processFetchRequest with the answer that was left behind; with "
+        "`divergence_judged_apart` it has been called before, and only what it leads to, truncateOnFetchResponse, "
+        "is called now.",
+        lambda seen, m: f"take {seen.late_answers().number(m)}",
+    ),
+    "follower_ignores_late_answer": Act("The same.", lambda seen, m: f"take {seen.late_answers().number(m)}"),
+    "late_answer_is_lost": Act("The answer is dropped.", lambda seen, m: f"forget {seen.late_answers().number(m)}"),
     "follower_appends": Act(
         "AbstractFetcherThread.processFetchRequest with the answer that the leader gave.",
         lambda _, follower: f"follow {follower}",
@@ -191,6 +204,7 @@ FIELDS: dict[str, str] = {
     "codes; `raised` of a "
     "request is the sender's when it was sent",
     "late_fetches": "FetchRequests whose sender is down",
+    "late_answers": "answers of ReplicaManager.fetchMessages to what followers asked in an earlier leader epoch",
     "written": "writes that were appended",
     "ghost_acknowledged": "writes whose callback got no error",
 }
@@ -211,6 +225,7 @@ ASIDE = (
     "the logs diverge over an epoch without records",
     "a broker that is down and not fenced yet holds up a controlled shutdown",
     "the controller's index of the ELR names a broker that was cleared",
+    "a follower with an empty log has led an epoch without records",
 )
 """Reasons for which Kafka refuses a step that the model allows; `LIMITS` explains them."""
 
@@ -246,7 +261,10 @@ LIMITS: tuple[str, ...] = (
         "is in the ISR again and registers unclean, the partition is changed twice. The model has no such "
         "index; the history is set aside."
     ),
-    "A fetch answer from an earlier leader epoch never reaches a follower.",
+    (
+        "A follower with an empty log takes no answer of an earlier leader epoch, since it has first to look where to "
+        "truncate. It has not if it led an epoch in between and wrote nothing: the history is set aside."
+    ),
     (
         "Raft, fail-over of the controller, the network client, sessions of fetches, quotas, tiered storage "
         "and transactions are not there."
@@ -289,6 +307,8 @@ AS_BUILT: dict[str, int] = {
     "diverging_fetch_counts": 0,
     "high_watermark_before_truncation": 0,
     "last_epoch_lost_on_empty": 0,
+    "answers_match_epoch": 1,
+    "later_epochs_skipped": 1,
     "epoch_start_recorded": 1,
     "maximal_isr": 1,
     "rollback_on": 0,
@@ -335,7 +355,7 @@ AS_BUILT: dict[str, int] = {
 
 def rules(version: str) -> dict[str, int]:
     """Return the constants that a version of the model has as Kafka is built and driven."""
-    return {**AS_DRIVEN, **rules_as_built(version), **({"elr": 0} if version in BEFORE_ELR else {})}
+    return {**AS_DRIVEN, **rules_as_built(version), **({"elr": 0} if version.startswith(BEFORE_ELR) else {})}
 
 
 BEFORE_ELR = ("kafka-3.9",)
@@ -349,7 +369,7 @@ AROUND: dict[str, str] = {
 
 def rules_as_built(version: str) -> dict[str, int]:
     """Return the switches of the model that are Kafka's rules, as this version of the model has them."""
-    changed = dict(next(item.values for item in VERSIONS if item.name == version))
+    changed = dict(MACHINE.version(version).values)
     return {name: int(changed.get(name, value)) for name, value in AS_BUILT.items()}
 
 
@@ -378,4 +398,5 @@ def reset(c: Constants) -> str:
         elif broker != values.initial_leader and members < values.initial_isr:
             isr, members = isr | 1 << broker, members + 1
     elr, unclean = int(values.elr), int(values.unclean_election)
-    return f"reset {values.brokers} {values.min_isr} {elr} {unclean} {values.initial_leader} {isr} {missing}"
+    holding = 0 if not values.late_answers else 2 if values.divergence_judged_apart else 1
+    return f"reset {values.brokers} {values.min_isr} {elr} {unclean} {values.initial_leader} {isr} {missing} {holding}"

@@ -132,6 +132,9 @@ class C(Constants):
     metadata_lag = capacity(3, low=1, high=24, room=3, meaning="controller records that a running broker may be behind")
     alter_partitions = capacity(2, low=1, high=6, room=2, meaning="AlterPartition messages in flight")
     late_fetches = capacity(1, low=0, high=4, room=1, meaning="fetch requests that outlive their sender, at a time")
+    late_answers = capacity(
+        0, low=0, high=2, meaning="answers to fetches that outlive the leader epoch of their follower, at a time"
+    )
     max_leader_epoch = bound(2, low=0, high=12, meaning="last leader epoch; the first is 0")
 
     # budgets
@@ -192,6 +195,18 @@ class C(Constants):
     )
     last_epoch_lost_on_empty = switch(
         default=False, meaning="an empty answer drops the last fetched epoch (KAFKA-15510)"
+    )
+    answers_match_epoch = switch(
+        default=True, meaning="a follower takes answers to fetches of its own leader epoch only (KAFKA-18991)"
+    )
+    divergence_judged_apart = switch(
+        default=False, meaning="a follower cuts its log some time after it has looked at the answer that says where"
+    )
+    records_read_late = switch(
+        default=False, meaning="an answer's records are read from the log as it is when they are sent (KAFKA-18723)"
+    )
+    later_epochs_skipped = switch(
+        default=True, meaning="of these a follower skips those of a later leader epoch than its own (KAFKA-18723)"
     )
     epoch_start_recorded = switch(default=True, meaning="a new leader records where its epoch starts (KAFKA-7415)")
     fenced_answers = choice(
@@ -317,6 +332,10 @@ def refuse(c: C) -> str | None:
         )
     if c.initial_leader >= c.brokers:
         return f"initial_leader={c.initial_leader} is not a broker: they are numbered 0 to {c.brokers - 1}."
+    if c.late_answers > 0 and c.truncation != Truncation.FETCH:
+        return f"late_answers={c.late_answers} is about answers to Fetch that say where to cut: write truncation=fetch."
+    if c.records_read_late and c.crashes + c.clean_stops > 0:
+        return "records_read_late=on is about one process of each broker: write crashes=0 and clean_stops=0."
     if c.movable > c.brokers:
         return f"movable={c.movable} is more than brokers={c.brokers}: write as many at most."
     if c.reassignments > 0 and c.movable == 0:

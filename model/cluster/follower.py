@@ -2,8 +2,8 @@
 
 from fencepost.model.cluster import log
 from fencepost.model.cluster.constants import C, Truncation
-from fencepost.model.cluster.state import Answer, Broker, Replica, State
-from fencepost.model.language import NONE, action, bits, require
+from fencepost.model.cluster.state import Answer, Broker, LateAnswer, Replica, State, follows, local
+from fencepost.model.language import NONE, InFlight, action, bits, require
 
 
 def forget_answer(r: Replica) -> None:
@@ -26,17 +26,19 @@ def complete_writes(s: State, r: Replica) -> None:
         r.waiting[offset] = 0
 
 
-@action(follower=Broker)
-def follower_appends(s: State, c: C, follower: int) -> None:
-    """A follower appends the fetched record and takes over the leader's high watermark, which
-    may be lower than its own.
+def is_skipped(s: State, c: C, follower: int, epoch: int) -> bool:
+    """Say whether the follower skips a record of this epoch (UnifiedLog.analyzeAndValidateRecords, KAFKA-18723).
 
-    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark keeps it within the log.
+    Its leader had none of a later epoch when it answered.
     """
+    return c.records_read_late and c.later_epochs_skipped and epoch > local(s, follower).leader_epoch
+
+
+def append_records(s: State, c: C, follower: int) -> None:
+    """Append the record of the answer, and take over its high watermark, within the log (processPartitionData)."""
     r = s.replica[follower]
-    require(r.answer.kind == Answer.RECORDS)
     record, epoch, high_watermark = r.answer.record, r.answer.epoch, r.answer.high_watermark
-    if record != 0:
+    if record != 0 and not is_skipped(s, c, follower, epoch):
         log.append(r, record, epoch)
     r.high_watermark = min(high_watermark, r.end)
     r.last_epoch_lost = c.last_epoch_lost_on_empty and record == 0
@@ -45,15 +47,8 @@ def follower_appends(s: State, c: C, follower: int) -> None:
         complete_writes(s, r)
 
 
-@action(follower=Broker)
-def follower_truncates(s: State, c: C, follower: int) -> None:
-    """A follower cuts its log where the leader says that the logs depart; its high watermark is not updated before.
-
-    AbstractFetcherThread.truncateOnFetchResponse. If it does not know the epoch that the leader names, it asks again.
-    When the leader could not tell, it falls back on its own high watermark.
-    """
-    r = s.replica[follower]
-    require(r.answer.kind == Answer.DIVERGING)
+def truncate(c: C, r: Replica) -> None:
+    """Cut the log where the answer says (truncateOnFetchResponse)."""
     epoch, end = r.answer.epoch, r.answer.end
     if epoch == NONE:
         log.truncate(r, r.high_watermark)
@@ -68,6 +63,30 @@ def follower_truncates(s: State, c: C, follower: int) -> None:
 
 
 @action(follower=Broker)
+def follower_appends(s: State, c: C, follower: int) -> None:
+    """A follower appends the fetched record and takes over the leader's high watermark, which
+    may be lower than its own.
+
+    ReplicaFetcherThread.processPartitionData; UnifiedLog.maybeUpdateHighWatermark keeps it within the log.
+    """
+    r = s.replica[follower]
+    require(r.answer.kind == Answer.RECORDS)
+    append_records(s, c, follower)
+
+
+@action(follower=Broker)
+def follower_truncates(s: State, c: C, follower: int) -> None:
+    """A follower cuts its log where the leader says that the logs depart; its high watermark is not updated before.
+
+    AbstractFetcherThread.truncateOnFetchResponse. If it does not know the epoch that the leader names, it asks again.
+    When the leader could not tell, it falls back on its own high watermark.
+    """
+    r = s.replica[follower]
+    require(r.answer.kind == Answer.DIVERGING)
+    truncate(c, r)
+
+
+@action(follower=Broker)
 def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
     """A follower takes over the high watermark of an answer that tells it to truncate, before it does (KAFKA-14704)."""
     r = s.replica[follower]
@@ -75,3 +94,57 @@ def follower_trusts_diverging_answer(s: State, c: C, follower: int) -> None:
     require(r.answer.kind == Answer.DIVERGING)
     require(r.high_watermark != min(r.answer.high_watermark, r.end))
     r.high_watermark = min(r.answer.high_watermark, r.end)
+
+
+def is_taken(s: State, c: C, m: LateAnswer) -> bool:
+    """Say whether a follower takes an answer of an earlier leader epoch (AbstractFetcherThread.processFetchRequest).
+
+    It has been given to the same thread again, and its log ends where it did. With an empty log it has first to look
+    where to truncate, which its thread does only once it waits no more. A diverging answer that the thread has looked
+    at before, under the lock that it takes again to truncate, is compared with nothing.
+    """
+    r = s.replica[m.follower]
+    is_judged = c.divergence_judged_apart and m.kind == Answer.DIVERGING
+    return follows(s, m.follower, m.leader) and (
+        is_judged
+        or (
+            r.end == m.offset
+            and r.end > 0
+            and (not c.answers_match_epoch or m.leader_epoch == local(s, m.follower).leader_epoch)
+        )
+    )
+
+
+@action(m=InFlight("late_answers"))
+def follower_takes_late_answer(s: State, c: C, m: LateAnswer) -> None:
+    """A follower takes an answer to what it asked in an earlier leader epoch: its leader and its log end are the same.
+
+    Until KAFKA-18991 nothing else was compared. What the leader said then may be about another log than it has now.
+    """
+    require(is_taken(s, c, m))
+    follower, kind = m.follower, m.kind
+    r = s.replica[follower]
+    r.answer.kind = m.kind
+    r.answer.record = m.record
+    r.answer.epoch = m.epoch
+    r.answer.end = m.end
+    r.answer.high_watermark = m.high_watermark
+    s.late_answers.remove(m)
+    if kind == Answer.RECORDS:
+        append_records(s, c, follower)
+    else:
+        truncate(c, r)
+
+
+@action(m=InFlight("late_answers"))
+def follower_ignores_late_answer(s: State, c: C, m: LateAnswer) -> None:
+    """A follower ignores an answer to what it asked in an earlier leader epoch, and its thread asks anew."""
+    require(not is_taken(s, c, m))
+    s.late_answers.remove(m)
+
+
+@action(m=InFlight("late_answers"))
+def late_answer_is_lost(s: State, c: C, m: LateAnswer) -> None:
+    """An answer that a follower would take never comes: its connection breaks, or its thread was idle and has ended."""
+    require(is_taken(s, c, m))
+    s.late_answers.remove(m)

@@ -14,6 +14,7 @@ from fencepost.model.cluster.state import (
     Replica,
     State,
     Status,
+    awaits_late_answer,
     follows,
     is_copy,
     leads,
@@ -297,6 +298,7 @@ def serves(s: State, c: C, leader: int, follower: int) -> bool:
     return (
         follows(s, follower, leader)
         and leads(s, leader)
+        and not awaits_late_answer(s, follower, leader)
         and not bits.contains(local(s, leader).missing, follower)
         and (
             not c.fetch_leader_epoch_check

@@ -26,8 +26,8 @@ def may_lose(s: State, c: C, broker: int) -> bool:
     return c.loss == Loss.ANY or (c.loss == Loss.OUTSIDE_ISR and not bits.contains(safe, broker))
 
 
-def halt(s: State, broker: int, life: Life) -> None:
-    """End the broker's process: what it kept in memory is gone."""
+def halt(s: State, c: C, broker: int, life: Life) -> None:
+    """End the broker's process: what it kept in memory is gone, and so are the connections on which it fetched."""
     r = s.replica[broker]
     forget_leadership(r)
     fail_writes(r)
@@ -38,6 +38,11 @@ def halt(s: State, broker: int, life: Life) -> None:
     r.raised = 0
     r.life = life
     r.early = 0
+    for _ in range(c.late_answers):
+        for m in s.late_answers:
+            if m.follower == broker:
+                s.late_answers.remove(m)
+                break
 
 
 @action(broker=Broker, kept=Offset)
@@ -54,7 +59,7 @@ def broker_crashes(s: State, c: C, broker: int, kept: int) -> None:
     require(kept in (0, r.end) or c.partial_loss)
     leave_fetch_behind(s, c, broker)
     log.truncate(r, kept)
-    halt(s, broker, Life.CRASHED)
+    halt(s, c, broker, Life.CRASHED)
     s.budget.crashes -= 1
 
 
@@ -90,7 +95,7 @@ def broker_stops(s: State, c: C, broker: int) -> None:
     now.fenced = bits.with_member(now.fenced, broker)
     s.budget.clean_stops -= 0 if asked else 1
     leave_fetch_behind(s, c, broker)
-    halt(s, broker, Life.STOPPED)
+    halt(s, c, broker, Life.STOPPED)
 
 
 @action(broker=Broker, checkpoint=Offset)

@@ -81,6 +81,9 @@ ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
 SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR}
 """Since KAFKA-19975 a reassignment does not wait for replicas that were there before, unless replicas get fewer."""
+UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
+"""Before 3.9.1 and 4.0.1 an answer is matched by its offset alone, and records of later epochs are appended."""
+LACKING = "but KAFKA-18991 and KAFKA-18723, by which followers lose committed records, are not repaired (sources)"
 VERSIONS = (
     Version(
         "kafka-3.5",
@@ -92,6 +95,7 @@ VERSIONS = (
             "high_watermark_needs_min_isr": 0,
             "wait_needs_eligibility": 0,
             "bump_leader_epoch_on_shrink": 1,
+            **UNMATCHED,
             **BEFORE_3_8,
             **ALL,
         },
@@ -100,19 +104,21 @@ VERSIONS = (
         "kafka-3.7",
         "the race of a rebooted follower's fetches is closed, and the high watermark stands below min ISR "
         "(3.7.2, reassignment: sources)",
-        {**BEFORE_3_8, **ALL},
+        {**UNMATCHED, **BEFORE_3_8, **ALL},
     ),
     Version(
         "kafka-3.9",
         "the last release before 4.0: a reassignment ends only with every replica that stays "
         "in the ISR (3.9.2: sources)",
         {**BEFORE_4, **ALL},
+        (Version("kafka-3.9.0", f"as kafka-3.9, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.0",
         "a registration takes its broker out of the ISR; eligible leader replicas are there but off by default, and "
-        "with them the last known leader is elected even if it is not active (4.0.0 and 4.0.2: sources)",
+        "with them the last known leader is elected even if it is not active (4.0.2: sources)",
         {"elr": 0, "last_known_leader_check": 0, **ALL},
+        (Version("kafka-4.0.0", f"as kafka-4.0, {LACKING}", UNMATCHED),),
     ),
     Version(
         "kafka-4.1",
@@ -223,6 +229,10 @@ MACHINE = Machine(
         follower.follower_appends,
         follower.follower_truncates,
         follower.follower_trusts_diverging_answer,
+        network.log_changes_under_answer,
+        follower.follower_takes_late_answer,
+        follower.follower_ignores_late_answer,
+        follower.late_answer_is_lost,
     ),
     normalize=network.normalize,
     refuse=refuse,

@@ -14,7 +14,7 @@ from fencepost.model.cluster.leader import (
     observe_commit,
     start_epoch,
 )
-from fencepost.model.cluster.network import leave_fetch_behind
+from fencepost.model.cluster.network import leave_answer_behind, leave_fetch_behind
 from fencepost.model.cluster.state import (
     Answer,
     Broker,
@@ -80,6 +80,8 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
     has = not bits.contains(new.missing, broker)
     was_leader = old.leader == broker
     in_new_epoch = new.leader_epoch > old.leader_epoch or not had
+    if in_new_epoch or not has:
+        leave_answer_behind(s, c, broker)
     if had and not has:
         delete_replica(s, c, broker)
     r.applied = index

@@ -1,4 +1,5 @@
-"""Messages in flight: requests that outlive their sender, and what may be forgotten because nobody can observe it.
+"""Messages in flight: requests and answers that outlive their sender or their epoch, and what may be forgotten because
+nobody can observe it.
 
 Messages are never reordered within a connection, since a follower has one fetch out; they are reordered between
 connections, and losing one is never handling it.
@@ -18,9 +19,11 @@ from fencepost.model.cluster.leader import (
 from fencepost.model.cluster.state import (
     AlterPartition,
     Answer,
+    Broker,
     LateFetch,
     State,
     Status,
+    awaits_late_answer,
     has_process,
     is_running,
     leads,
@@ -36,7 +39,11 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     f = s.replica[broker]
     has_replica = not bits.contains(image.missing, broker)
     is_fetching = (
-        image.leader not in (NONE, broker) and f.answer.kind == Answer.NONE and not f.truncating and has_replica
+        image.leader not in (NONE, broker)
+        and f.answer.kind == Answer.NONE
+        and not f.truncating
+        and has_replica
+        and not awaits_late_answer(s, broker, image.leader)
     )
     if is_fetching and fits(len(s.late_fetches) < c.late_fetches, bound=C.late_fetches):
         s.late_fetches.add(
@@ -47,6 +54,50 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
             offset=f.end,
             last_epoch=fetched_epoch(c, f),
         )
+
+
+def leave_answer_behind(s: State, c: C, broker: int) -> None:
+    """Leave the answer to the broker's fetch on its way when the broker enters another leader epoch or loses its
+    replica; without room for it, it is lost.
+
+    The partition is taken from the fetcher thread, which waits for the answer all the same (AbstractFetcherManager).
+    Other partitions keep it from being idle, which would end it and its connection.
+    """
+    image = local(s, broker)
+    f = s.replica[broker]
+    has_answer = f.answer.kind in (Answer.RECORDS, Answer.DIVERGING) and image.leader != NONE
+    if c.late_answers > 0 and has_answer and fits(len(s.late_answers) < c.late_answers, bound=C.late_answers):
+        s.late_answers.add(
+            leader=image.leader,
+            follower=broker,
+            leader_epoch=image.leader_epoch,
+            offset=f.end,
+            kind=f.answer.kind,
+            record=f.answer.record,
+            epoch=f.answer.epoch,
+            end=f.answer.end,
+            high_watermark=f.answer.high_watermark,
+        )
+
+
+@action(follower=Broker)
+def log_changes_under_answer(s: State, c: C, follower: int) -> None:
+    """The record of an answer is read when it is sent, from a log that was cut since and has another at its place.
+
+    An answer names a part of a file (FileRecords.writeTo); the leader that gave it may follow by now (KAFKA-18723).
+    If the file is shorter, the connection is closed. All records are of one size here, so one begins where one began.
+    """
+    f = s.replica[follower]
+    leader = local(s, follower).leader
+    require(c.records_read_late)
+    require(f.answer.kind == Answer.RECORDS)
+    require(f.answer.record != 0)
+    require(leader != NONE)
+    sent = s.replica[leader].log[f.end]
+    require(f.end < s.replica[leader].end)
+    require(sent.record != f.answer.record)
+    f.answer.record = sent.record
+    f.answer.epoch = sent.epoch
 
 
 @action(m=InFlight("late_fetches"))

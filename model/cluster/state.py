@@ -8,8 +8,8 @@ Folded, so that states are small:
   broker is the one in the newest image. Broker epochs count incarnations. It starts in the same step too, but for
   `early_starts` times.
 * A follower always has a fetch out. Its content follows from the follower's log and leader epoch, so only the answer is
-  stored, and requests whose sender has gone. Lost: a fetch that is handled after its sender has entered another
-  epoch, and an answer from an earlier epoch of the same leader, which Kafka would match by its offset alone.
+  stored, and requests whose sender has gone. A fetch that is handled after its sender has entered another epoch might
+  as well have been handled before. What is left of it is its answer, of which there are as many as `late_answers`.
 * The leader epoch cache follows from the log and the leader epoch. Lost: the start of an epoch in which a former leader
   wrote nothing, which costs Kafka one more round trip.
 * A write is answered in the step in which the high watermark passes it.
@@ -191,6 +191,23 @@ class LateFetch(Record):
     last_epoch: MaybeEpoch
 
 
+class LateAnswer(Record):
+    """An answer to a fetch whose sender has left the leader epoch in which it asked, and its thread still waits for it.
+
+    `offset` and `leader_epoch` are those of the fetch; the others are those of `FetchAnswer`.
+    """
+
+    leader: Broker
+    follower: Broker
+    leader_epoch: Epoch
+    offset: Offset
+    kind: Answer
+    record: RecordId
+    epoch: MaybeEpoch
+    end: Offset
+    high_watermark: Offset
+
+
 class Budget(Record):
     """Faults and operator's actions that are left."""
 
@@ -228,6 +245,7 @@ class State(Record):
     replica: Annotated[Array[Replica], Per(Broker)]
     alter_partitions: Annotated[Bag[AlterPartition], Size(C.alter_partitions)]
     late_fetches: Annotated[Bag[LateFetch], Size(C.late_fetches)]
+    late_answers: Annotated[Bag[LateAnswer], Size(C.late_answers)]
     written: Annotated[int, Range(0, C.max_records)]
     budget: Budget
     ghost_committed: Annotated[Array[RecordId], Size(C.max_records)]
@@ -337,6 +355,13 @@ def follows(s: State, follower: int, leader: int) -> bool:
         and image.leader == leader
         and not bits.contains(image.missing, follower)
     )
+
+
+def awaits_late_answer(s: State, follower: int, leader: int) -> bool:
+    """Say whether the follower's thread for this leader still waits for an answer of an earlier leader epoch: it has
+    one fetch out (BrokerBlockingSender).
+    """
+    return any(m.follower == follower and m.leader == leader for m in s.late_answers)
 
 
 def has_current_leader(s: State) -> bool:

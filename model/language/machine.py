@@ -24,6 +24,8 @@ class Version:
     name: str
     sentence: str
     values: Mapping[str, int]
+    patches: tuple[Version, ...] = ()
+    """Patches that differ from it, each with the constants in which it does."""
 
 
 @dataclass(frozen=True)
@@ -137,9 +139,10 @@ class Machine:
     def version(self, name: str) -> Version:
         """Return the version of this name; else raise UsageError.
 
-        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if that patch is the one that was read.
+        NAME-repaired has its findings repaired; kafka-4.1.2 is kafka-4.1 if that patch is the one that was read, and
+        kafka-4.0.0 is kafka-4.0 with what is otherwise in that patch.
         """
-        for item in self.versions:
+        for item in (*self.versions, *self.patches()):
             if item.name == name:
                 return item
             if name == f"{item.name}{REPAIRED}" and self.repairs:
@@ -162,6 +165,12 @@ class Machine:
         more = f", each also as NAME{REPAIRED}" if self.repairs else ""
         listed = f" Versions are: {', '.join(known)}{more}." if known else " It has no named versions."
         raise UsageError(f"protocol {self.name!r} has no version {name!r}.{nearest(name, known)}{listed}")
+
+    def patches(self) -> tuple[Version, ...]:
+        """Return the patches that differ from the version of their line, with all their constants."""
+        return tuple(
+            replace(patch, values={**item.values, **patch.values}) for item in self.versions for patch in item.patches
+        )
 
     def missing(self, values: Mapping[str, int]) -> tuple[Repair, ...]:
         """Return the repairs that constants lack; those that are not named are as declared."""

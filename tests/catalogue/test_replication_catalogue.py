@@ -42,6 +42,8 @@ ALL_ACTIONS = (
     "kafka-4.4 2 brokers, HYP-14",
     "2 brokers, a process starts early",
     "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
+    "2 brokers, B49",
+    "3 brokers, B50",
 )
 
 ASKED_FOR = {
@@ -52,6 +54,8 @@ ASKED_FOR = {
     "operator_turns_elr_off": ("stale-elr-elects", "hyp-14"),
     "broker_applies_configs": ("configs-are-published-apart", "hyp-11"),
     "broker_starts": ("fetch-without-epoch-counts", "hyp-15"),
+    "follower_takes_late_answer": ("late-answer-cuts-a-log", "b49-kafka-18991"),
+    "log_changes_under_answer": ("record-is-skipped", "hyp-19"),
 }
 """Actions that happen only where a budget asks for them: a witness, and an archived history."""
 

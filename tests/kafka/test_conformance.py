@@ -64,6 +64,21 @@ def test_kafka_takes_every_transition_of_a_small_state_graph_as_the_model_does()
     )
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("version", "transitions"), [("3.9.0", 1885), (KAFKA, 1858), ("4.4.0", 1858)])
+def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_says(
+    version: str, transitions: int
+) -> None:
+    sizes = words("initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3")
+    made = fencepost("conform", "replication", "--kafka", version, *(f"--set={item}" for item in sizes), "--json")
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["executed"] == found["transitions"] == transitions
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["follower-ignores-late-answer"] > 20
+    assert (executed.get("follower-takes-late-answer", 0) > 0) == (version == "3.9.0")
+
+
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:
     settings = [
         "--set",

@@ -85,6 +85,12 @@ final class Broker {
     private int records;
 
     Broker(int id, long epoch, int minIsr, Path root, List<String> dirs, List<Alteration> sent) throws Exception {
+        this(id, epoch, minIsr, root, dirs, sent, Fetching.Holding.NONE);
+    }
+
+    Broker(
+        int id, long epoch, int minIsr, Path root, List<String> dirs, List<Alteration> sent, Fetching.Holding holding
+    ) throws Exception {
         this.id = id;
         this.epoch = epoch;
         for (String dir : dirs) {
@@ -101,7 +107,7 @@ final class Broker {
         Object quotas = quotas(config, clock);
         alterations = Alteration.manager(this, scheduler, clock, sent);
         manager = manager(config, scheduler, clock, failures, quotas, alterations);
-        fetching = new Fetching(this, config, Reflect.call(quotas, "follower"), METRICS, clock);
+        fetching = new Fetching(this, config, Reflect.call(quotas, "follower"), METRICS, clock, holding);
         Reflect.set(manager, MANAGER, "replicaFetcherManager", fetching.manager);
         topics = Reflect.type("kafka.server.TopicConfigHandler").getConstructors()[0].newInstance(manager, config, quotas
             , scala.Option.empty()  // until 3.9
@@ -301,10 +307,11 @@ final class Broker {
         if (first) {
             loadLogs();
         }
+        fetching.judge();
         if (delta.topicsDelta() != null) {
             manager.applyDelta(delta.topicsDelta(), next);
         }
-        fetching.forgetOutdated();
+        fetching.leaveOutdated();
         act();
     }
 

@@ -61,7 +61,7 @@ public final class Driver implements Loop.Driven {
                 if (world != null) {
                     world.close();
                 }
-                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], n[6], root);
+                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], n[6], n[7], root);
                 break;
             case "look": break;
             case "crash": world.crash(n[0], n[1]); break;
@@ -86,6 +86,9 @@ public final class Driver implements Loop.Driven {
             case "fetch": world.fetch(n[0], n[1]); break;
             case "late": world.late(n[0]); break;
             case "lose": world.lose(n[0]); break;
+            case "take": world.takeLate(n[0]); break;
+            case "forget": world.loseLate(n[0]); break;
+            case "read": world.read(n[0]); break;
             case "follow": world.follow(n[0]); break;
             case "lag": world.lag(n[0], n[1]); break;
             case "shrink": world.shrink(n[0], n[1]); break;

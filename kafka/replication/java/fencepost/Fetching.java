@@ -12,8 +12,10 @@ import java.util.function.Function;
 import org.apache.kafka.clients.ClientResponse;
 import org.apache.kafka.clients.FetchSessionHandler;
 import org.apache.kafka.common.TopicIdPartition;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.FetchResponseData;
+import org.apache.kafka.common.message.OffsetForLeaderEpochResponseData.EpochEndOffset;
 import org.apache.kafka.common.metrics.Metrics;
 import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
@@ -37,11 +39,18 @@ final class Fetching {
     private final Map<Integer, Fetcher> fetchers = new TreeMap<>();
     /** The answer that its leader has sent, until the follower handles it. */
     Answer answer;
+    /** By leader the answers to what was asked in an earlier leader epoch, for which a thread still waits. */
+    final Map<Integer, Answer> lates = new TreeMap<>();
+    private final Holding holding;
     /** The leaders that answer requests other than fetches. */
     final Map<Integer, Function<AbstractRequest, AbstractResponse>> others = new HashMap<>();
 
-    Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock) {
+    /** Which answers may outlive a leader epoch: none, those that come late, or those that were judged before too. */
+    enum Holding { NONE, LATE, JUDGED }
+
+    Fetching(Broker broker, kafka.server.KafkaConfig config, Object quota, Metrics metrics, Fakes.Clock clock, Holding holding) {
         this.broker = broker;
+        this.holding = holding;
         manager = new kafka.server.ReplicaFetcherManager(config, broker.manager, metrics, clock,
             scala.Option.empty(),  // until 4.1
             (kafka.server.ReplicationQuotaManager) quota, MetadataVersion::latestProduction, () -> broker.epoch) {
@@ -54,6 +63,12 @@ final class Fetching {
                 Fetcher made = new Fetcher(endpoint, sender, config, failedPartitions(), broker.manager, (kafka.server.ReplicationQuotaManager) quota);
                 fetchers.put(source.id(), made);
                 return made;
+            }
+
+            @Override public void shutdownIdleFetcherThreads() {
+                if (holding == Holding.NONE) {
+                    super.shutdownIdleFetcherThreads();
+                }  // else other partitions keep the threads from being idle
             }
         };
     }
@@ -89,6 +104,9 @@ final class Fetching {
     static final class Answer {
         final Request to;
         final LinkedHashMap<TopicIdPartition, FetchResponseData.PartitionData> data = new LinkedHashMap<>();
+        private Records records;
+        /** Where to truncate, once AbstractFetcherThread has looked at the answer and let go of its lock. */
+        private scala.collection.Map<TopicPartition, EpochEndOffset> judged;
 
         Answer(Request to) {
             this.to = to;
@@ -98,6 +116,7 @@ final class Fetching {
             FetchResponseData.PartitionData to = new FetchResponseData.PartitionData().setPartitionIndex(partition.partition())
                 .setErrorCode(found.error.code()).setHighWatermark(found.highWatermark).setLogStartOffset(found.logStartOffset)
                 .setRecords(copy(found.records));
+            records = found.records;
             found.divergingEpoch.ifPresent(to::setDivergingEpoch);
             data.put(partition, to);
         }
@@ -109,6 +128,11 @@ final class Fetching {
             ByteBuffer buffer = ByteBuffer.allocate(records.sizeInBytes());
             ((FileRecords) records).readInto(buffer, 0);
             return MemoryRecords.readableRecords(buffer);
+        }
+
+        /** The leader reads the records when it sends them: from the same place of the file as it is now. */
+        void read() throws IOException {
+            only().setRecords(copy(records));
         }
 
         FetchResponseData.PartitionData only() {
@@ -153,6 +177,7 @@ final class Fetching {
     /** Kafka's thread, which is never started: its work is called step by step. */
     static final class Fetcher extends kafka.server.ReplicaFetcherThread {
         final Sender sender;
+        private Answer judging;
 
         Fetcher(kafka.server.RemoteLeaderEndPoint endpoint, Sender sender, kafka.server.KafkaConfig config,
                 kafka.server.FailedPartitions failed, kafka.server.ReplicaManager manager, kafka.server.ReplicationQuotaManager quota) {
@@ -163,6 +188,14 @@ final class Fetching {
         }
 
         @Override public void start() { }
+
+        @Override public void truncateOnFetchResponse(scala.collection.Map<TopicPartition, EpochEndOffset> ends) {
+            if (judging == null) {
+                super.truncateOnFetchResponse(ends);
+            } else {
+                judging.judged = ends;
+            }
+        }
 
         Object state() {
             return Scala.value(Reflect.call(this, "fetchState", Broker.PARTITION));
@@ -238,17 +271,36 @@ final class Fetching {
     }
 
     static void handle(Answer taken) {
+        if (taken.judged != null) {
+            taken.to.fetcher.truncateOnFetchResponse(taken.judged);
+            return;
+        }
         short version = taken.to.request.version();
         taken.to.fetcher.sender.response = new ClientResponse(new RequestHeader(ApiKeys.FETCH, version, "", 1), null, "", 0, 0, false, null, null,
             FetchResponse.of(Errors.NONE, 0, 0, taken.data, List.of()));
         Reflect.call(taken.to.fetcher, "processFetchRequest", taken.to.partitions, taken.to.builder);
     }
 
-    /** A follower that has entered another leader epoch takes no answer to what it asked before. */
-    void forgetOutdated() {
+    /** The thread looks at an answer that says where to truncate, and lets go of its lock before it does. */
+    void judge() {
+        if (holding == Holding.JUDGED && answer != null && answer.judged == null) {
+            FetchResponseData.EpochEndOffset end = answer.only().divergingEpoch();
+            if (end.epoch() >= 0 || end.endOffset() >= 0) {
+                answer.to.fetcher.judging = answer;
+                handle(answer);
+                answer.to.fetcher.judging = null;
+            }
+        }
+    }
+
+    /** A follower that has entered another leader epoch waits no more for an answer to what it asked before; its thread may. */
+    void leaveOutdated() {
         if (answer != null) {
             Object state = answer.to.fetcher.state();
             if (state == null || epoch(state) != answer.to.data().currentLeaderEpoch.get()) {
+                if (holding != Holding.NONE) {
+                    lates.put(answer.to.leader, answer);
+                }
                 answer = null;
             }
         }

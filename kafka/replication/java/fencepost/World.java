@@ -33,6 +33,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 final class World {
     private static final String HOLLOW = "the logs diverge over an epoch without records";
 
+    private static final String LED = "a follower with an empty log has led an epoch without records";
+
     private static final String INDEX = "the controller's index of the ELR names a broker that was cleared";
 
     /** The driver's own refusal: nothing of Kafka was asked. */
@@ -59,6 +61,7 @@ final class World {
 
     private final int brokers;
     private final int minIsr;
+    private final Fetching.Holding holding;
     private final Path root;
     private final FencepostController controller;
     private final Uuid topic;
@@ -74,7 +77,10 @@ final class World {
     private int lates;
     private final List<Write> writes = new ArrayList<>();
 
-    World(int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, int missing, Path root) throws Exception {
+    World(
+        int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, int missing, int holding, Path root
+    ) throws Exception {
+        this.holding = Fetching.Holding.values()[holding];
         this.brokers = brokers;
         this.minIsr = minIsr;
         this.root = root;
@@ -108,7 +114,7 @@ final class World {
         note();
         for (int b = 0; b < brokers; b++) {
             Broker.prepare(root, b, null, topic, 0);
-            running[b] = new Broker(b, epoch(b), minIsr, root, List.of(Broker.DIRECTORY), sent);
+            running[b] = new Broker(b, epoch(b), minIsr, root, List.of(Broker.DIRECTORY), sent, this.holding);
         }
         for (int b = 0; b < brokers; b++) {
             running[b].apply(controller.log, ends.get(0), 0);
@@ -233,7 +239,7 @@ final class World {
             throw new Untried("broker " + broker + " runs");
         }
         Broker.prepare(root, broker, disks[broker], topic, checkpoint);
-        running[broker] = new Broker(broker, epoch, minIsr, root, List.of(Broker.DIRECTORY), sent);
+        running[broker] = new Broker(broker, epoch, minIsr, root, List.of(Broker.DIRECTORY), sent, holding);
         running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
     }
 
@@ -494,6 +500,38 @@ final class World {
         late.remove(number);
     }
 
+    /** The follower's thread gets the answer for which it has waited since an earlier leader epoch; 0 and up is its number. */
+    void takeLate(int number) throws Exception {
+        Broker f = running(number / brokers);
+        Fetching.Answer answer = f.fetching.lates.remove(number % brokers);
+        if (answer == null) {
+            throw new Untried("no such answer");
+        }
+        List<int[]> before = f.entries();
+        long highWatermark = f.found() == null ? 0 : f.log().highWatermark();
+        Fetching.handle(answer);
+        f.act();
+        if (before.size() == f.entries().size() && highWatermark == (f.found() == null ? 0 : f.log().highWatermark())) {
+            throw new Refused("the answer is ignored");
+        }
+        if (before.isEmpty()) {
+            throw new Refused(LED);
+        }
+    }
+
+    void loseLate(int number) {
+        running(number / brokers).fetching.lates.remove(number % brokers);
+    }
+
+    /** The records of the answer that is on its way to the follower are read now. */
+    void read(int follower) throws Exception {
+        Broker f = running(follower);
+        if (f.fetching.answer == null) {
+            throw new Untried("no answer is on its way");
+        }
+        f.fetching.answer.read();
+    }
+
     void follow(int follower) {
         Broker f = running(follower);
         if (f.fetching.answer == null) {
@@ -579,6 +617,16 @@ final class World {
                 .append(d.fetchOffset).append(',').append(e.getValue().lastEpoch).append(']');
             comma = ",";
         }
+        out.append("],\"lateAnswers\":[");
+        comma = "";
+        for (Broker b : running) {
+            for (Map.Entry<Integer, Fetching.Answer> e : b == null ? Map.<Integer, Fetching.Answer>of().entrySet() : b.fetching.lates.entrySet()) {
+                FetchRequest.PartitionData d = e.getValue().to.data();
+                out.append(comma).append('[').append(b.id * brokers + e.getKey()).append(',').append(e.getKey()).append(',').append(b.id).append(',')
+                    .append(d.currentLeaderEpoch.get()).append(',').append(d.fetchOffset).append(',').append(content(e.getValue())).append(']');
+                comma = ",";
+            }
+        }
         int acknowledged = 0;
         for (Write w : writes) {
             acknowledged |= w.answer != null && w.answer.error == Errors.NONE ? 1 << w.record : 0;
@@ -647,18 +695,23 @@ final class World {
         out.append(']');
         Fetching.Answer a = b.fetching.answer;
         if (a != null) {
-            boolean diverging = a.only().divergingEpoch().epoch() >= 0 || a.only().divergingEpoch().endOffset() >= 0;
-            int record = 0;
-            int epoch = 0;
-            if (!diverging && ((MemoryRecords) a.only().records()).sizeInBytes() > 0) {
-                org.apache.kafka.common.record.RecordBatch batch = ((MemoryRecords) a.only().records()).batches().iterator().next();
-                record = Broker.record(batch.iterator().next().value());
-                epoch = batch.partitionLeaderEpoch();
-            }
-            out.append(",\"answer\":").append(diverging
-                ? "[2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0]"
-                : "[1," + record + "," + epoch + ",0," + a.only().highWatermark() + "]");
+            out.append(",\"answer\":[").append(content(a)).append(']');
         }
         out.append(",\"failed\":").append(b.fetching.failed()).append('}');
+    }
+
+    /** Kind, record, epoch, end and high watermark of an answer. */
+    private static String content(Fetching.Answer a) {
+        if (a.only().divergingEpoch().epoch() >= 0 || a.only().divergingEpoch().endOffset() >= 0) {
+            return "2,0," + a.only().divergingEpoch().epoch() + "," + a.only().divergingEpoch().endOffset() + ",0";
+        }
+        int record = 0;
+        int epoch = 0;
+        if (((MemoryRecords) a.only().records()).sizeInBytes() > 0) {
+            org.apache.kafka.common.record.RecordBatch batch = ((MemoryRecords) a.only().records()).batches().iterator().next();
+            record = Broker.record(batch.iterator().next().value());
+            epoch = batch.partitionLeaderEpoch();
+        }
+        return "1," + record + "," + epoch + ",0," + a.only().highWatermark();
     }
 }
