@@ -210,7 +210,7 @@ def compare_builds(
     *,
     kafka: Iterable[str] = (),
     jars: Iterable[str | Path] = (),
-    draws: int = 300,
+    draws: int = 0,
     seed: int = 1,
     budget: float | None = None,
     output: str | Path | None = None,

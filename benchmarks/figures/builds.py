@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fencepost.kafka.driver.releases import Release
 
 JAVA = Path(__file__).parent / "java"
-DRAWS = 150
+DRAWS = 0
 """Random histories of each build."""
 _PARTITION, _REPLICATION = "kafka.cluster.Partition", "org.apache.kafka.controller.ReplicationControlManager"
 _CHANGE, _CLUSTER = (

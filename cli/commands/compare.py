@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.argument("b", metavar="[B]", default="")
 @click.option("--kafka", multiple=True, metavar="VERSION", help="A release of Kafka is a side (repeatable).")
 @click.option("--jars", multiple=True, metavar="DIR", help="The jars in this folder are a side (repeatable).")
-@click.option("--draws", type=Count(0), default=300, show_default=True, help="Draw N random histories, too.")
+@click.option("--draws", type=Count(0), default=0, show_default=True, help="Draw N random histories, too.")
 @click.option("--seed", type=Count(0), default=1, show_default=True, help="Draw others.")
 @click.option("--budget", type=Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m.")
 @click.option("--output", metavar="DIR", help="Write the history after which builds differ there, as a trace.")
@@ -64,7 +64,7 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
 
     With --kafka and --jars, once each or one of them twice, two builds are compared, such as a release and that of your
     pull request: fencepost compare --kafka 4.1.2 --jars DIR. Their classes say which methods differ. The histories that
-    execute one of these are executed on both builds, then random ones; the first after which the builds differ is
+    execute one of these are executed on both builds, with --draws random ones too; the first after which they differ is
     shortened. A changed method that no history executes is named.
 
     Exit status: 0 no difference, 1 there is one, 2 bad input (or no Java, no Maven, no such release), 3 undetermined,

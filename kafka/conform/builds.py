@@ -460,7 +460,7 @@ class Drawer(Fuzzer):
     def drawn(self, seed: int) -> tuple[str, ...]:
         """Draw one history; return its digest and how it ends."""
         try:
-            found = list(self.histories(PROFILE, seed, 1, shortens=False))
+            found = list(self.histories(PROFILE, seed, 1))
         except FailedError as error:
             return (error.why,)
         kinds = [item.kind for item in found if isinstance(item, Alarm)]
@@ -469,7 +469,7 @@ class Drawer(Fuzzer):
     def told(self, script: Script) -> list[tuple[str, str]]:
         """Take the steps of a script; return each with the state after it, and how it ends."""
         try:
-            found = self._answered(script.line())
+            found = self._answered(f"replay {script.line()}")
         except FailedError as error:
             return [("", error.why)]
         return [*zip(found["steps"], found["shown"], strict=True), ("", found["message"] or "it ends well")]
