@@ -275,7 +275,7 @@ def mcp() -> None:
     from mcp.server import MCPServer
     from mcp.types import CallToolResult, TextContent
 
-    class Served(MCPServer):  # type: ignore[type-arg,misc]
+    class Served(MCPServer):  # type: ignore[misc]
         """The server, which looks at arguments itself: its library answers mistakes by several lines."""
 
         async def call_tool(

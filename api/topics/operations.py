@@ -266,8 +266,7 @@ def _in_model(operation: Operation, asked: Settings) -> Iterator[SeenData]:
         if not row["front"] and not row["undetermined"]:
             yield {**made, "outcome": "safe", "faults": row["most"]}
         for item in front:
-            how = {"faults": item["faults"], "steps": item["length"] - 1, "run": "; ".join(item["steps"])}
-            yield {**made, **how, "outcome": "lost", "findings": item["by"]}
+            yield _lost(made, item, item["by"])
 
 
 def _by_version(operation: Operation, asked: Settings) -> Iterator[SeenData]:
@@ -299,10 +298,15 @@ def _alone(operation: Operation, asked: Settings) -> Iterator[SeenData]:
             made = _blank(
                 "model", asked.version, asked, operation, elr=values["elr"], min_isr=values["min_isr"], **sizes
             )
+            made = {**made, "states": point["states"], "late": True, "show": _search("", values)}
             for item in point["front"]:
-                how = {"faults": item["faults"], "steps": item["length"] - 1, "run": "; ".join(item["steps"])}
-                more = {"states": point["states"], "late": True, "show": _search("", values)}
-                yield {**made, **how, **more, "outcome": "lost", "findings": [name]}
+                yield _lost(made, item, [name])
+
+
+def _lost(made: SeenData, item: Mapping[str, Any], findings: list[str]) -> SeenData:
+    """Return that a record is lost by the faults of a history, which findings cause."""
+    run, steps = "; ".join(item["steps"]), item["length"] - 1
+    return {**made, "faults": item["faults"], "steps": steps, "run": run, "outcome": "lost", "findings": findings}
 
 
 def _in_table(operation: Operation, asked: Settings) -> Iterator[SeenData]:
