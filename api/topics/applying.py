@@ -80,12 +80,13 @@ def measured_on(version: str, *, elr: bool) -> str:
     rows = load("versions").get("findings", ())
     columns = list(dict.fromkeys(name for row in rows for name in row["by"]))
     order = list(values)
+    line = version if version in values else version.rpartition(".")[0]
     fitting = [
         name
         for name in columns
         if (base := name.removesuffix(WITH_ELR)) in values
         and (name.endswith(WITH_ELR) or bool(values[base].get("elr", 1))) == elr
-        and order.index(base) <= order.index(version)
+        and order.index(base) <= order.index(line)
     ]
     return fitting[-1] if fitting else ""
 

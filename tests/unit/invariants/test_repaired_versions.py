@@ -65,6 +65,9 @@ def test_a_patch_that_differs_from_its_line_has_rules_of_its_own() -> None:
     assert MACHINE.version("kafka-3.7").values["answers_match_epoch"] == 0
     with pytest.raises(UsageError, match="this patch was not read"):
         MACHINE.version("kafka-3.9.1")
+    for name in ("kafka-3.9.0", "kafka-4.0.0-repaired"):
+        made = fencepost("check", "replication", "--version", name, *SMALL, "--json")
+        assert any(f"{name} " in note for note in data_of(made)["notes"])
 
 
 def test_an_answer_about_a_version_says_what_it_rests_on_and_what_it_contains() -> None:
