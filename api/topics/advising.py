@@ -346,8 +346,8 @@ def _without_findings(settings: Settings, data: AdviceData, constants: Mapping[s
     others = [item["id"] for item in data["findings"] if item["id"] not in repairs and item["group"] != "clusters"]
 
     def may_happen(name: str) -> bool:
-        constant, _, value = entries()[name].switch.partition("=")
-        is_set = not constant or int(constants[constant]) == machine.constant(constant).parse(value)
+        pairs = re.findall(r"(\w+)=([\w-]+)", entries()[name].switch.partition(";")[0])
+        is_set = all(int(constants[constant]) == machine.constant(constant).parse(value) for constant, value in pairs)
         return name in newest and is_set
 
     never = [name for name in others if not may_happen(name)]
