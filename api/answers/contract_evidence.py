@@ -237,7 +237,7 @@ class ChangeData(TypedDict):
 
 
 class SeenData(TypedDict):
-    """What was seen of an operation: on clusters, on Kafka's classes or in the model.
+    """Observations of an operation: on clusters, on Kafka's classes or in the model.
 
     `differs` names the settings that it was seen with others than are asked about; `times` of `of` runs on clusters.
     """

