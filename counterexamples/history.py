@@ -66,14 +66,16 @@ def _folded_messages(found: list[Change]) -> list[str]:
     ]
 
 
-def states_text(trace: Trace, path: Path, *, start: str = "initial", ending: str = "") -> str:
+def states_text(
+    trace: Trace, path: Path, *, start: str = "initial", ending: str = "", known: frozenset[str] | None = None
+) -> str:
     """Return the states part of a trace file, which ends in its finding or in `ending`, the title of a step.
 
-    `start` is what the first state is called.
+    `start` is what the first state is called. With `known`, fields that other constants brought are left out.
     """
     count = "1 state" if path.length == 1 else f"{path.length} states"
     last = fold(ending, WIDTH, more=UNDER_TITLE) if ending else fold(f"{trace.finding}: {count}", WIDTH)
-    return "\n".join([*_lines(trace, path, start), "", *last]) + "\n"
+    return "\n".join([*_lines(trace, path, start, known), "", *last]) + "\n"
 
 
 def way_text(trace: Trace, path: Path) -> str:
@@ -85,10 +87,10 @@ def way_text(trace: Trace, path: Path) -> str:
     return "\n".join(lines)
 
 
-def _lines(trace: Trace, path: Path, start: str = "initial") -> list[str]:
+def _lines(trace: Trace, path: Path, start: str = "initial", known: frozenset[str] | None = None) -> list[str]:
     """Return the first state in full, and each step with what it changed."""
     plain, record = trace.interpreter(), trace.protocol.machine.state
-    lines = [start, *_full(parts(record, path.start))]
+    lines = [start, *_full(parts(record, path.start, known))]
     for number, (before, happened) in enumerate(zip(path.states, transitions(trace, path), strict=False), 1):
         if path.loop == number - 1:
             lines += ["", ROUND]

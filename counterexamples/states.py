@@ -11,13 +11,14 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.trace import WIDTH
-from fencepost.model.language.domains import Range, linear
+from fencepost.model.language.domains import BitSet, Range, linear
 from fencepost.model.language.printing import leaves, show_message
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fencepost.model.language.domains import Linear
     from fencepost.model.language.records import Key, Record
 
 
@@ -79,10 +80,13 @@ def is_aside(name: str) -> bool:
     return name.startswith(("ghost_", "budget"))
 
 
-def parts(record: type[Record], key: Key) -> list[Part]:
-    """Return a state as parts: its own fields, each array of records by element, then ghosts and budgets."""
+def parts(record: type[Record], key: Key, known: frozenset[str] | None = None) -> list[Part]:
+    """Return a state as parts: its own fields, each array of records by element, then ghosts and budgets.
+
+    With `known`, a file's constants, fields are left out whose size depends on others alone: they are newer.
+    """
     found: list[Part] = []
-    _collect(found, Part("", (), "", ()), record, key)
+    _collect(found, Part("", (), "", ()), record, key, known)
     own = found[0].cells
     found[0] = found[0]._replace(cells=tuple(cell for cell in own if not is_aside(cell.name)))
     return [*found, Part("", (), "", tuple(cell for cell in own if is_aside(cell.name)))]
@@ -159,29 +163,49 @@ def _spans(domain: Range, array: ArrayOf) -> bool:
     return (low.terms, low.offset, high.terms, high.offset) == ({}, 0, array.length.terms, array.length.offset)
 
 
-def _collect(found: list[Part], part: Part, record: type[Record], key: Key) -> None:
+def _is_newer(field: object, known: frozenset[str] | None) -> bool:
+    """Return whether a field depends on constants, and on none of these."""
+    sizes: tuple[Linear | int, ...] = ()
+    if isinstance(field, BagOf):
+        sizes = (field.room,)
+    elif isinstance(field, Scalar) and isinstance(field.domain, Range):
+        sizes = (field.domain.low, field.domain.high)
+    elif isinstance(field, Scalar) and isinstance(field.domain, BitSet):
+        sizes = (field.domain.count,)
+    names = {name for size in sizes for name in linear(size).names}
+    return known is not None and bool(names) and names.isdisjoint(known)
+
+
+def _collect(found: list[Part], part: Part, record: type[Record], key: Key, known: frozenset[str] | None) -> None:
     cells: list[Cell] = []
     inner: list[tuple[str, type[Record], Key]] = []
-    _flatten(cells, inner, record, key, "")
+    _flatten(cells, inner, record, key, "", known)
     found.append(part._replace(cells=tuple(cells)))
     for name, element, items in inner:
         table = f"{part.table}.{name}" if part.table else name
         for index, item in enumerate(items):
             label = f"{part.label}.{name}[{index}]" if part.label else f"{name}[{index}]"
-            _collect(found, Part(table, (*part.place, index), label, ()), element, item)
+            _collect(found, Part(table, (*part.place, index), label, ()), element, item, known)
 
 
 def _flatten(
-    cells: list[Cell], inner: list[tuple[str, type[Record], Key]], record: type[Record], key: Key, prefix: str
+    cells: list[Cell],
+    inner: list[tuple[str, type[Record], Key]],
+    record: type[Record],
+    key: Key,
+    prefix: str,
+    known: frozenset[str] | None,
 ) -> None:
     """Split a record into cells and arrays of records; the fields of a nested record are its own."""
     ends, names = log_ends(record), [name for name, _ in fields(record)]
     for (plain_name, field), value in zip(fields(record), key, strict=True):
         name = f"{prefix}{plain_name}"
+        if _is_newer(field, known):
+            continue
         if isinstance(field, Scalar):
             cells.append(Cell(name, field.domain.show(value)))
         elif isinstance(field, Nested):
-            _flatten(cells, inner, field.record, value, f"{name}.")
+            _flatten(cells, inner, field.record, value, f"{name}.", known)
         elif isinstance(field, BagOf):
             cells.append(Cell(name, "", tuple(show_message(field.record, item) for item in value)))
         elif plain_name in ends:

@@ -243,3 +243,7 @@ def test_rewrite_leaves_a_trace_that_does_not_replay_as_it_was(here: Path) -> No
     text = KIP101.replace("become-leader leader=0 epoch=0\n", "", 1)
     message(here, text, rewrite)
     assert here.read_text() == text
+
+
+def test_a_trace_from_before_the_model_got_constants_replays_as_it_is() -> None:
+    assert replay(Path(__file__).parent / "earlier.trace").verdict is Verdict.VIOLATED
