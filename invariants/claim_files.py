@@ -37,7 +37,7 @@ What an entry says; all but the sentence may be missing:
     runs       the runs that decide it, by protocol. "kafka-4.0|kafka-4.1 3 brokers: G-S7" names two, in both versions;
                what follows the colon is what these are asked about instead
     classes    what Kafka's classes and schemas must say, release by release: "not built: 3.9.2, 4.0.2; holds: 4.1.2"
-    releases   (hypotheses that no model has, seen on Kafka itself) the releases that have it: "4.0, 4.1, 4.2"
+    releases   (hypotheses that were seen on Kafka before a model had them) the releases: "4.0, 4.1, 4.2"
     harm       (the same) what it does, as `reproduce` says it: lost, out, leaderless
     without_elr  (the same) what it does without eligible leader replicas, if that is something else
     repair     (the same) what repairs it

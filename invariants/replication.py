@@ -343,8 +343,7 @@ def restarted_broker_is_in_sync(s: State, c: C) -> bool:
 def request_names_ineligible_replica(s: State, c: C) -> bool:
     """A request with current epochs reaches the controller while a member that it names is not eligible."""
     return any(
-        is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(c, newest(s), m)
-        for m in s.alter_partitions
+        is_sent(m) and passes_epoch_checks(c, newest(s), m) and not is_eligible(s, c, m) for m in s.alter_partitions
     )
 
 

@@ -3,13 +3,14 @@ if messages arrive and brokers come back.
 
 What is fair: every broker applies metadata, fetches, and does what follows from an answer that it got; the controller
 answers every leader, and unfences whoever may be unfenced; a broker whose process is down is started again; a shutdown
-ends. Faults, timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections. That a leader
-ignores an answer for which it does not wait any more is done by `normalize` alone: without it such an answer stays in
-flight for ever, and the leader, which has one request in flight at a time, sends no other.
+ends. Faults, timeouts and what operators do is not promised: fencing, crashes, ISR shrinks, elections, a failed
+directory that returns. That a leader ignores an answer for which it does not wait any more is done by `normalize`
+alone: without it such an answer stays in flight for ever, and the leader, which has one request in flight at a time,
+sends no other.
 """
 
 from fencepost.invariants.replication import has_record
-from fencepost.model.cluster import controller, follower, leader, lifecycle, metadata, producer
+from fencepost.model.cluster import controller, directories, follower, leader, lifecycle, metadata, producer
 from fencepost.model.cluster.constants import C
 from fencepost.model.cluster.leader import serves
 from fencepost.model.cluster.state import Broker, RecordId, State, is_running, leads, local, newest
@@ -41,6 +42,11 @@ PROGRESS = (
 RESTARTS = weak(lifecycle.broker_registers, each="broker")
 """A broker that is down is started again."""
 FAIR = (*PROGRESS, RESTARTS)
+DIRECTORIES = (
+    weak(directories.controller_marks_directory_offline, each="broker"),
+    weak(directories.controller_assigns_directory, each="broker"),
+)
+"""What brokers tell the controller of their log directories."""
 
 
 def is_active(s: State, broker: int) -> bool:
@@ -132,8 +138,9 @@ def is_acknowledged(s: State, c: C, broker: int, record: int) -> bool:
 
 
 def is_replicated(s: State, c: C, broker: int, record: int) -> bool:
-    """The broker has the record, or no replica any more."""
-    return has_record(s.replica[broker], record) or bits.contains(newest(s).missing, broker)
+    """The broker has the record, no replica any more, or its log directory has failed."""
+    r = s.replica[broker]
+    return has_record(r, record) or bits.contains(newest(s).missing, broker) or r.offline != 0
 
 
 acknowledged_reaches_all = leads_to(
@@ -168,9 +175,9 @@ pending_change_is_settled = leads_to(
 
 
 def is_offline(s: State, c: C) -> bool:
-    """Nobody leads, and some member of ISR or ELR is not fenced."""
+    """Nobody leads, and some member of ISR or ELR is not fenced, and its log directory is online."""
     image = newest(s)
-    return image.leader == NONE and (image.isr | s.elr) & ~image.fenced != 0
+    return image.leader == NONE and (image.isr | s.elr) & ~image.fenced & ~s.offline != 0
 
 
 def has_no_leader(s: State, c: C) -> bool:
@@ -190,12 +197,39 @@ offline_partition_is_led = leads_to(
     then=has_leader,
     fair=FAIR,
 )
+partition_is_led_although_a_directory_failed = leads_to(
+    "partition-is-led-although-a-directory-failed",
+    "G-L6c: a partition without a leader gets one in the end, once its brokers are back and the controller knows of "
+    "their log directories.",
+    when=has_no_leader,
+    then=has_leader,
+    fair=(*FAIR, *DIRECTORIES),
+)
 partition_is_led_again = leads_to(
     "partition-is-led-again",
     "G-L6b: a partition without a leader gets one in the end, once its brokers are back.",
     when=has_no_leader,
     then=has_leader,
     fair=FAIR,
+)
+
+
+def leader_is_offline(s: State, c: C) -> bool:
+    """The log directory of the controller's leader has failed."""
+    return newest(s).leader != NONE and s.replica[newest(s).leader].offline != 0
+
+
+def leader_is_online(s: State, c: C) -> bool:
+    """Nobody leads, or the leader has its log."""
+    return not leader_is_offline(s, c)
+
+
+offline_leader_is_replaced = leads_to(
+    "offline-leader-is-replaced",
+    "G-L9: a leader whose log directory has failed leads no more in the end.",
+    when=leader_is_offline,
+    then=leader_is_online,
+    fair=(*FAIR, *DIRECTORIES),
 )
 
 
@@ -267,9 +301,10 @@ followers_learn_the_high_watermark = leads_to(
 
 
 def is_left_out(s: State, c: C, broker: int) -> bool:
-    """An active broker is outside the ISR of a partition that is led, and has a replica of it."""
+    """An active broker is outside the ISR of a partition that is led, and has a replica of it that is online."""
     image = newest(s)
-    return is_active(s, broker) and image.leader != NONE and not bits.contains(image.isr | image.missing, broker)
+    out = image.isr | image.missing | s.offline
+    return is_active(s, broker) and image.leader != NONE and not bits.contains(out, broker)
 
 
 def is_not_left_out(s: State, c: C, broker: int) -> bool:
@@ -316,7 +351,7 @@ restarted_broker_rejoins = leads_to(
 def is_settled(s: State, c: C, broker: int) -> bool:
     """The broker is in the ISR and has everything that the leader has, or there is a reason why it is not."""
     image = newest(s)
-    if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing, broker):
+    if not is_active(s, broker) or image.leader == NONE or bits.contains(image.missing | s.offline, broker):
         return True
     return bits.contains(image.isr, broker) and s.replica[broker].end == s.replica[image.leader].end
 

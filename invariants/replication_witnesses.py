@@ -1,7 +1,7 @@
 """Witnesses on replication, checked on request: each change by an operator happens, and each of its effects.
 
-They are about min ISR and ELR, about reassignments, about processes that follow before they are registered, and about
-answers that come late.
+They are about min ISR and ELR, reassignments, processes that follow before they are registered, answers that come late,
+and log directories.
 """
 
 from fencepost.model.cluster.constants import C
@@ -197,6 +197,22 @@ def record_is_skipped(before: State, after: State, c: C) -> bool:
         and after.replica[broker].applied == before.replica[broker].applied
         for broker in range(c.brokers)
     )
+
+
+# -- log directories
+
+
+@sometimes
+def offline_replica_leaves_the_isr(before: State, after: State, c: C) -> bool:
+    """The controller takes a replica out of the ISR since its log directory has failed."""
+    return newest(before).isr & ~newest(after).isr & after.offline & ~before.offline != 0
+
+
+@sometimes
+def new_directory_is_assigned(before: State, after: State, c: C) -> bool:
+    """A broker that has registered without the directory of its replica tells the controller where the new log lies."""
+    assigned = before.offline & ~after.offline
+    return any(is_running(before, broker) and bits.contains(assigned, broker) for broker in range(c.brokers))
 
 
 PROPERTIES = properties_in(globals())

@@ -123,7 +123,7 @@ class Evidence:
     classes: Mapping[str, str] = field(default_factory=dict)
     """What each release's own classes must say to it: `holds`, `differs` or `not built`."""
     releases: tuple[str, ...] = ()
-    """For a hypothesis that no model has: the releases that have it, as `4.1`."""
+    """For a hypothesis that was seen on Kafka before a model had it: the releases that have it, as `4.1`."""
     harm: str = ""
     """For the same: `lost`, `out` or `leaderless`, as `fencepost reproduce` says it."""
     without_elr: str = ""

@@ -29,6 +29,9 @@ KINDS = {
     "lags": ("follower that lags for replica.lag.time.max.ms", "followers that lag for replica.lag.time.max.ms"),
     "elections": ("preferred leader election", "preferred leader elections"),
     "disk_swaps": ("log that vanishes under a running broker", "logs that vanish under a running broker"),
+    "directory_failures": ("failure of a log directory", "failures of log directories"),
+    "directory_removals": ("log directory taken out of log.dirs", "log directories taken out of log.dirs"),
+    "disk_replacements": ("disk replaced by an empty one", "disks replaced by empty ones"),
     "resends": (
         "AlterPartition that is sent again after a disconnect",
         "AlterPartitions that are sent again after a disconnect",

@@ -347,7 +347,8 @@ def _without_findings(settings: Settings, data: AdviceData, constants: Mapping[s
 
     def may_happen(name: str) -> bool:
         pairs = re.findall(r"(\w+)=([\w-]+)", entries()[name].switch.partition(";")[0])
-        is_set = all(int(constants[constant]) == machine.constant(constant).parse(value) for constant, value in pairs)
+        given = [(constant, machine.constant(constant), value) for constant, value in pairs]
+        is_set = all(int(constants.get(name, item.default)) == item.parse(value) for name, item, value in given)
         return name in newest and is_set
 
     never = [name for name in others if not may_happen(name)]

@@ -37,10 +37,11 @@ def _findings_of(version: str, min_isr: int, elr: bool) -> tuple[AppliesData, ..
         item.finding: item.sentence for item in machine.missing({**machine.version(version).values, "elr": int(elr)})
     }
     column, violated = measured_on(version, elr=elr), unrepaired(version, elr=elr)
+    known = evidence()
     found = [
         _applies(item, lacking.get(name, ""), "" if name in lacking else column, min_isr)
         for name, item in entries().items()
-        if name in lacking or name in violated
+        if (name in lacking or name in violated) and not (name in known and known[name].releases)
     ]
     found += (_on_kafka(item, elr=elr) for item in entries().values() if _is_on_kafka(item, version, elr=elr))
     return tuple(
@@ -60,14 +61,14 @@ def unrepaired(version: str, *, elr: bool) -> list[str]:
 
 
 def _is_on_kafka(entry: Entry, version: str, *, elr: bool) -> bool:
-    """Return whether a release has a finding that no model has."""
+    """Return whether a release has a finding that was seen on Kafka itself, and whose crashes were not counted."""
     found = evidence().get(entry.id)
     released = found is not None and version.removeprefix("kafka-") in found.releases
     return released and (elr or "elr" not in entry.depends)
 
 
 def _on_kafka(entry: Entry, *, elr: bool) -> AppliesData:
-    """Return a finding that no model has: only the outcome on clusters is measured."""
+    """Return a finding of which nothing is measured but what clusters did."""
     found = evidence()[entry.id]
     harm = found.harm if elr else found.without_elr or found.harm
     made = _applies(entry, finding_of(entry).repair, "", 0)

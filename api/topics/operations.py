@@ -1,4 +1,4 @@
-"""What an operator does, and what was measured of it at given settings: one row for each operation.
+"""Operations of a cluster and what was measured of them at given settings: one row for each operation.
 
 A row says of these settings what was seen with them, on clusters, on Kafka's classes or in the model. What was seen
 with others stands beside it, under what differs. Nothing is concluded from one to the other.
@@ -96,7 +96,7 @@ def question(operation: Operation, version: str, replicas: int, min_isr: int, *,
     machine = protocol(PROTOCOL).machine
     own = _own(operation, replicas, min_isr)
     values = {name: int(value) for name, value in {**machine.version(version).values, "elr": elr, **own}.items()}
-    unused = () if operation.moves else ("completion",)
+    unused = ("assignment_keeps_elr", *(() if operation.moves else ("completion",)))
     for name in (*unused, *(() if elr else ELR_ALONE)):
         values.pop(name, None)
     return values

@@ -108,7 +108,7 @@ def _broken(entry: Entry) -> list[Case]:
 
 
 def seen_on_kafka(entry: Entry) -> str:
-    """Return where a finding that no model has was seen, its repair, and what avoids it; empty for any other entry."""
+    """Return where a finding was seen on Kafka itself, its repair, and what avoids it; empty for any other entry."""
     known = evidence().get(entry.id)
     if known is None or not known.releases:
         return ""
@@ -116,13 +116,13 @@ def seen_on_kafka(entry: Entry) -> str:
 
 
 def outside_models(version: str) -> list[str]:
-    """Return the findings of a version that no model has."""
+    """Return the findings of a version that were seen on Kafka itself, before a model had them."""
     release = version.removeprefix("kafka-")
     return [name for name, known in evidence().items() if release in known.releases]
 
 
 def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
-    """Return whether a hypothesis that no model has breaks another entry, which it names."""
+    """Return whether a hypothesis that was seen on Kafka itself breaks another entry, which it names."""
     found = evidence().get(entry.id)
     return found is not None and bool(found.releases) and other.id in entry.depends
 
@@ -151,7 +151,7 @@ def finding_of(entry: Entry) -> Finding:
 
 
 def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
-    """Return the state of knowledge about a hypothesis that no model has.
+    """Return what is known of a hypothesis that was seen on Kafka itself.
 
     A story that is called after it may do harm by another on later releases.
     """

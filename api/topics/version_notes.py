@@ -70,7 +70,8 @@ def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:
     if open_findings:
         subject = "It" if is_measured(mark) else name
         yield f"{subject} also contains {open_findings}, which no repair in the model covers."
-    if machine.name == "replication" and (outside := outside_models(name)):
+    modelled = {item.finding for item in machine.repairs}
+    if machine.name == "replication" and (outside := [item for item in outside_models(name) if item not in modelled]):
         yield (
             f"Kafka {name.removeprefix('kafka-')} also has {', '.join(outside)}, which no model has and clusters "
             "have shown: `fencepost guarantees ID` says what they do, and how to avoid them."

@@ -60,6 +60,13 @@ COVERS = {
     "answers of an earlier leader epoch": (
         "initial_leader=1 late_answers=1 crashes=0 shrinks=0 elections=2 max_leader_epoch=3"
     ),
+    "a disk is replaced, two clean stops": (
+        "crashes=0 fences=0 shrinks=0 loss=0 directories=1 max_records=0 min_isr=2 clean_stops=2 max_leader_epoch=2 "
+        "disk_replacements=1"
+    ),
+    "a log directory fails or is taken out, a clean stop": (
+        "crashes=0 fences=0 shrinks=0 loss=0 directories=1 clean_stops=1 directory_failures=1 directory_removals=1"
+    ),
 }
 """Small graphs of two brokers, with what they add to `SMALL`."""
 ELECTIONS = {

@@ -44,17 +44,24 @@ REPAIRS: dict[str, int] = {
     "answers_match_epoch": 1,
     "later_epochs_skipped": 1,
     "divergence_judged_apart": 0,
+    "failed_directory_leaves_elr": 1,
+    "fewer_directories_are_unclean": 1,
+    "assignment_keeps_elr": 1,
+    "offline_replica_is_ineligible": 1,
 }
 """What closes each finding that a version has, by constant."""
 OWN: dict[str, tuple[str, ...]] = {
     "HYP-2": ("fenced_before_registration",),
     "HYP-11": ("elr_judged_by",),
+    "HYP-16": ("failed_directory_leaves_elr", "fewer_directories_are_unclean"),
+    "HYP-17": ("assignment_keeps_elr",),
+    "HYP-18": ("offline_replica_is_ineligible",),
     "B10": ("atomic_expansion", "fetch_broker_epoch_check"),
     "B17": ("wait_needs_eligibility",),
     "B20": ("high_watermark_needs_min_isr",),
 }
 """Constants that belong to a finding besides the one that its entry names."""
-ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14")
+ABOUT_ELR = ("B20", "B21", "B22", "HYP-10", "HYP-11", "HYP-12", "HYP-14", "HYP-16", "HYP-17")
 """Findings that say nothing where there are no eligible leader replicas."""
 RUNS = {
     "HYP-11": "replication kafka-4.4 2 brokers, HYP-11, nothing asked for",
@@ -62,6 +69,7 @@ RUNS = {
     "B14": "replication 3 brokers, B14",
     "HYP-14": "replication kafka-4.4 2 brokers, HYP-14",
     "HYP-15": "replication 2 brokers, HYP-15",
+    "HYP-18": "replication 2 brokers, HYP-18, in the end",
 }
 """Runs to start from where the smallest shows something else too, or too little."""
 BESIDES: dict[str, dict[str, int]] = {"B19": {"min_isr": 2}}

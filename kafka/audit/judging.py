@@ -67,6 +67,7 @@ class HeldState:
     newest: int = 0
     ghost_stale: int = 0
     elr_disabled: int = 0
+    offline: int = 0
     replica: list[Any] = field(default_factory=list)
 
 

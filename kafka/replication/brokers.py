@@ -102,6 +102,7 @@ class BrokersView:
         state[STATE["newest"]] = newest
         state[STATE["elr"]] = self.state["elr"]
         state[STATE["last_known_leader"]] = self.state["last"]
+        state[STATE["offline"]] = self.state["offline"]
         state[STATE["adding"]] = self.state["adding"]
         state[STATE["removing"]] = self.state["removing"]
         state[STATE["replica"]] = tuple(
@@ -133,6 +134,8 @@ class BrokersView:
         r[REPLICA["early"]] = int(runs and told["life"] != Life.RUNNING)
         r[REPLICA["applied"]] = told["applied"] - self.frame.image if runs else 0
         r[REPLICA["raised"]] = told.get("raised", expected[REPLICA["raised"]] if runs else 0)
+        r[REPLICA["offline"]] = int(told["offline"])
+        r[REPLICA["moved"]] = told["moved"]
         r[REPLICA["log"]] = tuple(log + [(0,) * ENTRIES] * (self.records - len(log)))
         r[REPLICA["end"]] = len(log)
         r[REPLICA["high_watermark"]] = told["hw"]
@@ -158,7 +161,7 @@ class BrokersView:
             image = self.images[told["applied"]]
             if told["image"] != image:
                 found.append(f"broker {number} has applied {image} and its MetadataImage says {told['image']}")
-            if (told["role"] is None) != bool(image[MISSING] & 1 << number):
+            if (told["role"] is None) != bool(image[MISSING] & 1 << number or told["offline"]):
                 found.append(f"broker {number} has applied {image} and its Partition is {told['role'] or 'not there'}")
             if told["role"] is None:
                 continue
@@ -172,7 +175,7 @@ class BrokersView:
         return found
 
 
-LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers")
+LEAVING = ("broker_crashes", "broker_stops", "broker_applies_metadata", "broker_registers", "log_directory_fails")
 """Actions that leave a fetch behind, or an answer."""
 
 

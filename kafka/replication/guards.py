@@ -28,6 +28,9 @@ _VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
 _HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
 
 KAFKAS: dict[tuple[str, str], Check] = {
+    ("controller-marks-directory-offline", "not bits.contains(s.offline, broker)"): Check(
+        "BrokerRegistration.directoryIntersection: the broker is not registered with the directory any more"
+    ),
     ("broker-stops", "image.leader != broker"): Check(f"{_HEARTBEAT}: it leads something", _RUNS),
     ("broker-stops", "not waits or is_known_to_leave(s, c, broker)"): Check(
         f"{_HEARTBEAT}: an active broker has not reported that it knows", _RUNS
@@ -39,7 +42,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-elects-preferred", "image.leader != broker"): Check(
         "ReplicationControlManager.electLeader", ("ELECTION_NOT_NEEDED",)
     ),
-    ("controller-elects-preferred", "bits.contains(image.isr & active(c, image), broker)"): Check(
+    ("controller-elects-preferred", "bits.contains(image.isr & electable(s, c), broker)"): Check(
         "ReplicationControlManager.electLeader", ("PREFERRED_LEADER_NOT_AVAILABLE",)
     ),
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"): Check(
@@ -66,14 +69,14 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-applies-alter-partition", "bits.is_subset(m.isr, replicas(c, image))"): Check(
         f"{_VALIDATE}: Replicas.validateIsr", ("INVALID_REQUEST",)
     ),
-    ("controller-applies-alter-partition", "is_eligible(c, image, m)"): Check(
+    ("controller-applies-alter-partition", "is_eligible(s, c, m)"): Check(
         "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
     ),
     ("controller-finds-replica-ineligible", "passes_epoch_checks(c, image, m)"): Check(
         f"{_VALIDATE}: the epochs come first",
         ("STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "INVALID_UPDATE_VERSION"),
     ),
-    ("controller-finds-replica-ineligible", "not is_eligible(c, image, m)"): Check(
+    ("controller-finds-replica-ineligible", "not is_eligible(s, c, m)"): Check(
         "ReplicationControlManager.ineligibleReplicasForIsr: none is", ("",)
     ),
     ("controller-refuses-alter-partition", "not passes_epoch_checks(c, newest(s), m)"): Check(
@@ -151,8 +154,25 @@ PHYSICAL: dict[tuple[str, str], str] = {
             ("controller-begins-shutdown", "is_running(s, broker)"),
             ("broker-applies-metadata", "has_process(s, broker)"),
             ("broker-applies-configs", "has_process(s, broker)"),
+            ("log-directory-fails", "has_process(s, broker)"),
+            ("log-directory-returns", "not has_process(s, broker)"),
+            ("disk-is-replaced", "not has_process(s, broker)"),
+            ("log-directory-is-taken-out", "not has_process(s, broker)"),
+            ("controller-marks-directory-offline", "is_running(s, broker)"),
+            ("controller-assigns-directory", "is_running(s, broker)"),
         ),
         _PROCESS,
+    ),
+    **dict.fromkeys(
+        (
+            ("log-directory-fails", "r.offline == 0"),
+            ("log-directory-fails", "not bits.contains(local(s, broker).missing, broker)"),
+            ("log-directory-returns", "r.offline != 0"),
+            ("controller-marks-directory-offline", "s.replica[broker].offline != 0"),
+            ("controller-assigns-directory", "s.replica[broker].offline == 0"),
+            ("controller-assigns-directory", "bits.contains(s.offline, broker)"),
+        ),
+        "what a log directory holds, and what a broker has said of it",
     ),
     **dict.fromkeys(
         (
@@ -170,7 +190,8 @@ PHYSICAL: dict[tuple[str, str], str] = {
             ("broker-registers", "checkpoint <= r.high_watermark"),
             ("broker-registers", "checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST"),
             ("broker-registers", "checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START"),
-            ("broker-registers", "checkpoint == r.high_watermark or r.early == 0"),
+            ("broker-starts", "checkpoint == r.high_watermark or r.offline == 0"),
+            ("broker-registers", "checkpoint == r.high_watermark or (r.early == 0 and r.offline == 0)"),
         ),
         _CHECKPOINT,
     ),
@@ -246,6 +267,12 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("leader-resends-request", "s.budget.resends > 0"),
             ("operator-raises-min-isr", "s.budget.raises > 0"),
             ("operator-lowers-min-isr", "s.budget.lowers > 0"),
+            ("log-directory-fails", "s.budget.directory_failures > 0"),
+            ("log-directory-fails", "broker < c.directories"),
+            ("log-directory-is-taken-out", "s.budget.directory_removals > 0"),
+            ("log-directory-is-taken-out", "broker < c.directories"),
+            ("disk-is-replaced", "s.budget.disk_replacements > 0"),
+            ("disk-is-replaced", "broker < c.directories"),
         ),
         _BUDGET,
     ),
@@ -260,6 +287,11 @@ BOUNDS: dict[tuple[str, str], str] = {
                 "leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch",
             ),
             ("controller-begins-shutdown", _EPOCHS),
+            ("controller-marks-directory-offline", "epoch_for(s, c, isr, leader) <= c.max_leader_epoch"),
+            (
+                "controller-assigns-directory",
+                "epoch_after(s, c, image.isr, leader, image.missing) <= c.max_leader_epoch",
+            ),
             ("controller-elects-preferred", "image.leader_epoch < c.max_leader_epoch"),
             ("controller-applies-alter-partition", "leader_epoch <= c.max_leader_epoch"),
             ("operator-reassigns-replicas", "epoch_after(s, c, isr, leader, missing) <= c.max_leader_epoch"),
@@ -277,6 +309,7 @@ BOUNDS: dict[tuple[str, str], str] = {
             ("broker-registers", "bits.contains(image.fenced, broker) or not c.fenced_before_registration"),
             ("broker-applies-metadata", "r.checked == 0 or not changes"),
             ("leader-appends", "r.checked == 0"),
+            ("controller-marks-directory-offline", "c.failed_directories_are_reported"),
             ("leader-handles-fetch", "not f.truncating"),
             ("leader-handles-fetch", "not is_unknown_epoch(c, r, fetched_epoch(c, f))"),
             ("leader-reports-divergence", "not f.truncating"),
@@ -414,6 +447,8 @@ GROUNDS = read_sizes(
     "reassignments=1 cancels=1 max_leader_epoch=2",
     "brokers=3 alter_partitions=3 movable=3 spare=1 max_records=0 metadata_lag=4 crashes=0 fences=1 shrinks=0 "
     "reassignments=1 max_leader_epoch=2",
+    "brokers=2 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=0 shrinks=0 clean_stops=2 directories=1 "
+    "directory_failures=1 directory_removals=1 disk_replacements=1 max_leader_epoch=4",
 )
 
 

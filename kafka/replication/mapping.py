@@ -55,6 +55,32 @@ ACTIONS: dict[str, Act] = {
         "epoch, and applies what is new.",
         lambda _, broker, checkpoint: f"register {broker} {checkpoint}",
     ),
+    "log_directory_fails": Act(
+        "ReplicaManager.handleLogDirFailure for the directory with the log; the fetch that was built is left behind.",
+        lambda _, broker: f"fail {broker}",
+    ),
+    "log_directory_returns": Act(
+        "The next process finds the files of the directory as they were, and no epoch of a clean shutdown.",
+        lambda _, broker: f"return {broker}",
+    ),
+    "disk_is_replaced": Act(
+        "The next process finds an empty directory with another id, and no epoch of a clean shutdown.",
+        lambda _, broker: f"replace {broker}",
+    ),
+    "log_directory_is_taken_out": Act(
+        "The next process has one log directory less. The epoch of a clean shutdown is taken over as the other "
+        "directories have it.",
+        lambda _, broker: f"take-out {broker}",
+    ),
+    "controller_marks_directory_offline": Act(
+        "ReplicationControlManager.handleDirectoriesOffline, which a heartbeat that reports the directory calls first.",
+        lambda _, broker: f"mark-offline {broker}",
+    ),
+    "controller_assigns_directory": Act(
+        "ReplicationControlManager.handleAssignReplicasToDirs with what ReplicaManager has told "
+        "DirectoryEventHandler of its log.",
+        lambda _, broker: f"assign {broker}",
+    ),
     "controller_fences_broker": Act(
         (
             "The broker's last heartbeat is put longer ago than a session lasts; "
@@ -181,6 +207,7 @@ FIELDS: dict[str, str] = {
     "newest": "how often the controller has written",
     "elr": "PartitionRegistration.elr",
     "last_known_leader": "PartitionRegistration.lastKnownElr",
+    "offline": "BrokerRegistration.hasOnlineDir of PartitionRegistration.directory",
     "adding": "PartitionRegistration.addingReplicas",
     "removing": "PartitionRegistration.removingReplicas",
     "replica.life": "whether the broker's objects are there, and whether a clean shutdown has saved its epoch",
@@ -198,6 +225,8 @@ FIELDS: dict[str, str] = {
     "replica.epoch_start": "Partition.leaderEpochStartOffsetOpt",
     "replica.recent": "ReplicaState.lastCaughtUpTimeMs within the lag time",
     "replica.follower": "Replica.stateSnapshot: log end offset and broker epoch",
+    "replica.offline": "whether the log's directory has failed, by the driver; then its Partition is offline",
+    "replica.moved": "how far the driver has replaced the directory, registered the broker and assigned it",
     "replica.waiting": "writes whose callback ReplicaManager.appendRecords has not called yet",
     "replica.answer": "the answer of ReplicaManager.fetchMessages that the follower has still to handle",
     "alter_partitions": "requests that DefaultAlterPartitionManager has sent, and the controller's answers, with error "
@@ -346,6 +375,12 @@ AS_BUILT: dict[str, int] = {
     "leaderless_elr_is_cleared": 1,
     "stale_elr_elects": 1,
     "completion": int(Completion.ALL_TARGETS),
+    "failed_directories_are_reported": 1,
+    "failed_directory_leaves_elr": 0,
+    "fewer_directories_are_unclean": 0,
+    "assignment_keeps_elr": 0,
+    "offline_replica_is_ineligible": 0,
+    "directory_check": 1,
     "last_known_leader": 1,
     "last_known_leader_check": 1,
     "unclean_shutdown": int(UncleanShutdown.PREVIOUS_EPOCH),
@@ -397,6 +432,7 @@ def reset(c: Constants) -> str:
             missing |= 1 << broker
         elif broker != values.initial_leader and members < values.initial_isr:
             isr, members = isr | 1 << broker, members + 1
-    elr, unclean = int(values.elr), int(values.unclean_election)
+    rules = f"{values.min_isr} {int(values.elr)} {int(values.unclean_election)}"
     holding = 0 if not values.late_answers else 2 if values.divergence_judged_apart else 1
-    return f"reset {values.brokers} {values.min_isr} {elr} {unclean} {values.initial_leader} {isr} {missing} {holding}"
+    replicas = f"{values.initial_leader} {isr} {missing}"
+    return f"reset {values.brokers} {rules} {replicas} {holding} {values.directories}"

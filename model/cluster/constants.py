@@ -147,6 +147,10 @@ class C(Constants):
     )
     elections = bound(0, low=0, high=4, meaning="preferred leader elections")
     disk_swaps = bound(0, low=0, high=2, meaning="logs that vanish under a running broker")
+    directory_failures = bound(0, low=0, high=2, meaning="log directories that fail under a running broker (KIP-858)")
+    directory_removals = bound(0, low=0, high=2, meaning="log directories that are taken out of log.dirs (KIP-858)")
+    disk_replacements = bound(0, low=0, high=2, meaning="disks that are replaced by empty ones while a broker is down")
+    directories = bound(0, low=0, high=5, meaning="brokers whose log directory may fail or be replaced: the first")
     resends = bound(0, low=0, high=2, meaning="AlterPartition requests that are sent again on another connection")
     reassignments = bound(
         0, low=0, high=4, meaning="times that an operator starts a reassignment, or replaces the one under way"
@@ -316,6 +320,22 @@ class C(Constants):
             "a change of min ISR clears the ELR of a partition without a leader too, and an election need not (HYP-12)"
         ),
     )
+    failed_directory_leaves_elr = switch(
+        default=False, meaning="with ELR: a replica whose directory has failed is not eligible (HYP-16)"
+    )
+    fewer_directories_are_unclean = switch(
+        default=False, meaning="with ELR: a registration without a directory of the one before is unclean (HYP-16)"
+    )
+    failed_directories_are_reported = switch(
+        default=True, meaning="heartbeats report log directories that have failed (KAFKA-19289)"
+    )
+    assignment_keeps_elr = switch(
+        default=True, meaning="with ELR: the assignment of a directory leaves the ELR as it is (HYP-17)"
+    )
+    offline_replica_is_ineligible = switch(
+        default=False, meaning="a replica whose directory is offline may not join the ISR (HYP-18)"
+    )
+    directory_check = switch(default=True, meaning="no replica is elected whose directory is not online (KIP-858)")
     last_known_leader = switch(default=True, meaning="with ELR: the last leader is elected when ISR and ELR are empty")
     last_known_leader_check = switch(default=True, meaning="the last known leader must be active (KAFKA-19522)")
     unclean_shutdown = choice(
@@ -345,6 +365,10 @@ def refuse(c: C) -> str | None:
         )
     if c.cancels > 0 and c.reassignments == 0:
         return f"cancels={c.cancels} finds nothing to cancel with reassignments=0: write reassignments=1 or more."
+    if c.directories > c.brokers:
+        return f"directories={c.directories} is more than brokers={c.brokers}: write as many at most."
+    if c.directories == 0 and c.directory_failures + c.directory_removals + c.disk_replacements > 0:
+        return f"no directory can fail or be replaced with directories=0: write directories={c.brokers}, or fewer."
     if c.spare > c.movable:
         return (
             f"spare={c.spare} is more than movable={c.movable}, and only those brokers can be given a "

@@ -11,6 +11,7 @@ from fencepost.model.cluster.partition_change import (
     append_image,
     change_isr,
     completes,
+    electable,
     elr_after,
     epoch_for,
     first_in_order,
@@ -45,7 +46,7 @@ def leader_without(s: State, c: C, broker: int) -> int:
     isr = bits.without(image.isr, broker)
     if isr == image.isr:
         return image.leader
-    return leader_after(s, c, isr, 0, bits.without(active(c, image), broker))
+    return leader_after(s, c, isr, 0, bits.without(electable(s, c), broker))
 
 
 def epoch_without(s: State, c: C, broker: int, leader: int) -> int:
@@ -94,7 +95,8 @@ def controller_unfences_broker(s: State, c: C, broker: int) -> None:
     require(is_running(s, broker))
     require(bits.contains(image.fenced, broker))
     require(not bits.contains(image.stopping, broker))
-    acceptable = bits.with_member(active(c, image), broker)
+    is_online = not bits.contains(s.offline, broker) or not c.directory_check
+    acceptable = bits.with_member(electable(s, c), broker) if is_online else electable(s, c)
     leader = leader_after(s, c, image.isr, 0, acceptable) if image.leader == NONE else image.leader
     require(
         leader == image.leader or epoch_for(s, c, image.isr, leader) <= c.max_leader_epoch, bound=C.max_leader_epoch
@@ -139,7 +141,7 @@ def controller_elects_preferred(s: State, c: C, broker: int) -> None:
     require(s.budget.elections > 0, bound=C.elections)
     require(broker == first_in_order(c, replicas(c, image), s.removing) or c.any_preferred)
     require(image.leader != broker)
-    require(bits.contains(image.isr & active(c, image), broker))
+    require(bits.contains(image.isr & electable(s, c), broker))
     require(image.leader_epoch < c.max_leader_epoch, bound=C.max_leader_epoch)
     append_image(s)
     change_isr(s, c, newest(s).isr, elr_after(s, c, newest(s).isr, 0), broker)
@@ -183,19 +185,24 @@ def is_sent_again(s: State, m: AlterPartition) -> bool:
     return sum(other.status == Status.SENT and is_copy(other, m) for other in s.alter_partitions) > 1
 
 
-def is_eligible(c: C, image: Image, m: AlterPartition) -> bool:
+def is_eligible(s: State, c: C, m: AlterPartition) -> bool:
     """Say whether all proposed members may be in the ISR (ReplicationControlManager.ineligibleReplicasForIsr).
 
     KIP-841 (version 2): neither fenced nor shutting down. KIP-903 (version 3): registered under the epoch that the
-    leader names; NONE asks for no check.
+    leader names; NONE asks for no check. Their directories are not looked at (HYP-18).
     """
-    return (c.alter_partition_version < 2 or m.isr & ~active(c, image) == 0) and (
-        c.alter_partition_version < 3
-        or all(
-            m.member_epoch[member] in (NONE, image.broker_epoch[member])
-            for member in range(c.brokers)
-            if bits.contains(m.isr, member)
+    image = newest(s)
+    return (
+        (c.alter_partition_version < 2 or m.isr & ~active(c, image) == 0)
+        and (
+            c.alter_partition_version < 3
+            or all(
+                m.member_epoch[member] in (NONE, image.broker_epoch[member])
+                for member in range(c.brokers)
+                if bits.contains(m.isr, member)
+            )
         )
+        and (not c.offline_replica_is_ineligible or m.isr & s.offline == 0)
     )
 
 
@@ -216,13 +223,13 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.leader_epoch == image.leader_epoch or not c.request_epoch_checks)
     require(m.leader == image.leader)
     require(m.partition_epoch == image.partition_epoch or not c.request_epoch_checks)
-    require(is_eligible(c, image, m))
+    require(is_eligible(s, c, m))
     isr = isr_after(s, c, m.isr)
     suffices = c.elr_judged_by == Judging.SMALLER and bits.size(isr) >= effective_min_isr(
         c, image, min(m.raised, image.raised)
     )
     elr = 0 if suffices else elr_after(s, c, m.isr, 0)
-    leader = leader_after(s, c, m.isr, 0, active(c, image)) if completes(s, c, m.isr) else m.leader
+    leader = leader_after(s, c, m.isr, 0, electable(s, c)) if completes(s, c, m.isr) else m.leader
     leader_epoch = epoch_for(s, c, m.isr, leader)
     require(leader_epoch <= c.max_leader_epoch, bound=C.max_leader_epoch)
     require(bits.is_subset(m.isr, replicas(c, image)))
@@ -250,10 +257,9 @@ def controller_finds_replica_ineligible(s: State, c: C, m: AlterPartition) -> No
 
     The answer INELIGIBLE_REPLICA tells the leader that nothing was applied and nothing will be (KIP-903).
     """
-    image = newest(s)
     require(is_sent(m))
-    require(passes_epoch_checks(c, image, m))
-    require(not is_eligible(c, image, m))
+    require(passes_epoch_checks(c, newest(s), m))
+    require(not is_eligible(s, c, m))
     answer(s, c, m, Status.INELIGIBLE)
 
 

@@ -11,12 +11,24 @@ from fencepost.model.cluster.partition_change import (
     active,
     append_image,
     change_isr,
+    electable,
     elr_after,
     epoch_for,
     isr_after,
     leader_after,
 )
-from fencepost.model.cluster.state import Broker, Life, Offset, State, has_elr, has_process, is_running, local, newest
+from fencepost.model.cluster.state import (
+    Broker,
+    Life,
+    Move,
+    Offset,
+    State,
+    has_elr,
+    has_process,
+    is_running,
+    local,
+    newest,
+)
 from fencepost.model.language import action, bits, require
 
 
@@ -112,6 +124,7 @@ def broker_starts(s: State, c: C, broker: int, checkpoint: int) -> None:
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
+    require(checkpoint == r.high_watermark or r.offline == 0)
     s.budget.early_starts -= 1
     r.early = 1
     r.high_watermark = checkpoint
@@ -137,7 +150,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     isr = bits.without(image.isr, broker) if unclean or c.registration_leaves_isr else image.isr
     changes = isr != image.isr or (unclean and bits.contains(s.elr, broker))
     elr = elr_after(s, c, isr, bits.only(broker) if unclean else 0)
-    acceptable = bits.without(active(c, image), broker)
+    acceptable = bits.without(electable(s, c), broker)
     leader = leader_after(s, c, isr, bits.only(broker) if unclean else 0, acceptable) if changes else image.leader
     leader_epoch = epoch_for(s, c, isr, leader) if changes else image.leader_epoch
     opens = c.registration_opens_epoch and leader_epoch == image.leader_epoch
@@ -147,7 +160,7 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
     require(checkpoint <= r.high_watermark)
     require(checkpoint == r.high_watermark or c.restart_high_watermark != Checkpoint.LAST)
     require(checkpoint == 0 or c.restart_high_watermark != Checkpoint.LOG_START)
-    require(checkpoint == r.high_watermark or r.early == 0)
+    require(checkpoint == r.high_watermark or (r.early == 0 and r.offline == 0))
     stays = bits.contains(isr_after(s, c, isr), broker) and bits.size(isr) > 1
     append_image(s)
     now = newest(s)
@@ -163,6 +176,8 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
         s.ghost_stale = bits.with_member(s.ghost_stale, broker)
     r.life = Life.RUNNING
     r.high_watermark = checkpoint
+    s.offline = bits.with_member(s.offline, broker) if r.offline + r.moved != 0 else bits.without(s.offline, broker)
+    r.moved = min(r.moved, Move.REGISTERED)
     if r.early != 0:
         r.early = 0
         go_on_from(s, c, broker)
@@ -173,11 +188,18 @@ def broker_registers(s: State, c: C, broker: int, checkpoint: int) -> None:
 def is_unclean(s: State, c: C, broker: int) -> bool:
     """Say whether the controller treats the new incarnation as one that may have lost records (KIP-966).
 
-    By its previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly; or any new incarnation.
+    By its previous broker epoch (KAFKA-18635), which a broker saves when it stops cleanly; or any new incarnation. The
+    directories of this registration and of the one before are not compared (HYP-16).
     """
+    r = s.replica[broker]
     if not has_elr(s, c) or c.unclean_shutdown == UncleanShutdown.NEVER:
         return False
-    return c.unclean_shutdown == UncleanShutdown.EVERY_INCARNATION or s.replica[broker].life == Life.CRASHED
+    has_fewer = r.moved == Move.BEGUN or (r.offline != 0 and not bits.contains(s.offline, broker))
+    return (
+        c.unclean_shutdown == UncleanShutdown.EVERY_INCARNATION
+        or r.life == Life.CRASHED
+        or (c.fewer_directories_are_unclean and has_fewer)
+    )
 
 
 @action(broker=Broker)

@@ -3,6 +3,7 @@
 from fencepost.model.cluster import (
     configuration,
     controller,
+    directories,
     follower,
     leader,
     lifecycle,
@@ -51,6 +52,14 @@ REPAIRS = (
         {"elr": 1},
     ),
     Repair("HYP-14", "an ELR elects nobody once ELR is turned off", {"stale_elr_elects": 0}, {"elr": 1}),
+    Repair(
+        "HYP-16",
+        "who loses its log directory leaves the ELR",
+        {"failed_directory_leaves_elr": 1, "fewer_directories_are_unclean": 1},
+        {"elr": 1},
+    ),
+    Repair("HYP-17", "the assignment of a directory leaves the ELR as it is", {"assignment_keeps_elr": 1}, {"elr": 1}),
+    Repair("HYP-18", "no replica joins the ISR whose directory is offline", {"offline_replica_is_ineligible": 1}),
 )
 """What closes the findings that follow from Kafka's code as it reads: version kafka-4.1-repaired has all of it."""
 LOSSES = {
@@ -75,11 +84,12 @@ BEFORE_4 = {"elr": 0, "registration_leaves_isr": 0}
 """Before 4.0 a broker whose session has expired registers again without leaving the ISR (HYP-2)."""
 BEFORE_3_8 = {"completion": Completion.ADDED, **BEFORE_4}
 """Before KAFKA-15665 a reassignment ends once the added replicas are in the ISR, whatever became of the others."""
-ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY}
-"""Every version waits for followers that are about to join, and writes high watermarks down now and then."""
+ALL = {"waits_for_joining": 1, "restart_high_watermark": Checkpoint.ANY, "assignment_keeps_elr": 0}
+"""Every version waits for followers that are about to join, and writes high watermarks down now and then; before 4.3
+the assignment of a directory empties the ELR (HYP-17)."""
 ELR = {"elr": 1, "unclean_shutdown": UncleanShutdown.PREVIOUS_EPOCH, **ALL}
 """Since 4.1 new clusters have eligible leader replicas; a previous broker epoch tells clean from unclean stops."""
-SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR}
+SINCE_4_3 = {"completion": Completion.ADDED_UNLESS_FEWER, **ELR, "assignment_keeps_elr": 1}
 """Since KAFKA-19975 a reassignment does not wait for replicas that were there before, unless replicas get fewer."""
 UNMATCHED = {"answers_match_epoch": 0, "later_epochs_skipped": 0}
 """Before 3.9.1 and 4.0.1 an answer is matched by its offset alone, and records of later epochs are appended."""
@@ -170,6 +180,25 @@ def notes(c: C) -> tuple[str, ...]:
             "stale_elr_elects is on, as Kafka's code reads: a violation may come from the conjecture HYP-14; "
             "`stale_elr_elects=False` closes it."
         )
+    if (
+        c.elr
+        and c.directory_failures + c.directory_removals > 0
+        and not (c.failed_directory_leaves_elr and c.fewer_directories_are_unclean)
+    ):
+        found.append(
+            "failed_directory_leaves_elr or fewer_directories_are_unclean is off, as Kafka's code reads: a violation "
+            "may come from HYP-16; both on close it."
+        )
+    if c.elr and c.directories > 0 and not c.assignment_keeps_elr:
+        found.append(
+            "assignment_keeps_elr is off, as Kafka's code reads up to 4.2: a violation may come from HYP-17; "
+            "`assignment_keeps_elr=True` closes it."
+        )
+    if c.directory_failures > 0 and not c.offline_replica_is_ineligible:
+        found.append(
+            "offline_replica_is_ineligible is off, as Kafka's code reads: a violation may come from HYP-18; "
+            "`offline_replica_is_ineligible=True` closes it."
+        )
     if c.early_starts > 0 and c.epochless_fetches != Epochless.REFUSED:
         found.append(
             "epochless_fetches is accepted or ineligible, and Kafka's code accepts them: a violation may come from the "
@@ -200,6 +229,12 @@ MACHINE = Machine(
         lifecycle.broker_starts,
         lifecycle.broker_registers,
         lifecycle.disk_is_swapped,
+        directories.log_directory_fails,
+        directories.log_directory_returns,
+        directories.disk_is_replaced,
+        directories.log_directory_is_taken_out,
+        directories.controller_marks_directory_offline,
+        directories.controller_assigns_directory,
         controller.controller_fences_broker,
         controller.controller_unfences_broker,
         controller.controller_begins_shutdown,

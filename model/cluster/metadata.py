@@ -20,6 +20,7 @@ from fencepost.model.cluster.state import (
     Broker,
     Image,
     ImageIndex,
+    Move,
     Replica,
     State,
     has_process,
@@ -89,9 +90,9 @@ def apply_image(s: State, c: C, broker: int, index: int) -> None:
         c.publishing == Publishing.TOGETHER and (new.leader != broker or new.partition_epoch >= r.partition_epoch)
     ):
         r.raised = new.raised
-    if changes and new.leader == broker:
+    if changes and new.leader == broker and r.offline == 0:
         make_leader(s, c, broker, was_leader, in_new_epoch)
-    elif changes and has:
+    elif changes and has and r.offline == 0:
         make_follower(s, c, broker, was_leader, in_new_epoch)
 
 
@@ -103,9 +104,9 @@ def start_from(s: State, c: C, broker: int) -> None:
     r.raised = image.raised
     if bits.contains(image.missing, broker):
         log.truncate(r, 0)
-    elif image.leader == broker:
+    elif image.leader == broker and r.offline == 0:
         make_leader(s, c, broker, False, True)
-    else:
+    elif r.offline == 0:
         make_follower(s, c, broker, False, True)
 
 
@@ -132,6 +133,8 @@ def delete_replica(s: State, c: C, broker: int) -> None:
     forget_answer(r)
     r.truncating = False
     r.last_epoch_lost = False
+    r.offline = 0
+    r.moved = Move.ASSIGNED
     log.truncate(r, 0)
 
 

@@ -37,7 +37,7 @@ def leave_fetch_behind(s: State, c: C, broker: int) -> None:
     """Leave the broker's fetch in its leader's queue when the broker goes down; without room for it, it is lost."""
     image = local(s, broker)
     f = s.replica[broker]
-    has_replica = not bits.contains(image.missing, broker)
+    has_replica = not bits.contains(image.missing, broker) and f.offline == 0
     is_fetching = (
         image.leader not in (NONE, broker)
         and f.answer.kind == Answer.NONE

@@ -14,6 +14,11 @@ def active(c: C, image: Image) -> int:
     return bits.everyone(c.brokers) & ~image.fenced & ~image.stopping
 
 
+def electable(s: State, c: C) -> int:
+    """Return the brokers that may be elected: active, with the replica's directory online (LeaderAcceptor)."""
+    return active(c, newest(s)) & ~(s.offline if c.directory_check else 0)
+
+
 def first_of(c: C, members: int) -> int:
     """Return the member with the lowest number, NONE if there is none."""
     found = NONE
@@ -190,6 +195,7 @@ def change_partition(s: State, c: C, isr: int, elr: int, leader: int, missing: i
     s.removing = removing
     s.elr = new_elr
     s.last_known_leader = new_last_known
+    s.offline &= ~missing
     s.ghost_stale &= new_isr
 
 

@@ -11,6 +11,7 @@ from fencepost.model.cluster.partition_change import (
     append_image,
     change_partition,
     cleanly_elected,
+    electable,
     elected,
     elr_target,
     epoch_after,
@@ -43,7 +44,7 @@ def operator_reassigns_replicas(s: State, c: C, target: int) -> None:
     missing = kept | removing if done else kept
     isr = image.isr & ~removing if done else image.isr
     elr = elr_target(s, c, isr, missing, 0)
-    leader = cleanly_elected(s, c, isr, elr, missing | image.missing, active(c, image), replicas(c, image) & ~wanted)
+    leader = cleanly_elected(s, c, isr, elr, missing | image.missing, electable(s, c), replicas(c, image) & ~wanted)
     asked = active(c, image) & (wanted | replicas(c, image)) & s.elr
     first = first_in_order(c, asked, replicas(c, image) & ~wanted)
     require(has_room(s, c), bound=C.metadata_lag)
@@ -71,7 +72,7 @@ def operator_cancels_reassignment(s: State, c: C) -> None:
     originals = replicas(c, image) & ~s.adding
     isr = stays if stays != 0 or originals == 0 else bits.only(first_in_order(c, originals, s.removing))
     elr = elr_target(s, c, isr, missing, 0)
-    leader = elected(s, c, isr, elr, missing, active(c, image), s.removing)
+    leader = elected(s, c, isr, elr, missing, electable(s, c), s.removing)
     require(has_room(s, c), bound=C.metadata_lag)
     require(s.adding | s.removing != 0)
     require(stays != 0 or (c.unclean_election and originals != 0))

@@ -40,6 +40,16 @@ class Answer(IntEnum):
     STOPPED = 4
 
 
+class Move(IntEnum):
+    """How far the controller knows that a log lies in another directory: it does, or the broker is not registered with
+    the one of before, or is still registered with it, which was replaced or taken out.
+    """
+
+    ASSIGNED = 0
+    REGISTERED = 1
+    BEGUN = 2
+
+
 class Status(IntEnum):
     """How far an AlterPartition request has come: sent, or answered by the controller.
 
@@ -78,7 +88,10 @@ PartitionEpoch = Annotated[
         + 5 * C.reassignments
         + C.cancels
         + C.raises
-        + C.lowers,
+        + C.lowers
+        + 3 * C.directory_failures
+        + 2 * C.directory_removals
+        + 2 * C.disk_replacements,
     ),
 ]
 ImageIndex = Annotated[int, Index(C.metadata_lag + 1)]
@@ -90,6 +103,14 @@ Raise = Annotated[int, Range(-1 * C.lowers, C.raises)]
 
 Early = Annotated[int, Range(0, C.early_starts)]
 """Whether a process runs that is not registered, 0 or 1; always 0 if none may."""
+
+
+Directories = Annotated[int, BitSet(C.directories)]
+"""Brokers whose log directory may fail or be replaced: there are none without such faults."""
+Offline = Annotated[int, Range(0, C.directory_failures)]
+"""Whether the log directory of a replica has failed, 0 or 1; always 0 if none may."""
+Moved = Annotated[int, Range(0, 2 * C.directory_removals + 2 * C.disk_replacements)]
+"""Whether the log lies in another directory than the controller knows, and since when: see `Move`."""
 
 
 class Image(Record):
@@ -144,7 +165,8 @@ class Replica(Record):
     KAFKA-15221). `recent` holds followers that were caught up within the lag time, if the leader waits for such.
     `truncating` is set while a follower has still to ask where to cut its log (before Fetch carried the last epoch).
     `raised` gives the min ISR that it acts on, which may be that of another image than the one applied. `early` is set
-    while a new process runs that is not registered yet: `life` is still about the one before.
+    while a new process runs that is not registered yet: `life` is still about the one before. `offline` is set while
+    the log's directory has failed.
     """
 
     life: Life
@@ -165,6 +187,8 @@ class Replica(Record):
     answer: FetchAnswer
     truncating: bool
     last_epoch_lost: bool
+    offline: Offline
+    moved: Moved
 
 
 class AlterPartition(Record):
@@ -218,6 +242,9 @@ class Budget(Record):
     lags: Annotated[int, Range(0, C.lags)]
     elections: Annotated[int, Range(0, C.elections)]
     disk_swaps: Annotated[int, Range(0, C.disk_swaps)]
+    directory_failures: Annotated[int, Range(0, C.directory_failures)]
+    directory_removals: Annotated[int, Range(0, C.directory_removals)]
+    disk_replacements: Annotated[int, Range(0, C.disk_replacements)]
     resends: Annotated[int, Range(0, C.resends)]
     reassignments: Annotated[int, Range(0, C.reassignments)]
     cancels: Annotated[int, Range(0, C.cancels)]
@@ -230,6 +257,8 @@ class Budget(Record):
 class State(Record):
     """The partition. `image[newest]` is the controller, with the fields beside it that brokers do not read.
 
+    `offline` holds replicas whose directory is not online in the registration of their broker: it has failed, or the
+    broker has registered without it (PartitionRegistration.directory, BrokerRegistration.hasOnlineDir).
     `adding` and `removing` are the replicas that the reassignment under way adds and removes.
     `ghost_committed` holds the records below the highest high watermark of any leader, as first seen.
     `ghost_stale` holds members whose current incarnation never proved that it may be in the ISR.
@@ -240,6 +269,7 @@ class State(Record):
     elr: Brokers
     elr_disabled: Annotated[int, Range(0, C.elr_disables)]
     last_known_leader: MaybeBroker
+    offline: Directories
     adding: Movable
     removing: Movable
     replica: Annotated[Array[Replica], Per(Broker)]
@@ -284,6 +314,9 @@ def initial(s: State, c: C) -> None:
     s.budget.lags = c.lags
     s.budget.elections = c.elections
     s.budget.disk_swaps = c.disk_swaps
+    s.budget.directory_failures = c.directory_failures
+    s.budget.directory_removals = c.directory_removals
+    s.budget.disk_replacements = c.disk_replacements
     s.budget.resends = c.resends
     s.budget.reassignments = c.reassignments
     s.budget.cancels = c.cancels
@@ -314,8 +347,8 @@ def has_process(s: State, broker: int) -> bool:
 
 
 def leads(s: State, broker: int) -> bool:
-    """Say whether the broker runs and believes to lead; a newer leader may exist."""
-    return is_running(s, broker) and local(s, broker).leader == broker
+    """Say whether the broker runs, has its log and believes to lead; a newer leader may exist."""
+    return is_running(s, broker) and local(s, broker).leader == broker and s.replica[broker].offline == 0
 
 
 def has_elr(s: State, c: C) -> bool:
@@ -347,13 +380,14 @@ def min_isr_of(s: State, c: C, broker: int) -> int:
 
 
 def follows(s: State, follower: int, leader: int) -> bool:
-    """Say whether the follower runs, has a replica and fetches from `leader`."""
+    """Say whether the follower runs, has a replica that is online and fetches from `leader`."""
     image = local(s, follower)
     return (
         follower != leader
         and has_process(s, follower)
         and image.leader == leader
         and not bits.contains(image.missing, follower)
+        and s.replica[follower].offline == 0
     )
 
 

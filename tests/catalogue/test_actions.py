@@ -13,7 +13,8 @@ UNCAUGHT: dict[str, dict[str, str]] = {
     "replication": {
         "controller-refuses-alter-partition": (
             "a request that must be refused is refused at once, where states are merged"
-        )
+        ),
+        "log-directory-returns": "what comes back is whole, and its broker is treated as after a crash",
     },
     "quorum": {
         "leader-handles-late-fetch": "a late fetch says less than one that came before; no matrix has any",

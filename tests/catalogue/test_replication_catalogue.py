@@ -44,6 +44,7 @@ ALL_ACTIONS = (
     "kafka-4.4 2 brokers, HYP-11, configs first and lowered",
     "2 brokers, B49",
     "3 brokers, B50",
+    "kafka-4.4 2 brokers, HYP-18",
 )
 
 ASKED_FOR = {
@@ -56,6 +57,11 @@ ASKED_FOR = {
     "broker_starts": ("fetch-without-epoch-counts", "hyp-15"),
     "follower_takes_late_answer": ("late-answer-cuts-a-log", "b49-kafka-18991"),
     "log_changes_under_answer": ("record-is-skipped", "hyp-19"),
+    "log_directory_fails": ("offline-replica-leaves-the-isr", "hyp-18"),
+    "controller_marks_directory_offline": ("offline-replica-leaves-the-isr", "hyp-16-failed"),
+    "log_directory_is_taken_out": ("new-directory-is-assigned", "hyp-16"),
+    "disk_is_replaced": ("new-directory-is-assigned", "hyp-17"),
+    "controller_assigns_directory": ("new-directory-is-assigned", "hyp-17"),
 }
 """Actions that happen only where a budget asks for them: a witness, and an archived history."""
 

@@ -18,6 +18,7 @@ from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.mapping import SMALL
 from fencepost.model.language.interpreter import Interpreter
 
+from benchmarks.figures.conformance import COVERS
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
 from tests.helpers.places import ARCHIVE
@@ -77,6 +78,23 @@ def test_answers_of_an_earlier_leader_epoch_are_taken_or_ignored_as_the_model_sa
     executed = {item["name"]: item["executed"] for item in found["actions"]}
     assert executed["follower-ignores-late-answer"] > 20
     assert (executed.get("follower-takes-late-answer", 0) > 0) == (version == "3.9.0")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [KAFKA, "4.4.0"])
+@pytest.mark.parametrize(
+    "sizes",
+    [COVERS["a disk is replaced, two clean stops"], COVERS["a log directory fails or is taken out, a clean stop"]],
+)
+def test_log_directories_fail_and_are_replaced_as_the_model_says(version: str, sizes: str) -> None:
+    made = fencepost(
+        "conform", "replication", "--kafka", version, *(f"--set={item}" for item in words(sizes)), "--json"
+    )
+    found = data_of(made)
+    assert made.exit_code == 0, found["differences"]
+    assert found["executed"] == found["transitions"] > 1_000
+    executed = {item["name"]: item["executed"] for item in found["actions"]}
+    assert executed["controller-assigns-directory"] > 20
 
 
 def test_brokers_of_kafka_crash_restart_and_elect_as_the_model_says() -> None:

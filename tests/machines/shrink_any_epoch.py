@@ -42,7 +42,7 @@ def controller_applies_alter_partition(s: State, c: C, m: AlterPartition) -> Non
     require(m.leader_epoch == image.leader_epoch or not c.request_epoch_checks)
     require(m.leader == image.leader)
     require(m.partition_epoch == image.partition_epoch or only_shrinks(image, m))
-    require(controller.is_eligible(c, image, m))
+    require(controller.is_eligible(s, c, m))
     isr = isr_after(s, c, m.isr)
     suffices = c.elr_judged_by == Judging.SMALLER and bits.size(isr) >= effective_min_isr(
         c, image, min(m.raised, image.raised)

@@ -128,9 +128,9 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
     first = preventions(made("replication-b09-kip-903").trace, made("replication-b09-kip-903").path)[0]
     assert (first.setting, first.is_usual, first.ending.step) == ("alter_partition_version=3", True, 7)
     assert first.ending.guard is not None
-    assert first.ending.guard.text == "is_eligible(c, image, m)"
+    assert first.ending.guard.text == "is_eligible(s, c, m)"
     lines = first.ending.guard.place.file.read_text().splitlines()
-    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(c, image, m))"
+    assert lines[first.ending.guard.place.line - 1].strip() == "require(is_eligible(s, c, m))"
     assert any("c.alter_partition_version < 3" in line.text for line in first.lines)
     text = flat(Page(render("html", made("replication-b09-kip-903"))).text)
     assert (
@@ -138,7 +138,7 @@ def test_the_guard_that_kip_903_added_is_what_refuses_the_step() -> None:
         "1 none, 2 fenced members (KIP-841), 3 old broker epochs"
     ) in text
     assert "Step 7 cannot happen, for a guard refuses it" in text
-    assert "require(is_eligible(c, image, m))" in text
+    assert "require(is_eligible(s, c, m))" in text
 
 
 def test_a_switch_without_a_guard_says_what_the_step_does_otherwise() -> None:

@@ -118,8 +118,10 @@ def test_a_shortest_trace_keeps_its_length(file: str) -> None:
 
 def test_what_chooses_between_behaviours_is_never_lowered() -> None:
     assert sizes(REPLICATION) == [
-        "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "max_leader_epoch", "crashes",
-        "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps", "resends",
+        "brokers", "max_records", "metadata_lag", "alter_partitions", "late_fetches", "late_answers",
+        "max_leader_epoch", "crashes",
+        "clean_stops", "fences", "shrinks", "lags", "elections", "disk_swaps",
+        "directory_failures", "directory_removals", "disk_replacements", "directories", "resends",
         "reassignments", "cancels", "raises", "lowers", "elr_disables", "early_starts", "movable",
     ]  # fmt: skip
     assert shapes(REPLICATION) == ["brokers"]

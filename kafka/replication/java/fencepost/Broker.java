@@ -85,11 +85,12 @@ final class Broker {
     private int records;
 
     Broker(int id, long epoch, int minIsr, Path root, List<String> dirs, List<Alteration> sent) throws Exception {
-        this(id, epoch, minIsr, root, dirs, sent, Fetching.Holding.NONE);
+        this(id, epoch, minIsr, root, dirs, null, sent, Fetching.Holding.NONE);
     }
 
+    /** The same, with a log directory that cannot be read (null for none), and answers that are held. */
     Broker(
-        int id, long epoch, int minIsr, Path root, List<String> dirs, List<Alteration> sent, Fetching.Holding holding
+        int id, long epoch, int minIsr, Path root, List<String> dirs, String unreadable, List<Alteration> sent, Fetching.Holding holding
     ) throws Exception {
         this.id = id;
         this.epoch = epoch;
@@ -102,7 +103,7 @@ final class Broker {
         LogDirFailureChannel failures = new LogDirFailureChannel(9);
         Class<?> caches = Reflect.type("org.apache.kafka.metadata.KRaftMetadataCache", "kafka.server.metadata.KRaftMetadataCache");
         cache = caches.getConstructors()[0].newInstance(id, (Supplier<KRaftVersion>) () -> KRaftVersion.KRAFT_VERSION_1);
-        logs = logManager(config, cache, scheduler, clock, failures);
+        logs = logManager(config, cache, scheduler, clock, failures, unreadable == null ? List.of() : List.of(directory(unreadable)));
         previousEpoch = ((java.util.OptionalLong) Reflect.call(logs, "readBrokerEpochFromCleanShutdownFiles")).orElse(-1L);
         Object quotas = quotas(config, clock);
         alterations = Alteration.manager(this, scheduler, clock, sent);
@@ -138,12 +139,19 @@ final class Broker {
         });
     }
 
-    private static Object logManager(Object config, Object settings, Object scheduler, Fakes.Clock clock, Object failures) {
+    private File directory(String name) {
+        return directories.stream().filter(d -> d.getName().equals(name)).findFirst().orElseThrow();
+    }
+
+    private static Object logManager(
+        Object config, Object settings, Object scheduler, Fakes.Clock clock, Object failures, List<File> unreadable
+    ) {
         Class<?> type = Reflect.type("kafka.log.LogManager");
         Method make = Reflect.method(type, "apply", 7);  // since 4.1
         Method make = Reflect.method(type, "apply", 8);  // until 4.0
-        Object none = make.getParameterTypes()[1] == Set.class ? Set.of() : scala.collection.immutable.Nil$.MODULE$;
-        return Reflect.invoke(make, null, config, none, settings, scheduler, clock, STATS, failures
+        List<String> paths = unreadable.stream().map(File::getAbsolutePath).toList();
+        Object offline = make.getParameterTypes()[1] == Set.class ? Set.copyOf(paths) : scala.jdk.javaapi.CollectionConverters.asScala(paths).toSeq();
+        return Reflect.invoke(make, null, config, offline, settings, scheduler, clock, STATS, failures
             , true  // until 4.0
         );
     }
@@ -213,15 +221,17 @@ final class Broker {
         throw new Reflect.Changed("DelayedOperationPurgatory's constructor with 6 parameters");
     }
 
-    /** Write what is left on disk, and load it as a starting broker does. */
-    static void prepare(Path root, int id, Disk disk, Uuid topicId, long checkpoint) throws IOException {
-        Path directory = root.resolve("broker-" + id).resolve(DIRECTORY);
-        remove(directory);
-        Path folder = directory.resolve(PARTITION.toString());
-        prepare(root, id, List.of(DIRECTORY));
+    /** Write what is left on disk, in these log directories, and load it as a starting broker does. */
+    static void prepare(Path root, int id, List<String> dirs, Disk disk, Uuid topicId, long checkpoint) throws IOException {
+        for (String dir : dirs) {
+            remove(root.resolve("broker-" + id).resolve(dir));
+        }
+        prepare(root, id, dirs);
         if (disk == null || disk.segment == null) {
             return;
         }
+        Path directory = root.resolve("broker-" + id).resolve(disk.directory);
+        Path folder = directory.resolve(PARTITION.toString());
         Files.createDirectories(folder);
         Files.write(folder.resolve("00000000000000000000.log"), disk.segment);
         Files.writeString(folder.resolve("partition.metadata"), "version: 0\ntopic_id: " + topicId + "\n");
@@ -375,7 +385,7 @@ final class Broker {
 
     /** Record and leader epoch of every entry of its log, if it has one. */
     List<int[]> entries() throws Exception {
-        return found() == null ? List.of() : entries(log());
+        return log(PARTITION) == null ? List.of() : entries(log());
     }
 
     TopicIdPartition topicIdPartition() {
@@ -483,8 +493,7 @@ final class Broker {
 
     /** LogDirFailureHandler hears of a directory. */
     void fail(String dir) {
-        File failed = directories.stream().filter(d -> d.getName().equals(dir)).findFirst().orElseThrow();
-        manager.handleLogDirFailure(failed.getAbsolutePath(), true);
+        manager.handleLogDirFailure(directory(dir).getAbsolutePath(), true);
     }
 
     List<Uuid> directoryIds() {
@@ -493,12 +502,15 @@ final class Broker {
 
     /** End the process; the first `kept` records stay on disk. */
     Disk halt(int kept, boolean clean) throws Exception {
-        Disk disk = new Disk();
+        Disk disk = log(PARTITION) == null ? new Disk() : disk(kept);
         disk.savedEpoch = clean ? epoch : -1;
-        if (found() == null) {
-            close();
-            return disk;
-        }
+        close();
+        return disk;
+    }
+
+    /** What is on disk of its log, with the first `kept` records. */
+    Disk disk(int kept) throws Exception {
+        Disk disk = new Disk();
         UnifiedLog log = log();
         List<int[]> all = entries(log);
         disk.entries = new ArrayList<>(all.subList(0, kept));
@@ -511,9 +523,9 @@ final class Broker {
                 }
             }
         }
-        disk.segment = Arrays.copyOf(Files.readAllBytes(directories.get(0).toPath().resolve(PARTITION.toString()).resolve("00000000000000000000.log")), size);
+        disk.directory = log.dir().getParentFile().getName();
+        disk.segment = Arrays.copyOf(Files.readAllBytes(log.dir().toPath().resolve("00000000000000000000.log")), size);
         disk.highWatermark = Math.min(log.highWatermark(), kept);
-        close();
         return disk;
     }
 

@@ -10,6 +10,8 @@ final class Disk {
     /** Record and leader epoch of each entry in it. */
     List<int[]> entries = new ArrayList<>();
     long highWatermark;
+    /** The log directory in which the log lies, null without a replica. */
+    String directory;
     /** The broker epoch that a clean shutdown has saved, -1 after a crash. */
     long savedEpoch = -1;
 

@@ -61,7 +61,7 @@ public final class Driver implements Loop.Driven {
                 if (world != null) {
                     world.close();
                 }
-                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], n[6], n[7], root);
+                world = new World(n[0], n[1], n[2] == 1, n[3] == 1, n[4], n[5], n[6], n[7], n[8], root);
                 break;
             case "look": break;
             case "crash": world.crash(n[0], n[1]); break;
@@ -90,6 +90,12 @@ public final class Driver implements Loop.Driven {
             case "forget": world.loseLate(n[0]); break;
             case "read": world.read(n[0]); break;
             case "follow": world.follow(n[0]); break;
+            case "fail": world.fail(n[0]); break;
+            case "return": world.restore(n[0]); break;
+            case "replace": world.replace(n[0]); break;
+            case "take-out": world.takeOut(n[0]); break;
+            case "mark-offline": world.markOffline(n[0]); break;
+            case "assign": world.assign(n[0]); break;
             case "lag": world.lag(n[0], n[1]); break;
             case "shrink": world.shrink(n[0], n[1]); break;
             default: throw new IllegalArgumentException("an action that this driver does not know: " + action);

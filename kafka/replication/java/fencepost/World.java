@@ -31,6 +31,8 @@ import org.apache.kafka.storage.internals.log.UnifiedLog;  // since 4.1
 
 /** One controller, its brokers, and all that is in flight between them. An action happens at a time, in one thread. */
 final class World {
+    /** Log directories of a broker of which one may fail: enough for what may be taken out. */
+    private static final int DIRECTORIES = 4;
     private static final String HOLLOW = "the logs diverge over an epoch without records";
 
     private static final String LED = "a follower with an empty log has led an epoch without records";
@@ -67,6 +69,12 @@ final class World {
     private final Uuid topic;
     private final Broker[] running;
     private final Disk[] disks;
+    /** The log directories of each broker: one, or several where one may fail. */
+    private final List<List<String>> dirs = new ArrayList<>();
+    /** The log directory of each broker that has failed, and how far the controller knows that its log lies in another one. */
+    private final String[] failed;
+    private final int[] moved;
+    private int directories;
     private final List<List<Long>> epochs = new ArrayList<>();
     /** For each image the end of the metadata log, and its text. */
     private final List<Integer> ends = new ArrayList<>();
@@ -78,7 +86,7 @@ final class World {
     private final List<Write> writes = new ArrayList<>();
 
     World(
-        int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, int missing, int holding, Path root
+        int brokers, int minIsr, boolean elr, boolean unclean, int leader, int isr, int missing, int holding, int mayFail, Path root
     ) throws Exception {
         this.holding = Fetching.Holding.values()[holding];
         this.brokers = brokers;
@@ -86,10 +94,16 @@ final class World {
         this.root = root;
         running = new Broker[brokers];
         disks = new Disk[brokers];
+        failed = new String[brokers];
+        moved = new int[brokers];
         controller = new FencepostController(minIsr, elr, unclean, new Fakes.Clock());
         for (int b = 0; b < brokers; b++) {
             epochs.add(new ArrayList<>());
-            epochs.get(b).add(controller.register(b, new Uuid(5, b), -1));
+            dirs.add(new ArrayList<>(List.of(Broker.DIRECTORY)));
+            while (b < mayFail && dirs.get(b).size() < DIRECTORIES) {
+                dirs.get(b).add("d" + ++directories);
+            }
+            epochs.get(b).add(controller.register(b, new Uuid(5, b), -1, online(b)));
             controller.heartbeat(b, epoch(b), false, Long.MAX_VALUE);
         }
         List<Integer> replicas = new ArrayList<>();
@@ -111,14 +125,26 @@ final class World {
                 controller.heartbeat(b, epoch(b), false, Long.MAX_VALUE);
             }
         }
-        note();
         for (int b = 0; b < brokers; b++) {
-            Broker.prepare(root, b, null, topic, 0);
-            running[b] = new Broker(b, epoch(b), minIsr, root, List.of(Broker.DIRECTORY), sent, this.holding);
+            Broker.prepare(root, b, dirs.get(b), null, topic, 0);
+            running[b] = new Broker(b, epoch(b), minIsr, root, dirs.get(b), null, sent, this.holding);
         }
+        if (mayFail > 0) {  // which directory it is, brokers with several say once they have made their logs
+            int made = controller.log.size();
+            for (int b = 0; b < brokers; b++) {
+                running[b].apply(controller.log, made, 0);
+                assigned(running[b]);
+            }
+        }
+        note();
         for (int b = 0; b < brokers; b++) {
             running[b].apply(controller.log, ends.get(0), 0);
         }
+    }
+
+    /** The ids of a broker's directories that have not failed. */
+    private List<Uuid> online(int broker) {
+        return dirs.get(broker).stream().filter(d -> !d.equals(failed[broker])).map(d -> Broker.directoryId(broker, d)).toList();
     }
 
     void close() throws Exception {
@@ -195,21 +221,120 @@ final class World {
     }
 
     private void halt(Broker b, int kept, boolean clean) throws Exception {
+        leaveFetchBehind(b);
+        Disk offline = disks[b.id];
+        disks[b.id] = b.halt(kept, clean);
+        if (failed[b.id] != null) {  // the log is as it was when the directory failed
+            offline.savedEpoch = disks[b.id].savedEpoch;
+            disks[b.id] = offline;
+        }
+        running[b.id] = null;
+    }
+
+    private void leaveFetchBehind(Broker b) throws Exception {
         Fetching.Request request = b.fetching.answer == null ? b.fetching.request() : null;
         if (request != null) {
             request.hollow = isOfEmptyEpoch(request, b.entries());
             request.lastEpoch = lastEpoch(b.entries());
             late.put(++lates, request);
         }
-        disks[b.id] = b.halt(kept, clean);
-        running[b.id] = null;
     }
+
+    // ---- log directories
+
+    /** The directory with the replica fails: LogDirFailureHandler hears of it. */
+    void fail(int broker) throws Exception {
+        Broker b = running(broker);
+        if (b.found() == null) {
+            throw new Untried("the broker has no replica that is online");
+        }
+        leaveFetchBehind(b);
+        Disk disk = b.disk(b.entries().size());
+        disk.savedEpoch = disks[broker] == null ? -1 : disks[broker].savedEpoch;
+        disks[broker] = disk;
+        b.fetching.answer = null;
+        failed[broker] = disk.directory;
+        b.fail(disk.directory);
+        b.act();
+    }
+
+    private Disk down(int broker) {
+        if (running[broker] != null) {
+            throw new Untried("broker " + broker + " runs");
+        }
+        return disks[broker];
+    }
+
+    /** The directory that has failed is whole again; it has no file that says that the stop was clean. */
+    void restore(int broker) {
+        down(broker).savedEpoch = -1;
+        failed[broker] = null;
+    }
+
+    /** The disk with the replica is replaced by an empty one. */
+    void replace(int broker) {
+        down(broker).savedEpoch = -1;
+        dirs.get(broker).set(leave(broker), "d" + ++directories);
+    }
+
+    /** The directory with the replica is taken out of log.dirs. */
+    void takeOut(int broker) {
+        down(broker);
+        dirs.get(broker).remove(leave(broker));
+    }
+
+    /** Lose the log with its directory; return where that is listed. */
+    private int leave(int broker) {
+        Disk disk = disks[broker];
+        int at = disk.directory == null ? 0 : dirs.get(broker).indexOf(disk.directory);
+        disk.segment = null;
+        disk.entries = new ArrayList<>();
+        disk.highWatermark = 0;
+        disk.directory = null;
+        failed[broker] = null;
+        boolean known = !controller.registration(broker).hasOnlineDir(controller.partition(topic).directory(broker));
+        moved[broker] = moved[broker] == 0 && known ? 1 : 2;
+        return at;
+    }
+
+    /** A heartbeat reports the directory as failed. */
+    void markOffline(int broker) {
+        controller.markOffline(broker, running(broker).offline.isEmpty() ? List.of(Broker.directoryId(broker, failed[broker])) : running(broker).offline);
+        note();
+    }
+
+    /** AssignmentsManager says in which directory the broker has made its log. */
+    void assign(int broker) {
+        if (!assigned(running(broker))) {
+            throw new Untried("broker " + broker + " has nothing to say of its directories");
+        }
+        note();
+    }
+
+    private boolean assigned(Broker b) {
+        if (b.assignments.isEmpty()) {
+            return false;
+        }
+        Object[] next = b.assignments.get(b.assignments.size() - 1);
+        b.assignments.clear();
+        Errors answer = controller.assign(b.id, b.epoch, topic, 0, (Uuid) next[1]);
+        if (answer != Errors.NONE) {
+            throw new Refused(answer.name());
+        }
+        ((Runnable) next[3]).run();
+        moved[b.id] = 0;
+        return true;
+    }
+
+    // ---- what brokers and the controller do
 
     void stop(int broker) throws Exception {
         Broker b = running(broker);
         for (Broker other : running) {
-            if (other != null && other.epoch >= 0 && other != b && !controller.registration(other.id).fenced()) {
-                controller.heartbeat(other.id, other.epoch, controller.registration(other.id).inControlledShutdown(), other.appliedRecords());
+            BrokerRegistration known = other == null ? null : controller.registration(other.id);
+            boolean isActive = known != null && other.epoch >= 0 && !known.fenced() && !known.inControlledShutdown();
+            if (isActive && other != b) {
+                controller.heartbeat(other.id, other.epoch, false, other.appliedRecords());
             }
         }
         String answer = controller.heartbeat(broker, b.epoch, true, b.appliedRecords());
@@ -238,8 +363,9 @@ final class World {
         if (running[broker] != null) {
             throw new Untried("broker " + broker + " runs");
         }
-        Broker.prepare(root, broker, disks[broker], topic, checkpoint);
-        running[broker] = new Broker(broker, epoch, minIsr, root, List.of(Broker.DIRECTORY), sent, holding);
+        Disk readable = failed[broker] == null ? disks[broker] : null;
+        Broker.prepare(root, broker, dirs.get(broker), readable, topic, checkpoint);
+        running[broker] = new Broker(broker, epoch, minIsr, root, dirs.get(broker), failed[broker], sent, holding);
         running[broker].start(controller.log, controller.log.size(), ends.size() - 1);
     }
 
@@ -253,7 +379,8 @@ final class World {
             throw new Untried("broker " + broker + " runs");
         }
         controller.expire(broker);
-        long epoch = controller.register(broker, new Uuid(6, controller.log.size()), disks[broker].savedEpoch);
+        long epoch = controller.register(broker, new Uuid(6, controller.log.size()), disks[broker].savedEpoch, online(broker));
+        moved[broker] = Math.min(moved[broker], 1);
         epochs.get(broker).add(epoch);
         note();
         if (early == null) {
@@ -588,6 +715,11 @@ final class World {
         out.append("],\"elr\":").append(Scala.bits(p.elr));
         out.append(",\"adding\":").append(Scala.bits(p.addingReplicas)).append(",\"removing\":").append(Scala.bits(p.removingReplicas));
         out.append(",\"last\":").append(p.lastKnownElr.length == 0 ? -1 : p.lastKnownElr[0]);
+        int offline = 0;
+        for (int b : p.replicas) {
+            offline |= dirs.get(b).size() > 1 && !controller.registration(b).hasOnlineDir(p.directory(b)) ? 1 << b : 0;
+        }
+        out.append(",\"offline\":").append(offline);
         out.append(",\"brokers\":[");
         for (int b = 0; b < brokers; b++) {
             out.append(b == 0 ? "" : ",");
@@ -597,7 +729,8 @@ final class World {
                 Disk d = disks[b];
                 out.append("{\"life\":").append(d.life()).append(",\"log\":");
                 entries(out, d.entries);
-                out.append(",\"hw\":").append(d.highWatermark).append('}');
+                out.append(",\"hw\":").append(d.highWatermark);
+                out.append(",\"moved\":").append(moved[b]).append(",\"offline\":").append(failed[b] != null).append('}');
             }
         }
         out.append("],\"requests\":[");
@@ -674,8 +807,12 @@ final class World {
         int life = b.epoch >= 0 ? 0 : disks[b.id].life();
         out.append("{\"life\":").append(life).append(",\"applied\":").append(b.applied).append(",\"image\":")
             .append(image(b.image().topics().getPartition(topic, 0), known, raised(FencepostController.minIsr(b.image(), "t")))).append(",\"log\":");
-        entries(out, b.entries());
-        if (p == null) {
+        boolean offline = failed[b.id] != null;
+        entries(out, offline ? disks[b.id].entries : b.entries());
+        out.append(",\"moved\":").append(moved[b.id]).append(",\"offline\":").append(offline);
+        if (offline) {
+            out.append(",\"hw\":").append(disks[b.id].highWatermark).append(",\"role\":null");
+        } else if (p == null) {
             out.append(",\"hw\":0,\"role\":null");
         } else {
             out.append(",\"hw\":").append(b.log().highWatermark()).append(",\"role\":[").append(p.isLeader()).append(',').append(p.getLeaderEpoch())

@@ -338,6 +338,13 @@ public final class FencepostController {
         }
     }
 
+    /** What a heartbeat does first that reports directories as failed. */
+    public void markOffline(int broker, List<Uuid> offline) {
+        List<ApiMessageAndVersion> records = new ArrayList<>();
+        replication.handleDirectoriesOffline(broker, registration(broker).epoch(), offline, records);
+        commit(records);
+    }
+
     /** UnregisterBroker. */
     public void unregister(int broker) {
         commit(replication.unregisterBroker(broker).records());
