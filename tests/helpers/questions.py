@@ -42,7 +42,7 @@ def shared(result: Result, but: set[str] = DIFFERENT) -> dict[str, Any]:
 
 
 def found(result: Result) -> dict[str, Any]:
-    """Return what must be equal on every engine: not which of several shortest traces is shown, nor a digest of states."""
+    """Return what must be equal on every engine: not which shortest trace is shown, nor the digest of all states."""
     same = shared(result, DIFFERENT | {"engine", "properties", "deadlock", "omission", "digest"})
     judged = {item.name: (item.verdict, item.path and item.path.length) for item in result.properties}
     return same | {"properties": judged, "deadlock": result.deadlock and result.deadlock.length}
