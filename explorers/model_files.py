@@ -126,7 +126,8 @@ class _Neighbours(MetaPathFinder):
             if self._is_ours(leaf):
                 path = [str(self.folder), str(self.root)] if leaf in self.inside[:1] else [str(self.folder)]
         for place in map(Path, path):
-            if not any(place.is_relative_to(root) for root in (self.root, *added)):
+            roots: tuple[str | Path, ...] = (self.root, *added)
+            if not any(place.is_relative_to(root) for root in roots):
                 continue
             package, file = place / leaf, place / f"{leaf}.py"
             if (package / "__init__.py").is_file():

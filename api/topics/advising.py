@@ -57,7 +57,8 @@ class AdviceResult(Answer["AdviceData"]):
         import pandas as pd
 
         names = ("operation", "outcome", "findings", "instead", "after", "show", "measure")
-        rows = [[item[name] for name in names] for item in self.to_dict()["operations"]]  # type: ignore[literal-required]
+        found: list[Any] = list(self.to_dict()["operations"])
+        rows = [[item[name] for name in names] for item in found]
         return pd.DataFrame(rows, columns=list(names))
 
     def _repr_html_(self) -> str:
@@ -127,7 +128,8 @@ def settings_of(
             f"{counted(replicas, 'replica')} and {counted(brokers, 'broker')} were given: write more `brokers=`."
         )
     version = _version(kafka)
-    has_elr = bool(protocol(PROTOCOL).machine.version(version).values.get("elr", 1)) if elr is None else elr  # noqa: PD011 (no frame)
+    rules = dict(protocol(PROTOCOL).machine.version(version).values)
+    has_elr = bool(rules.get("elr", 1)) if elr is None else elr
     if has_elr and not may_have_elr(version):
         raise UsageError(
             f"ELR was given for {version.replace('kafka-', 'Kafka ')}, and eligible leader replicas came with 4.0: "

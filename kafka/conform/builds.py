@@ -101,11 +101,10 @@ def changed_methods(a: Release, b: Release) -> list[ChangedMethod]:
     done = run(words, COMPARE_SECONDS, "the comparison of classes")
     if done.returncode != 0:
         raise UsageError(f"the classes in {a.jars} and {b.jars} cannot be compared: {done.stderr.strip()[-300:]}")
-    rows = map(json.loads, done.stdout.splitlines())
-    return [
-        ChangedMethod(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-        for row in rows
-    ]
+    rows: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    for row in rows:
+        row |= {name: tuple(value) for name, value in row.items() if isinstance(value, list)}
+    return [ChangedMethod(**row) for row in rows]
 
 
 class DepartsError(Exception):

@@ -153,7 +153,8 @@ def _tried(
                     found[row.variant.name] += 1
                     yield chance.history, chance.step
     for variant in groups(bound):
-        for chance in ground.refusals(variant, REFUSALS, random.Random(f"{variant.name} {place}")):  # noqa: S311 (no secret)
+        chances = random.Random(f"{variant.name} {place}")  # noqa: S311 (no secret)
+        for chance in ground.refusals(variant, REFUSALS, chances):
             yield chance.history, chance.step
 
 

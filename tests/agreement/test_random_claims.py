@@ -21,7 +21,7 @@ SHOWS = {
     "no bound is reached": 0,
     "every guard is needed": 0,
     "everything is prevented": 3,
-    "all machines are the one that was driven": 72,
+    "all machines are the one that was driven": 108,
     "all constants were driven": 0,
 }
 """For each planted mistake a machine of which it makes false claims."""

@@ -14,6 +14,8 @@ UNCAUGHT: dict[str, dict[str, str]] = {
         "controller-refuses-alter-partition": (
             "a request that must be refused is refused at once, where states are merged"
         ),
+        "follower-ignores-late-answer": "it changes nothing but that the answer is gone",
+        "late-answer-is-lost": "losing an answer is never taking it",
         "log-directory-returns": "what comes back is whole, and its broker is treated as after a crash",
     },
     "quorum": {

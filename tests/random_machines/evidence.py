@@ -46,9 +46,9 @@ MARK = machine_mark(MACHINE)
 CODES = codes(MACHINE)
 
 
-def unlike(c: Any, image: Any, m: Any) -> bool:
+def unlike(_one: Any, _other: Any, m: Any) -> bool:
     """Take every request."""
-    return bool(image.leader >= -1)
+    return bool(m.leader >= -1)
 
 
 def altered(draw: random.Random) -> tuple[Machine, str]:
