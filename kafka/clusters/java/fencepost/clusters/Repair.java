@@ -4,12 +4,14 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
 
 import javassist.CannotCompileException;
 import javassist.ClassPool;
 import javassist.CtClass;
 import javassist.CtField;
 import javassist.CtMethod;
+import javassist.NotFoundException;
 import javassist.expr.ExprEditor;
 import javassist.expr.MethodCall;
 
@@ -54,7 +56,7 @@ public final class Repair {
 
     /** A replica's log end is forgotten in every leader epoch; it was only where the leader had not led before. */
     private static CtClass forgetLogEnds() throws Exception {
-        CtClass replica = ClassPool.getDefault().get("org.apache.kafka.server.replica.Replica");
+        CtClass replica = type("org.apache.kafka.server.replica.Replica");
         CtMethod reset = replica.getDeclaredMethod("resetReplicaState", new CtClass[] {
             CtClass.longType, CtClass.longType, CtClass.booleanType, CtClass.booleanType});
         reset.insertBefore("$3 = true;");
@@ -63,28 +65,20 @@ public final class Repair {
 
     /** Metadata whose partition epoch the leader has learnt from an answer leaves a pending change of the ISR as it is. */
     private static CtClass keepPendingChange() throws Exception {
-        CtClass partition = ClassPool.getDefault().get("kafka.cluster.Partition");
+        CtClass partition = type("kafka.cluster.Partition");
         partition.addField(CtField.make("private boolean keepsPending;", partition));
         CtMethod lead = partition.getDeclaredMethod("makeLeader");
         String call = lead.getParameterTypes()[0].getSimpleName().equals("PartitionRegistration") ? "" : "()";
         lead.insertBefore("this.keepsPending = this.isLeader() && this.partitionState().isInflight()"
             + " && $1.leaderEpoch" + call + " == this.getLeaderEpoch() && $1.partitionEpoch" + call + " == this.getPartitionEpoch();");
-        AtomicInteger writes = new AtomicInteger();
-        partition.getDeclaredMethod("updateAssignmentAndIsr").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("partitionState_$eq")) {
-                    writes.incrementAndGet();
-                    call.replace("{ if (!this.keepsPending) { $proceed($$); } this.keepsPending = false; }");
-                }
-            }
-        });
-        return edited(partition, writes);
+        replaceCalls(partition.getDeclaredMethod("updateAssignmentAndIsr"), named("partitionState_$eq"),
+            "{ if (!this.keepsPending) { $proceed($$); } this.keepsPending = false; }");
+        return partition;
     }
 
     /** Settings that come with a smaller ISR apply before it. That they apply once more after it changes nothing. */
     private static CtClass applySettingsFirst() throws Exception {
-        CtClass publisher = ClassPool.getDefault().get("kafka.server.metadata.BrokerMetadataPublisher");
+        CtClass publisher = type("kafka.server.metadata.BrokerMetadataPublisher");
         publisher.getDeclaredMethod("onMetadataUpdate").insertBefore(
             "if (!this._firstPublish()) { this.dynamicConfigPublisher().onMetadataUpdate($1, $2); }");
         return publisher;
@@ -92,94 +86,56 @@ public final class Repair {
 
     /** Who is no replica any more does not get into the ELR. */
     private static CtClass keepReplicasOnly() throws Exception {
-        CtClass builder = ClassPool.getDefault().get("org.apache.kafka.controller.PartitionChangeBuilder");
-        AtomicInteger streams = new AtomicInteger();
-        builder.getDeclaredMethod("maybePopulateTargetElr").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                boolean ofCandidates = call.getClassName().equals("java.util.Set") && call.getMethodName().equals("stream");
-                if (ofCandidates && streams.getAndIncrement() == 0) {
-                    call.replace("{ $0.retainAll(this.targetReplicas); $_ = $proceed($$); }");
-                }
-            }
-        });
-        return edited(builder, streams);
+        CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
+        AtomicInteger streams = new AtomicInteger();  // the first is that of the candidates
+        replaceCalls(builder.getDeclaredMethod("maybePopulateTargetElr"),
+            named("stream").and(of("java.util.Set")).and(call -> streams.getAndIncrement() == 0),
+            "{ $0.retainAll(this.targetReplicas); $_ = $proceed($$); }");
+        return builder;
     }
 
     /** Whoever is cleared from the ELR leaves its index, too. */
     private static CtClass clearIndex() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
-        AtomicInteger merges = new AtomicInteger();
-        manager.getDeclaredMethod("removeTopicElrs").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("merge")) {
-                    merges.incrementAndGet();
-                    call.replace("{ $_ = $proceed($$); this.updatePartitionInfo($1.topicId(), Integer.valueOf($1.partitionId()), $0, $_); }");
-                }
-            }
-        });
-        return edited(manager, merges);
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        replaceCalls(manager.getDeclaredMethod("removeTopicElrs"), named("merge"),
+            "{ $_ = $proceed($$); this.updatePartitionInfo($1.topicId(), Integer.valueOf($1.partitionId()), $0, $_); }");
+        return manager;
     }
 
     /** A replica in a directory that fails is treated like one that was shut down uncleanly: it leaves the ELR too. */
     private static CtClass distrustFailedDisk() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
-        AtomicInteger changes = new AtomicInteger();
-        manager.getDeclaredMethod("handleDirectoriesOffline").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("generateLeaderAndIsrUpdates")) {
-                    changes.incrementAndGet();
-                    call.replace("{ $proceed($1, $2, $3, $2, $5, $6); }");
-                }
-            }
-        });
-        return edited(manager, changes);
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        replaceCalls(manager.getDeclaredMethod("handleDirectoriesOffline"), named("generateLeaderAndIsrUpdates"),
+            "{ $proceed($1, $2, $3, $2, $5, $6); }");
+        return manager;
     }
 
     /** A broker that registers without a directory that it had is treated like one that was shut down uncleanly. */
     private static CtClass distrustMissingDisk() throws Exception {
-        CtClass cluster = ClassPool.getDefault().get("org.apache.kafka.controller.ClusterControlManager");
+        CtClass cluster = type("org.apache.kafka.controller.ClusterControlManager");
         cluster.addField(CtField.make("private java.util.List registeredDirs;", cluster));
         CtMethod register = cluster.getDeclaredMethod("registerBroker");
-        AtomicInteger handlers = new AtomicInteger();
-        register.instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("addRecordsForShutdown")) {
-                    handlers.incrementAndGet();
-                    call.replace("{ org.apache.kafka.metadata.BrokerRegistration before = this.registration($1);"
-                        + " boolean all = before == null || this.registeredDirs.containsAll(before.directories());"
-                        + " $proceed($1, $2 && all, $3); }");
-                }
-            }
-        });
+        replaceCalls(register, named("addRecordsForShutdown"),
+            "{ org.apache.kafka.metadata.BrokerRegistration before = this.registration($1);"
+            + " boolean all = before == null || this.registeredDirs.containsAll(before.directories());"
+            + " $proceed($1, $2 && all, $3); }");
         register.insertBefore("this.registeredDirs = $1.logDirs();");
-        return edited(cluster, handlers);
+        return cluster;
     }
 
     /** The change that assigns a directory knows that ELR is on, and leaves it as it is. */
     private static CtClass keepElrWhereADiskIsAssigned() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
-        AtomicInteger changes = new AtomicInteger();
-        manager.getDeclaredMethod("handleAssignReplicasToDirs").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("setDirectory")) {
-                    changes.incrementAndGet();
-                    call.replace("{ $_ = $proceed($$).setEligibleLeaderReplicasEnabled(this.featureControl.isElrFeatureEnabled()); }");
-                }
-            }
-        });
-        return edited(manager, changes);
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        replaceCalls(manager.getDeclaredMethod("handleAssignReplicasToDirs"), named("setDirectory"),
+            "{ $_ = $proceed($$).setEligibleLeaderReplicasEnabled(this.featureControl.isElrFeatureEnabled()); }");
+        return manager;
     }
 
     /** A replica whose directory has failed is not taken into the ISR, as one of a broker that is fenced is not. */
     private static List<CtClass> refuseOfflineReplicas() throws Exception {
-        CtClass refused = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager$IneligibleReplica");
+        CtClass refused = type("org.apache.kafka.controller.ReplicationControlManager$IneligibleReplica");
         refused.getDeclaredConstructors()[0].setModifiers(0);  // private, which this compiler takes literally
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         manager.addField(CtField.make("private org.apache.kafka.metadata.PartitionRegistration altered;", manager));
         manager.addMethod(CtMethod.make("private void addOffline(java.util.List states, java.util.List found) {"
             + " for (int at = 0; at < states.size(); at++) {"
@@ -189,23 +145,14 @@ public final class Repair {
             + "   found.add(new org.apache.kafka.controller.ReplicationControlManager.IneligibleReplica(broker, \"directory offline\")); } } }",
             manager));
         CtMethod validate = manager.getDeclaredMethod("validateAlterPartitionData");
-        AtomicInteger checks = new AtomicInteger();
-        validate.instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("ineligibleReplicasForIsr")) {
-                    checks.incrementAndGet();
-                    call.replace("{ $_ = $proceed($$); this.addOffline($1, $_); }");
-                }
-            }
-        });
+        replaceCalls(validate, named("ineligibleReplicasForIsr"), "{ $_ = $proceed($$); this.addOffline($1, $_); }");
         validate.insertBefore("this.altered = $4;");
-        return List.of(edited(manager, checks), refused);
+        return List.of(manager, refused);
     }
 
     /** A change of min ISR clears no ELR while there is no leader: nothing is committed then. */
     private static CtClass keepElrWithoutLeader() throws Exception {
-        CtClass partition = ClassPool.getDefault().get("org.apache.kafka.metadata.PartitionRegistration");
+        CtClass partition = type("org.apache.kafka.metadata.PartitionRegistration");
         partition.getDeclaredMethod("merge").insertBefore("{ java.util.List e = $1.eligibleLeaderReplicas(); java.util.List k = $1.lastKnownElr();"
             + " if (this.leader < 0 && $1.leader() == -2 && $1.isr() == null && e != null && e.isEmpty() && k != null && k.isEmpty())"
             + " { return this; } }");
@@ -214,7 +161,7 @@ public final class Repair {
 
     /** An election that leads to an ISR of min ISR clears the rest of the ELR: the new leader commits without it. */
     private static CtClass clearElrOnceEnough() throws Exception {
-        CtClass builder = ClassPool.getDefault().get("org.apache.kafka.controller.PartitionChangeBuilder");
+        CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
         builder.getDeclaredMethod("maybeUpdateRecordElr").insertBefore(
             "if (($1.isr() != null ? $1.isr() : this.targetIsr).size() >= this.minISR) { this.targetElr = java.util.Collections.emptyList(); }");
         return builder;
@@ -222,23 +169,15 @@ public final class Repair {
 
     /** A reassignment to replicas that are all there adds none, whatever the one that it replaces was about to add. */
     private static CtClass forgetReplicasAdded() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
-        AtomicInteger checks = new AtomicInteger();
-        manager.getDeclaredMethod("changePartitionReassignment").instrument(new ExprEditor() {
-            @Override
-            public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("isEmpty") && call.getClassName().equals("java.util.List")) {
-                    checks.incrementAndGet();
-                    call.replace("{ $_ = false; }");
-                }
-            }
-        });
-        return edited(manager, checks);
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        replaceCalls(manager.getDeclaredMethod("changePartitionReassignment"),
+            named("isEmpty").and(of("java.util.List")), "{ $_ = false; }");
+        return manager;
     }
 
     /** No one is elected from an ELR while the feature is off. */
     private static CtClass forgetElrWhileOff() throws Exception {
-        CtClass builder = ClassPool.getDefault().get("org.apache.kafka.controller.PartitionChangeBuilder");
+        CtClass builder = type("org.apache.kafka.controller.PartitionChangeBuilder");
         builder.getDeclaredMethod("tryElection").insertBefore(
             "if (!this.eligibleLeaderReplicasEnabled) { this.targetElr = java.util.Collections.emptyList(); }");
         return builder;
@@ -246,9 +185,8 @@ public final class Repair {
 
     /** A deleted topic leaves no configuration in an image, also where it came with the same delta. */
     private static CtClass deleteNewConfig() throws Exception {
-        CtClass delta = ClassPool.getDefault().get("org.apache.kafka.image.ConfigurationsDelta");
-        CtClass[] deletes = {ClassPool.getDefault().get("org.apache.kafka.common.metadata.RemoveTopicRecord"),
-            ClassPool.getDefault().get("java.lang.String")};
+        CtClass delta = type("org.apache.kafka.image.ConfigurationsDelta");
+        CtClass[] deletes = {type("org.apache.kafka.common.metadata.RemoveTopicRecord"), type("java.lang.String")};
         delta.getDeclaredMethod("replay", deletes).insertBefore("this.changes.remove(new org.apache.kafka.common.config.ConfigResource("
             + "org.apache.kafka.common.config.ConfigResource$Type.TOPIC, $2));");
         return delta;
@@ -256,8 +194,8 @@ public final class Repair {
 
     /** A deleted topic leaves the index of directories, also where a partition of it has no ISR. */
     private static CtClass forgetDirectories() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
-        CtClass record = ClassPool.getDefault().get("org.apache.kafka.common.metadata.RemoveTopicRecord");
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
+        CtClass record = type("org.apache.kafka.common.metadata.RemoveTopicRecord");
         manager.getDeclaredMethod("replay", new CtClass[] {record}).insertAfter(
             "{ java.util.Iterator sets = new java.util.ArrayList(this.directoriesToPartitions.values()).iterator(); while (sets.hasNext()) {"
             + " java.util.Collection of = (java.util.Collection) sets.next(); java.util.Iterator parts = new java.util.ArrayList(of).iterator();"
@@ -269,29 +207,44 @@ public final class Repair {
 
     /** A broker that reports a failed directory stays fenced until its next heartbeat: it is elected by what is known then. */
     private static CtClass reportBeforeUnfencing() throws Exception {
-        CtClass manager = ClassPool.getDefault().get("org.apache.kafka.controller.ReplicationControlManager");
+        CtClass manager = type("org.apache.kafka.controller.ReplicationControlManager");
         manager.addField(CtField.make("private boolean reports;", manager));
         CtMethod heartbeat = manager.getDeclaredMethod("processBrokerHeartbeat");
-        AtomicInteger states = new AtomicInteger();
-        heartbeat.instrument(new ExprEditor() {
+        replaceCalls(heartbeat, named("calculateNextBrokerState"),
+            "{ $_ = $proceed($$); if (this.reports && $_.current().fenced() && !$_.next().fenced())"
+            + " { $_ = new org.apache.kafka.controller.BrokerControlStates($_.current(), $_.current()); } }");
+        heartbeat.insertBefore("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
+            + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }");
+        return manager;
+    }
+
+    private static CtClass type(String name) throws NotFoundException {
+        return ClassPool.getDefault().get(name);
+    }
+
+    private static Predicate<MethodCall> named(String name) {
+        return call -> call.getMethodName().equals(name);
+    }
+
+    private static Predicate<MethodCall> of(String owner) {
+        return call -> call.getClassName().equals(owner);
+    }
+
+    /** Replace these calls inside a method; a release in which there are none has changed. */
+    private static void replaceCalls(CtMethod inside, Predicate<MethodCall> which, String with) throws CannotCompileException {
+        AtomicInteger replaced = new AtomicInteger();
+        inside.instrument(new ExprEditor() {
             @Override
             public void edit(MethodCall call) throws CannotCompileException {
-                if (call.getMethodName().equals("calculateNextBrokerState")) {
-                    states.incrementAndGet();
-                    call.replace("{ $_ = $proceed($$); if (this.reports && $_.current().fenced() && !$_.next().fenced())"
-                        + " { $_ = new org.apache.kafka.controller.BrokerControlStates($_.current(), $_.current()); } }");
+                if (which.test(call)) {
+                    replaced.incrementAndGet();
+                    call.replace(with);
                 }
             }
         });
-        heartbeat.insertBefore("{ org.apache.kafka.metadata.BrokerRegistration of = this.clusterControl.registration($1.brokerId());"
-            + " this.reports = of != null && !of.directoryIntersection($1.offlineLogDirs()).isEmpty(); }");
-        return edited(manager, states);
-    }
-
-    private static CtClass edited(CtClass found, AtomicInteger edits) {
-        if (edits.get() == 0) {
-            throw new IllegalStateException(found.getName() + " has changed: there is nothing to edit where it is expected");
+        if (replaced.get() == 0) {
+            String name = inside.getDeclaringClass().getName();
+            throw new IllegalStateException(name + " has changed: there is nothing to edit where it is expected");
         }
-        return found;
     }
 }
