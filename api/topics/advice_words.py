@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.applying import PROTOCOL
-from fencepost.api.topics.operations import patches_read
+from fencepost.api.topics.operations import patch_with_own_rules, patches_read
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def headline(data: AdviceData) -> str:
     more += ["unclean"] if settings["unclean_election"] else []
     lost = sum(row["outcome"] == "lost" for row in rows)
     if settings["release"] and settings["release"] not in patches_read(str(settings["kafka"])):
-        said, release = f"Kafka {release} was not read; this is of others", ""
+        why = "has rules of its own" if patch_with_own_rules(release) else "was not read"
+        said, release = f"Kafka {release} {why}; this is of others", ""
     else:
         said = f"Yes: {lost} of {len(rows)} operations can lose records" if lost else "Not measured here"
     replicas, min_isr = int(str(settings["replicas"])), f"min ISR {settings['min_isr']}"

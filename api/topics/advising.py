@@ -18,7 +18,7 @@ from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sen
 from fencepost.api.topics.applying import findings_of, unrepaired
 from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
 from fencepost.api.topics.measured import crashes_are_of, machine_mark
-from fencepost.api.topics.operations import Settings, operations, patches_read
+from fencepost.api.topics.operations import Settings, operations, patch_with_own_rules, patches_read
 from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
 from fencepost.invariants.figures.store import load
@@ -314,9 +314,7 @@ def notes(settings: Settings, data: AdviceData) -> Iterator[str]:
         )
     patches = patches_read(settings.version)
     read = " and ".join(patches)
-    patch = next(
-        (item for item in protocol(PROTOCOL).machine.patches() if item.name == f"kafka-{settings.release}"), None
-    )
+    patch = patch_with_own_rules(settings.release)
     if patch is not None:
         yield f"Kafka {settings.release} is {patch.sentence}. What is said here is about {read}."
     elif settings.release and settings.release not in patches:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from fencepost.api.answers.contract_evidence import OperationData, SeenData
     from fencepost.kafka.clusters.scenario import Scenario
+    from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"
@@ -414,6 +415,12 @@ def patches_read(version: str) -> list[str]:
     """Return the patches of a release whose sources or classes were read, as `4.1.2`."""
     sentence = protocol(PROTOCOL).machine.version(version).sentence
     return re.findall(rf"\b{re.escape(version.removeprefix('kafka-'))}\.\d+", sentence)
+
+
+def patch_with_own_rules(release: str) -> Version | None:
+    """Return the version of a patch, such as `3.9.0`, whose rules are not those of its line; None for any other."""
+    patches = protocol(PROTOCOL).machine.patches()
+    return next((item for item in patches if item.name == f"kafka-{release}"), None)
 
 
 @cache
