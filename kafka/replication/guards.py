@@ -72,7 +72,7 @@ KAFKAS: dict[tuple[str, str], Check] = {
     ("controller-applies-alter-partition", "is_eligible(s, c, m)"): Check(
         "ReplicationControlManager.ineligibleReplicasForIsr", ("INELIGIBLE_REPLICA",)
     ),
-    ("controller-finds-replica-ineligible", "passes_epoch_checks(c, image, m)"): Check(
+    ("controller-finds-replica-ineligible", "passes_epoch_checks(c, newest(s), m)"): Check(
         f"{_VALIDATE}: the epochs come first",
         ("STALE_BROKER_EPOCH", "FENCED_LEADER_EPOCH", "INVALID_REQUEST", "INVALID_UPDATE_VERSION"),
     ),
@@ -471,7 +471,7 @@ CONDITIONS: dict[str, dict[str, Callable[..., bool]]] = {
         "fenced": lambda s, c, *_: _leaders_see(s, c, fenced=True, stopping=False),
         "shutting down": lambda s, c, *_: _leaders_see(s, c, fenced=False, stopping=True),
     },
-    "is_eligible(c, image, m)": {
+    "is_eligible(s, c, m)": {
         "fenced": lambda s, c, m: _asked_for(s, c, m) == (True, False, False),
         "shutting down": lambda s, c, m: _asked_for(s, c, m) == (False, True, False),
         "broker epoch": lambda s, c, m: _asked_for(s, c, m) == (False, False, True),

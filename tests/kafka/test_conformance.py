@@ -15,7 +15,7 @@ from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.replication.brokers import Brokers
-from fencepost.kafka.replication.mapping import SMALL
+from fencepost.kafka.replication.mapping import SMALL, reset
 from fencepost.model.language.interpreter import Interpreter
 
 from benchmarks.figures.conformance import COVERS
@@ -177,7 +177,7 @@ def test_a_trace_of_a_bug_that_kafka_has_not_any_more_is_refused() -> None:
 def test_a_driver_whose_starter_is_gone_ends_and_leaves_no_files(driver: Driver) -> None:
     with Driver(driver.release) as found:
         folder, process = Path(found._folder.name), found._process
-        found.ask("reset 2 1 1 0 0 3 0")
+        found.ask(reset(REPLICATION.machine.set_constants({"brokers": 2, "elr": 1})))
         assert any(folder.iterdir())
         assert process.stdin is not None
         process.stdin.close()

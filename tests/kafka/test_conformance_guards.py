@@ -2,105 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import pytest
-from fencepost.explorers.program.removal import Guard, guards
-from fencepost.kafka.conform.binding import QUORUM, REPLICATION, Binding
-from fencepost.kafka.conform.guards import GuardsReport, Sight, VariantTrials, try_refusals, variant_rows
-from fencepost.kafka.driver.ablation import Whose
-from fencepost.kafka.driver.releases import RELEASES, Release, release
+from fencepost.kafka.conform.binding import QUORUM, REPLICATION
+from fencepost.kafka.conform.guards import Sight, VariantTrials, try_refusals
+from fencepost.kafka.driver.releases import RELEASES, release
 from fencepost.kafka.quorum import guards as quorum
 from fencepost.kafka.quorum.mapping import RELEASES as QUORUM_RELEASES
-from fencepost.kafka.replication import guards as replication
 from fencepost.kafka.replication.guards import GROUNDS
-from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
 from tests.kafka.kafkas import KAFKA, on_kafka
 
-if TYPE_CHECKING:
-    from fencepost.model.language.constants import Constants
-
 MACHINE = REPLICATION.machine
 BASE = MACHINE.set_constants(dict(MACHINE.version("kafka-4.1").values))
 NODES = QUORUM.as_built("kafka-4.1", QUORUM.machine.set_constants({}))
-SOME = Release(KAFKA, "kafka-4.1", Path(), Path())
-both = pytest.mark.parametrize("bound", [REPLICATION, QUORUM], ids=lambda bound: bound.protocol)
-
-
-def base_of(version: str) -> Constants:
-    return REPLICATION.as_built(version, MACHINE.set_constants(dict(MACHINE.version(version).values)))
-
-
-def every(bound: Binding) -> list[Guard]:
-    return [guard for guard in guards(bound.machine) if not guard.part]
-
-
-@both
-def test_every_guard_is_a_check_of_kafka_physical_or_a_bound(bound: Binding) -> None:
-    found = {guard.name: bound.ablation.whose(guard) for guard in every(bound)}
-    assert set(found.values()) == set(Whose)
-    undriven = [guard for guard in every(bound) if guard.action.replace("-", "_") in bound.not_driven]
-    assert undriven
-    assert all(found[guard.name] is Whose.BOUND for guard in undriven)
-
-
-@both
-def test_no_guard_is_classified_that_does_not_exist(bound: Binding) -> None:
-    known = {(guard.action, guard.condition) for guard in every(bound)}
-    kafkas, physical, bounds = bound.ablation.kafkas, bound.ablation.physical, bound.ablation.bounds
-    assert {*kafkas, *physical, *bounds} <= known
-    assert len({*kafkas, *physical, *bounds}) == len(kafkas) + len(physical) + len(bounds)
-    assert not {action.replace("-", "_") for action, _ in kafkas} & bound.not_driven.keys()
-
-
-@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
-def test_no_check_is_in_the_shadow_of_others_that_does_not_exist(version: str) -> None:
-    assert set(REPLICATION.ablation.shadowed(base_of(version))) <= set(replication.KAFKAS)
-    if version in QUORUM_RELEASES.values():
-        base = QUORUM.as_built(version, QUORUM.machine.set_constants({}))
-        assert set(QUORUM.ablation.shadowed(base)) <= set(quorum.KAFKAS)
-
-
-@pytest.mark.parametrize("version", sorted({*RELEASES.values()}))
-def test_a_leader_from_the_elr_is_refused_where_there_is_an_elr(version: str) -> None:
-    base = base_of(version)
-    why = {row.variant.name: row.why for row in variant_rows(REPLICATION, base)}
-    assert ("which this version has off" in why["operator-reassigns-replicas 5"]) is not bool(base.values["elr"])
-
-
-def test_a_guard_that_nobody_has_classified_is_named() -> None:
-    changed = replace(every(REPLICATION)[0], condition="s.moon == FULL")
-    with pytest.raises(UsageError, match=r"the guard `broker-crashes 1` .* is not classified"):
-        REPLICATION.ablation.whose(changed)
-
-
-@pytest.mark.parametrize(
-    ("bound", "base", "unseen"), [(REPLICATION, BASE, replication.UNSEEN), (QUORUM, NODES, quorum.UNSEEN)]
-)
-def test_reasons_name_rules_that_exist(bound: Binding, base: Constants, unseen: dict[str, str]) -> None:
-    names = {row.variant.name for row in variant_rows(bound, base)}
-    for name in unseen:
-        assert any(item == name or item.startswith(f"{name}=") for item in names), name
-
-
-def test_a_check_of_several_conditions_has_a_row_for_each() -> None:
-    names = {row.variant.name for row in variant_rows(REPLICATION, BASE)}
-    known = {guard.condition for guard in every(REPLICATION)} | {name.partition(" (")[0] for name in names}
-    assert set(replication.CONDITIONS) <= known
-    assert {f"leader_eligibility_check=off ({item})" for item in ("fenced", "shutting down")} <= names
-    assert "leader_eligibility_check=off" not in names
-
-
-def test_a_row_that_was_not_noticed_and_has_no_reason_fails_the_run() -> None:
-    row = next(item for item in variant_rows(REPLICATION, BASE) if not item.why)
-    hidden = next(item for item in variant_rows(REPLICATION, BASE) if item.why)
-    assert row.sight is hidden.sight is Sight.NOWHERE
-    assert GuardsReport(REPLICATION, SOME, [hidden]).verdict == "conforms"
-    assert GuardsReport(REPLICATION, SOME, [hidden, row]).verdict == "differs"
 
 
 @on_kafka
