@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fencepost.model.language.interpreter import Interpreter, Step
     from fencepost.model.language.records import Key
 
-_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH")
+_LEADER = ("NOT_LEADER_OR_FOLLOWER", "FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "KAFKA_STORAGE_ERROR")
 _RUNS = ("the heartbeat is answered: run",)
 _VALIDATE = "ReplicationControlManager.validateAlterPartitionData"
 _HEARTBEAT = "BrokerHeartbeatManager.calculateNextBrokerState"
@@ -419,6 +419,9 @@ ELR_RULES = (
     "elr_within_replicas",
     "elr_judged_by",
     "leaderless_elr_is_cleared",
+    "failed_directory_leaves_elr",
+    "fewer_directories_are_unclean",
+    "assignment_keeps_elr",
 )
 ELR_CHECKS = (
     ("operator-reassigns-replicas", "isr & active(c, image) != 0 or not bits.contains(image.missing, first)"),
@@ -449,6 +452,8 @@ GROUNDS = read_sizes(
     "reassignments=1 max_leader_epoch=2",
     "brokers=2 min_isr=2 max_records=0 metadata_lag=4 crashes=0 fences=0 shrinks=0 clean_stops=2 directories=1 "
     "directory_failures=1 directory_removals=1 disk_replacements=1 max_leader_epoch=4",
+    "brokers=2 initial_leader=1 initial_isr=1 max_records=0 metadata_lag=3 crashes=0 fences=0 shrinks=0 directories=1 "
+    "directory_failures=1 max_leader_epoch=1",
 )
 
 
