@@ -22,6 +22,7 @@ from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.conform.binding import FORMAT
+from fencepost.kafka.conform.histories import transitions
 from fencepost.kafka.conform.suite import Player, executed, grounds, seen_by_agent, suite, tools
 from fencepost.kafka.driver.execute import SetAsideError
 from fencepost.kafka.driver.maven import run, tool
@@ -29,7 +30,7 @@ from fencepost.kafka.driver.process import Driver, FailedError
 from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.kafka.fuzz.histories import FLAGS, Alarm, Fuzzer, Script, fuzz_release, words
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.errors import DisabledError, DomainError, UsageError
+from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from fencepost.kafka.conform.suite import Executed, History
     from fencepost.kafka.driver.execute import Execution
     from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.interpreter import Transition
     from fencepost.model.language.records import Key
 
 SHOWN = 8
@@ -171,7 +171,8 @@ class Side:
 
     def departure(self, steps: Sequence[Step], *, tries: bool) -> Departure | None:
         """Execute steps on both; return where they differ, None if they do not or the model refuses one on the way."""
-        initial, history = self.plain.initial_states()[0], self._transitions(steps[: len(steps) - tries])
+        initial = self.plain.initial_states()[0]
+        history = transitions(self.plain, initial, steps[: len(steps) - tries])
         if history is None:
             return None
         self.pair.lines.clear()
@@ -218,16 +219,6 @@ class Side:
                 found, place = again, max(0, min(place, len(again.steps) - 2) - 1)
             else:
                 place += 1
-        return found
-
-    def _transitions(self, steps: Sequence[Step]) -> list[Transition] | None:
-        at, found = self.plain.initial_states()[0], []
-        try:
-            for step in steps:
-                found.append(self.plain.apply(at, step))
-                at = found[-1].after
-        except (DisabledError, DomainError):
-            return None
         return found
 
     def _told(
@@ -299,6 +290,8 @@ class BuildsReport:
     histories: int = 0
     relevant: int = 0
     played: int = 0
+    unconfirmed: int = 0
+    """Histories in which the builds differed once, and not when both executed them side by side."""
     departure: Departure | None = None
     drawn: dict[str, Any] = field(default_factory=dict)
     """A random history after which the builds differ, and how many were drawn."""
@@ -324,10 +317,10 @@ class BuildsReport:
 
     @property
     def verdict(self) -> str:
-        """The verdict: differs, not-exercised (no difference, and a changed method was not executed), or same."""
+        """The verdict: differs, not-exercised (no difference is confirmed, and not all was executed alike), or same."""
         if self.departure is not None or self.drawn.get("differs"):
             return "differs"
-        return "not-exercised" if self.missed or not self.complete else "same"
+        return "not-exercised" if self.missed or self.unconfirmed or not self.complete else "same"
 
     def data(self) -> dict[str, Any]:
         """Return the report in the words of the contract."""
@@ -345,7 +338,7 @@ class BuildsReport:
             "drawn": self.drawn or None,
             "seconds": round(self.seconds, 3),
             "difference": None,
-            **{name: getattr(self, name) for name in ("histories", "relevant", "played", "complete")},
+            **{name: getattr(self, name) for name in ("histories", "relevant", "played", "unconfirmed", "complete")},
         }
         if found is not None:
             data["difference"] = {
@@ -388,6 +381,13 @@ class BuildsReport:
             yield (
                 f"of {len(rows)} changes that were made to Kafka {figure['kafka']}, this finds {found} "
                 f"and names {named} as not exercised"
+            )
+        elif self.methods:
+            yield "how many changes this finds has not been measured here, so the absence of a difference says little"
+        if self.unconfirmed:
+            yield (
+                f"{count_histories(self.unconfirmed)} ended otherwise on B, but alike when both builds executed them "
+                "side by side: not confirmed, and not shown to be the same"
             )
         if not self.complete:
             yield "the time was over before all histories were executed"
@@ -543,6 +543,7 @@ def _play(report: BuildsReport, histories: list[History], done: Executed, order:
                 report.departure = _confirmed(report.bound, report.a, pair, histories[place])
                 if report.departure is not None:
                     return
+                report.unconfirmed += 1
 
 
 def _alike(release: Release) -> Release:

@@ -1,6 +1,7 @@
 """The histories that builds of Kafka are compared by, made once for a line of releases, and what a build does on each.
 
-They are walks that take every transition of a small state graph, random walks with every budget that the model has, and
+They are walks that take every transition of a small state graph, random walks on each ground of ablation, which have
+every budget of the model between them, longer ones with the budgets of brokers, messages and operators at once, and
 steps that checks of Kafka refuse: for each check and rule the nearest ones, and some that are drawn. A history is kept
 as the lines for the driver, so a build executes it without the model: each reply is a digest, and an agent notes which
 methods of Kafka were executed.
@@ -59,7 +60,7 @@ WIDE = read_sizes(
     "brokers=3 elr=0 unclean_election=1 max_records=2 metadata_lag=5 crashes=2 clean_stops=1 fences=2 shrinks=1 "
     "lags=1 elections=1 max_leader_epoch=6",
 )
-"""Constants of walks with all budgets."""
+"""Constants of the longer walks; late answers and log directories are in the grounds of ablation."""
 WIDE_WALKS = 250
 MOST = 20_000
 """States of a ground among which steps that Kafka refuses are sought."""
