@@ -21,6 +21,7 @@ from fencepost.api.calls.in_hand import in_hand
 from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise as advised
 from fencepost.api.topics.catalogued import guarantees
+from fencepost.api.topics.fault_words import left_out
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.protocols import PROTOCOLS
@@ -68,12 +69,13 @@ def check(
     for item in made.properties:
         word = "reached" if item.verdict is Verdict.HOLDS and item.kind is Kind.SOMETIMES else str(item.verdict)
         by.setdefault(word, []).append(item.name)
+    whole = ", all that there are" if made.complete else ""
     return {
         **asked,
         "verdict": str(made.verdict),
         **by,
         "shortest": _shortest(made),
-        "evidence": f"{made.distinct:,} states searched{', all that there are' if made.complete else ''}",
+        "evidence": f"{made.distinct:,} states searched{whole}{left_out(made.omission)}",
         "bounded": made.why_stopped or None,
     }
 

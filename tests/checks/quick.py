@@ -90,7 +90,7 @@ def install() -> None:
     if stamp.exists() and stamp.read_text() == wanted:
         return
     pip("install", "--upgrade", "pip>=25.1")
-    wheels, extras = KEPT / "wheels", "prove,hypothesis"
+    wheels, extras = KEPT / "wheels", "prove,hypothesis,mcp"
     command = [*PIP, "wheel", "--no-deps", "--wheel-dir", str(wheels), "pyspark>=4"]  # it is built from its source
     with (KEPT / "wheels.txt").open("w") as log:
         spark = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) if has(JAVA) else None
