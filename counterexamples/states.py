@@ -165,6 +165,8 @@ def _spans(domain: Range, array: ArrayOf) -> bool:
 
 def _is_newer(field: object, known: frozenset[str] | None) -> bool:
     """Return whether a field depends on constants, and on none of these."""
+    if known is None:
+        return False
     sizes: tuple[Linear | int, ...] = ()
     if isinstance(field, BagOf):
         sizes = (field.room,)
@@ -173,7 +175,7 @@ def _is_newer(field: object, known: frozenset[str] | None) -> bool:
     elif isinstance(field, Scalar) and isinstance(field.domain, BitSet):
         sizes = (field.domain.count,)
     names = {name for size in sizes for name in linear(size).names}
-    return known is not None and bool(names) and names.isdisjoint(known)
+    return bool(names) and names.isdisjoint(known)
 
 
 def _collect(found: list[Part], part: Part, record: type[Record], key: Key, known: frozenset[str] | None) -> None:
