@@ -29,7 +29,7 @@ REPORTS = [page for page in PAGES if page.parent.name == "findings"]
 GUIDES = [page for page in PAGES if page.parent.name not in ("findings", "decisions")]
 WRITTEN = [*sorted(ROOT.glob("*.md")), *PAGES]
 BY_HAND = [file.relative_to(DOCS).as_posix() for file in PAGES if MARK in file.read_text()]
-MOST_GUIDES, WORDS_OF_GUIDES, WORDS_OF_A_REPORT, WORDS_OF_A_DECISION, ALL_WORDS = 31, 36_000, 600, 200, 58_500
+MOST_GUIDES, WORDS_OF_GUIDES, WORDS_OF_A_REPORT, WORDS_OF_A_DECISION, ALL_WORDS = 30, 35_000, 600, 200, 58_500
 ROW, BYTES_OF_FIGURES = 300, 2_000_000
 
 
@@ -41,12 +41,16 @@ def words(page: Path) -> int:
     return len(page.read_text().split())
 
 
+def words_by_hand(page: Path) -> int:
+    return len(re.sub(r"<!-- cases .*?<!-- end -->", "", page.read_text(), flags=re.DOTALL).split())
+
+
 # -- sizes
 
 
 def test_pages_are_short_enough_to_be_read() -> None:
     assert len(GUIDES) <= MOST_GUIDES
-    assert sum(map(words, GUIDES)) <= WORDS_OF_GUIDES
+    assert sum(map(words_by_hand, GUIDES)) <= WORDS_OF_GUIDES
     assert sum(map(words, WRITTEN)) <= ALL_WORDS
     most = dict.fromkeys(REPORTS, WORDS_OF_A_REPORT) | dict.fromkeys(DOCS.glob("decisions/*.md"), WORDS_OF_A_DECISION)
     assert [name_of(page) for page, limit in most.items() if words(page) > limit] == []
