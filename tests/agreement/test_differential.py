@@ -22,7 +22,7 @@ from fencepost.model.language.errors import MismatchError
 
 from tests.helpers.engines import Engines
 from tests.helpers.parameters import few, sized
-from tests.machines import LINEAGE, async_isr, constructs, finite_replicated_log, id_sequence, mailbox
+from tests.machines import LINEAGE, async_isr, finite_replicated_log, id_sequence, mailbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 PARTS = [pytest.param(3, id="a third"), pytest.param(1, id="whole", marks=pytest.mark.long)]
 """How much of each walk is walked."""
-SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox, constructs)}
+SMALL = {item.MACHINE.name: item for item in (id_sequence, finite_replicated_log, async_isr, mailbox)}
 WALKS: list[tuple[str, dict[str, int], int]] = [
     *((name, {"replicas": 2}, 8_000) for name in LINEAGE),
     *((name, {"replicas": 3}, 4_000) for name in LINEAGE),
@@ -160,9 +160,6 @@ WALKS: list[tuple[str, dict[str, int], int]] = [
         {"nodes": 3, "voters": 2, "max_epoch": 1, "clock": 1, "no_op_interval": 4, "no_ops": 3, "losses": 1},
         1_500,
     ),
-    ("constructs", {}, 1_000),
-    ("constructs", {"room": 1, "first": 110, "last": 10, "least": 2}, 600),
-    ("constructs", {"room": 4, "first": 40, "last": 200}, 400),
 ]
 
 

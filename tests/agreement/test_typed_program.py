@@ -15,15 +15,20 @@ from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
 
+from tests.helpers.blocks import whole
 from tests.helpers.compared import Comparison
 from tests.helpers.parameters import few
-from tests.machines import async_isr, constructs, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
+from tests.helpers.written import HEAD
+from tests.machines import async_isr, faulty, finite_replicated_log, lamps, mailbox, planted, sweeper, vault
+from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fencepost.explorers.program.ir.program import Function, Program
 
 OWN = [
-    "async_isr", "bills", "constructs", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox",
+    "async_isr", "bills", "faulty", "finite_replicated_log", "grid", "id_sequence", "lamps", "mailbox",
     "maze", "planted",
     "respelt", "rooms", "shift_register", "sweeper", "vault", "wanderer",
 ]  # fmt: skip
@@ -56,16 +61,6 @@ def test_a_fault_is_the_same_error_at_the_same_place(fault: faulty.Fault) -> Non
     assert found.numbers == (fault in ONLY_TYPED)
     in_property = "PROPERTY" in fault.name or "WITNESS" in fault.name
     assert bool(found.errors) == (fault not in ONLY_TYPED and not in_property)
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [({"least": 0}, {"first": 200, "last": 100}), ({"things": 1, "room": 1}, {"things": 4, "room": 6, "least": 2})],
-)
-def test_constants_of_all_sizes_mean_the_same(low: dict[str, int], high: dict[str, int]) -> None:
-    for values in (low, high):
-        found = Comparison(constructs.MACHINE, constructs.MACHINE.set_constants(values), constructs.PROPERTIES).run(15)
-        assert (found.errors, found.numbers) == ([], 0)
 
 
 @pytest.mark.parametrize(
@@ -111,11 +106,29 @@ def test_effects_are_those_of_the_function_and_its_helpers() -> None:
     assert {of for of, _ in function(KIP320, "leader_changes").effects.reads} == {0, 1}
 
 
-def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads() -> None:
-    program = translate(constructs.MACHINE, constructs.PROPERTIES)
-    reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards if guard.action == "search"}
-    assert reads["a <= b or s.flag"] == {"flag", "x", "y"}, "a and b are locals of x and y"
-    assert reads["found <= i"] == {"holder[].pair.a", "x", "y"}, "found is counted in a loop"
+SEARCH = """
+class State(Record):
+    x: Annotated[int, Range(0, 3)]
+    y: Annotated[int, Range(0, 3)]
+    z: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
+
+@action()
+def search(s, c):
+    a, b = s.x, s.y
+    require(a <= b or s.x == 1)
+    found = -1
+    for j in range(3):
+        if s.z[j] == a and found < 0:
+            found = j
+    require(found <= 1)
+    s.x = s.y
+"""
+
+
+def test_a_guard_depends_on_what_led_to_the_locals_that_it_reads(tmp_path: Path) -> None:
+    program = translate(load(HEAD + whole(SEARCH), tmp_path)[0])
+    reads = {guard.text: {path for _, path in guard.reads} for guard in program.guards}
+    assert reads == {"a <= b or s.x == 1": {"x", "y"}, "found <= 1": {"x", "z[]"}}, "found is counted in a loop"
 
 
 def test_only_bags_that_may_be_out_of_order_are_sorted() -> None:

@@ -7,26 +7,7 @@ update per version, so an array holds them; requests are, per version, a set of 
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    NONE,
-    Array,
-    BitSet,
-    Constants,
-    Index,
-    Machine,
-    Per,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bits,
-    bound,
-    capacity,
-    require,
-    shape,
-    sometimes,
-)
+from fencepost.model.language import *
 
 LEADER = 0
 MASKS = 16
@@ -34,8 +15,6 @@ MASKS = 16
 
 
 class C(Constants):
-    """Sizes."""
-
     replicas = shape(2, low=1, high=4, meaning="replicas; the first leads")
     max_offset = bound(2, low=1, high=20, meaning="records that the leader writes")
     max_version = capacity(2, low=0, high=8, meaning="ISR changes that the controller makes")
@@ -50,8 +29,6 @@ Isrs = Annotated[int, BitSet(MASKS)]
 
 
 class Controller(Record):
-    """The ISR that counts, and its version."""
-
     isr: Replicas
     version: Version
 

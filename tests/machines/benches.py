@@ -3,21 +3,7 @@ other ways."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Bag,
-    Constants,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    require,
-    shape,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):

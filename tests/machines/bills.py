@@ -6,8 +6,6 @@ from fencepost.model.language import BitSet, Constants, Machine, Range, Record, 
 
 
 class C(Constants):
-    """How many bills there are."""
-
     bills = bound(2, low=1, high=5, meaning="bills")
 
 
@@ -15,8 +13,6 @@ Bill = Annotated[int, Range(0, C.bills)]
 
 
 class State(Record):
-    """The bills that were paid."""
-
     paid: Annotated[int, BitSet(C.bills + 1)]
 
 

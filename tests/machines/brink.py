@@ -2,31 +2,14 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    NONE,
-    Array,
-    Constants,
-    Index,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    require,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Whether a property looks before it leaps."""
-
     careful = switch(default=True, meaning="the property asks first whether there is a stone")
 
 
 class Row(Record):
-    """The stone on which the walker stands, and how often each may be stepped on."""
-
     stone: Annotated[int, Index(3, none=True)]
     left: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
 

@@ -4,25 +4,7 @@ anything."""
 from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import (
-    Bag,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    leads_to,
-    require,
-    shape,
-    sometimes,
-    step,
-    weak,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):

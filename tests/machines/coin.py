@@ -6,21 +6,15 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How the coin lies at first, and how often it may be dropped."""
-
     side = bound(1, low=0, high=1, meaning="the side that is up at first")
     drops = bound(1, low=0, high=3, meaning="drops")
 
 
 class Coin(Record):
-    """The side that is up."""
-
     up: Annotated[int, Range(0, 1)]
 
 
 class Dropped(Record):
-    """The side that is up, and the drops that are left."""
-
     up: Annotated[int, Range(0, 1)]
     drops_left: Annotated[int, Range(0, 3)]
 

@@ -10,8 +10,6 @@ class C(Constants):
 
 
 class Dial(Record):
-    """Where the dial stands, and where it stood last on the side that has no negative numbers."""
-
     at: Annotated[int, Range(-3, 3)]
     last: Annotated[int, Range(-1, 3)]
 

@@ -10,8 +10,6 @@ class C(Constants):
 
 
 class Counter(Record):
-    """How often it was turned, where it stands, and what was seen there."""
-
     turns: Annotated[int, Range(0, 3)]
     at: Annotated[int, Range(0, 4)]
     seen: Annotated[Array[Annotated[int, Range(0, 1)]], Size(3)]

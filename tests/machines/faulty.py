@@ -3,84 +3,27 @@
 All faults share one machine, so that the native engine compiles it once.
 """
 
-from enum import IntEnum, auto
+from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import (
-    NONE,
-    Array,
-    Bag,
-    Constants,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bits,
-    capacity,
-    choice,
-    require,
-    sometimes,
-    step,
-)
+from fencepost.model.language import *
 
 WHEN = 2
 """The tick at which the fault shows."""
 
 
-class Fault(IntEnum):
-    """What goes wrong, and where."""
-
-    NOTHING = 0
-    VALUE = auto()
-    VALUE_BELOW = auto()
-    VALUE_200 = auto()
-    VALUE_256 = auto()
-    VALUE_SHIFTED = auto()
-    VALUE_ADDED = auto()
-    ELEMENT = auto()
-    NESTED = auto()
-    FLAG = auto()
-    ENUM = auto()
-    MESSAGE = auto()
-    FILLED_MESSAGE = auto()
-    READ_NONE = auto()
-    READ_ABOVE = auto()
-    READ_BELOW = auto()
-    READ_BEYOND_CAPACITY = auto()
-    STORE_NONE = auto()
-    STORE_ABOVE = auto()
-    RECORD_NONE = auto()
-    HELPER_NONE = auto()
-    LOOP_ABOVE = auto()
-    RAISED_LOOP_VARIABLE = auto()
-    FOLD_ABOVE = auto()
-    SHADOWED_VARIABLE = auto()
-    START_UNUSED = auto()
-    START_OF_NOTHING = auto()
-    START_IN_ZIP = auto()
-    SHIFT_BELOW = auto()
-    SHIFT_TOO_FAR = auto()
-    PRODUCT_TOO_LARGE = auto()
-    BAG_FULL = auto()
-    BAG_ABSENT = auto()
-    GUARD_NONE = auto()
-    GUARD_ABOVE = auto()
-    GUARD_SHIFT = auto()
-    GUARD_HELPER = auto()
-    GUARD_START = auto()
-    LOCAL_BEFORE_GUARD = auto()
-    STATE_PROPERTY_NONE = auto()
-    STATE_PROPERTY_ABOVE = auto()
-    STATE_PROPERTY_SHIFT = auto()
-    WITNESS_NONE = auto()
-    STEP_PROPERTY_NONE = auto()
-    STEP_PROPERTY_ABOVE = auto()
-    NORMALIZE_VALUE = auto()
-    NORMALIZE_NONE = auto()
-    INITIAL_VALUE = auto()
+Fault = IntEnum(
+    "Fault",
+    """
+    NOTHING VALUE VALUE_BELOW VALUE_200 VALUE_256 VALUE_SHIFTED VALUE_ADDED ELEMENT NESTED FLAG ENUM MESSAGE
+    FILLED_MESSAGE READ_NONE READ_ABOVE READ_BELOW READ_BEYOND_CAPACITY STORE_NONE STORE_ABOVE RECORD_NONE
+    HELPER_NONE LOOP_ABOVE RAISED_LOOP_VARIABLE FOLD_ABOVE SHADOWED_VARIABLE START_UNUSED START_OF_NOTHING
+    START_IN_ZIP SHIFT_BELOW SHIFT_TOO_FAR PRODUCT_TOO_LARGE BAG_FULL BAG_ABSENT GUARD_NONE GUARD_ABOVE GUARD_SHIFT
+    GUARD_HELPER GUARD_START LOCAL_BEFORE_GUARD STATE_PROPERTY_NONE STATE_PROPERTY_ABOVE STATE_PROPERTY_SHIFT
+    WITNESS_NONE STEP_PROPERTY_NONE STEP_PROPERTY_ABOVE NORMALIZE_VALUE NORMALIZE_NONE INITIAL_VALUE
+    """,
+    start=0,
+)
 
 
 class Mood(IntEnum):
@@ -91,8 +34,6 @@ class Mood(IntEnum):
 
 
 class C(Constants):
-    """What goes wrong."""
-
     fault = choice(Fault.NOTHING, meaning="what goes wrong at the second tick")
     length = capacity(2, low=1, high=6, room=4, meaning="elements of the short array")
 
@@ -101,8 +42,6 @@ Small = Annotated[int, Range(0, 3)]
 
 
 class Entry(Record):
-    """A record with a number."""
-
     id: Small
 
 

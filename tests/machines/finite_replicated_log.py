@@ -7,30 +7,10 @@ and fields that may be NONE, are exercised.
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    NONE,
-    Array,
-    Constants,
-    Index,
-    Machine,
-    Per,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    require,
-    shape,
-    sometimes,
-    step,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Sizes of the logs."""
-
     replicas = shape(2, low=1, high=4, meaning="replicas")
     log_size = capacity(2, low=1, high=6, meaning="records that a log can hold")
     records = bound(2, low=1, high=10, meaning="different records")
@@ -49,8 +29,6 @@ class Log(Record):
 
 
 class State(Record):
-    """One log per replica."""
-
     log: Annotated[Array[Log], Per(Replica)]
 
 

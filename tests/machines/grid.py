@@ -5,24 +5,10 @@ All figures are known: with width w and s starts on the top row there are w * w 
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Constants,
-    Machine,
-    Range,
-    Record,
-    action,
-    always,
-    bound,
-    require,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Sizes and ways."""
-
     width = bound(5, low=1, high=120, meaning="places in a row, and rows")
     starts = bound(1, low=1, high=120, meaning="places to start from, the first ones of the top row")
     noisy = switch(default=False, meaning="steps make noise, which normalize forgets")
@@ -34,8 +20,6 @@ Place = Annotated[int, Range(0, C.width - 1)]
 
 
 class State(Record):
-    """A place on the grid."""
-
     x: Place
     y: Place
     noise: bool

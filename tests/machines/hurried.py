@@ -2,24 +2,10 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Constants,
-    Machine,
-    Range,
-    Record,
-    action,
-    always,
-    bound,
-    require,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How it counts."""
-
     fast = switch(default=False, meaning="two at a time")
     careful = switch(default=False, meaning="it stops before two")
     wild = switch(default=False, meaning="the count leaves its domain")
@@ -27,8 +13,6 @@ class C(Constants):
 
 
 class State(Record):
-    """The number."""
-
     number: Annotated[int, Range(0, 9)]
 
 

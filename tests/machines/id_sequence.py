@@ -6,8 +6,6 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How long the sequence is."""
-
     max_id = bound(3, low=0, high=100_000, meaning="last id; the first is 0")
 
 

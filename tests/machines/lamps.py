@@ -3,30 +3,10 @@ numbers."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    BitSet,
-    Constants,
-    Index,
-    Machine,
-    Per,
-    Range,
-    Record,
-    Size,
-    Version,
-    action,
-    always,
-    require,
-    shape,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How many lamps, and whether they can be put out."""
-
     lamps = shape(3, low=1, high=4, meaning="lamps in the room")
     stuck = switch(default=False, meaning="what is lit stays lit")
 

@@ -3,23 +3,7 @@ of the server."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Bag,
-    Cast,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Per,
-    Range,
-    Record,
-    Size,
-    action,
-    require,
-    shape,
-    sometimes,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):

@@ -2,31 +2,15 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    bound,
-    capacity,
-    require,
-    step,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Both are endless in the proof."""
-
     n = capacity(2, low=1, high=5, meaning="the largest number", room=3)
     h = bound(1, low=0, high=5, meaning="the last element")
 
 
 class State(Record):
-    """Two numbers and an array."""
-
     x: Annotated[int, Range(0, 2 * C.n)]
     y: Annotated[int, Range(0, C.n)]
     a: Annotated[Array[Annotated[int, Range(0, 2)]], Size(C.h + 1)]

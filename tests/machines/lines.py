@@ -8,8 +8,6 @@ Small = Annotated[int, Range(0, 3)]
 
 
 class C(Constants):
-    """How many are sent."""
-
     sends = bound(2, low=0, high=3, meaning="messages that are sent")
 
 
@@ -21,8 +19,6 @@ class Message(Record):
 
 
 class State(Record):
-    """Messages in flight."""
-
     sent: Small
     box: Annotated[Bag[Message], Size(C.sends)]
 

@@ -8,53 +8,25 @@ Made to exercise what a machine with messages can use, most of all bags that hol
 from enum import IntEnum
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Bag,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Per,
-    Range,
-    Record,
-    Size,
-    Version,
-    action,
-    always,
-    bound,
-    capacity,
-    choice,
-    require,
-    shape,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 MOST_REQUESTS = 5
 """What `requests` may be at most: the domain of a sum over clients needs a number here."""
 
 
 class Phase(IntEnum):
-    """What a client is doing."""
-
     IDLE = 0
     WAITING = 1
     DONE = 2
 
 
 class Resend(IntEnum):
-    """When a waiting client may send its request again."""
-
     NEVER = 0
     WHEN_LOST = 1
     ALWAYS = 2
 
 
 class C(Constants):
-    """Sizes, budgets and policies."""
-
     clients = shape(2, low=1, high=3, meaning="clients")
     requests = bound(1, low=1, high=MOST_REQUESTS, meaning="requests that each client makes")
     resends = capacity(2, low=0, high=4, meaning="requests that are sent again, in all")
@@ -83,8 +55,6 @@ class Progress(Record):
 
 
 class Response(Record):
-    """The answer to one request, with the progress of all clients."""
-
     client: Client
     number: Number
     progress: Annotated[Array[Progress], Per(Client)]

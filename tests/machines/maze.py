@@ -6,20 +6,7 @@ chooses what is fair.
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Bag,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    bits,
-    bound,
-    require,
-)
+from fencepost.model.language import *
 
 NODES = 5
 
@@ -30,8 +17,6 @@ def drawn(meaning: str) -> int:
 
 
 class C(Constants):
-    """The graph, and the marks of its nodes."""
-
     starts = bound(1, low=1, high=(1 << NODES) - 1, meaning="initial nodes")
     when = drawn("nodes that the property starts from")
     then = drawn("nodes that it wants")

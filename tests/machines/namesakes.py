@@ -2,32 +2,17 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    require,
-)
+from fencepost.model.language import *
 
 Few = Annotated[int, Range(0, 3)]
 Row = Annotated[Array[Few], Size(3)]
 
 
 class C(Constants):
-    """How often something happens."""
-
     n = bound(3, low=0, high=6, meaning="steps")
 
 
 class State(Record):
-    """Two rows."""
-
     a: Row
     b: Row
     k: Few

@@ -6,14 +6,10 @@ from fencepost.model.language import Array, Bag, Constants, InFlight, Machine, R
 
 
 class C(Constants):
-    """How much is in a parcel."""
-
     items = capacity(2, low=1, high=4, meaning="items in a parcel")
 
 
 class Box(Record):
-    """Items in a box, and what each weighs."""
-
     weights: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.items)]
 
 

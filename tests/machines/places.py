@@ -6,8 +6,6 @@ from fencepost.model.language import Array, Constants, Machine, Range, Record, S
 
 
 class Grid(Record):
-    """A place, and numbers, one of which is at the first place."""
-
     a: Annotated[int, Range(0, 9)]
     b: Annotated[int, Range(0, 9)]
     items: Annotated[Array[Annotated[int, Range(0, 3)]], Size(5)]

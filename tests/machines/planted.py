@@ -3,24 +3,10 @@ violate."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Constants,
-    Machine,
-    Range,
-    Record,
-    action,
-    always,
-    bound,
-    require,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How many tickets, and who checks them."""
-
     tickets = bound(3, low=1, high=9, meaning="tickets that can be sold")
     seats = bound(2, low=1, high=9, meaning="seats")
     strict = switch(default=True, meaning="the door lets nobody in without a seat")

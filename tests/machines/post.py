@@ -2,25 +2,7 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Bag,
-    Constants,
-    Index,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    eventually,
-    require,
-    shape,
-    sometimes,
-    weak,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):

@@ -6,15 +6,11 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How many leases there are in a run."""
-
     tokens = bound(2, low=1, high=4, meaning="leases in all")
     willing = switch(default=True, meaning="the server serves whoever waits")
 
 
 class State(Record):
-    """Whether somebody waits, and the lease that was given last."""
-
     waits: bool
     last: Annotated[int, Range(0, C.tokens)]
 

@@ -2,24 +2,10 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Index,
-    Machine,
-    Per,
-    Record,
-    action,
-    leads_to,
-    require,
-    shape,
-    weak,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How many rooms."""
-
     size = shape(2, low=1, high=3, meaning="rooms")
 
 
@@ -27,8 +13,6 @@ Room = Annotated[int, Index(C.size)]
 
 
 class State(Record):
-    """Where it is light."""
-
     lit: Annotated[Array[bool], Per(Room)]
 
 

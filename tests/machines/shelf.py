@@ -3,22 +3,7 @@ change what happens."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Bag,
-    Constants,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    choose,
-    fits,
-    require,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):

@@ -7,8 +7,6 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How large numbers are, and whether something may be put in."""
-
     most = bound(3, low=1, high=100, meaning="the largest number")
     puts = bound(0, low=0, high=1, meaning="1: a number may be put into the second place")
 
@@ -17,8 +15,6 @@ Number = Annotated[int, Range(0, C.most)]
 
 
 class State(Record):
-    """Two places, and how often something moved."""
-
     first: Number
     second: Number
     moves: Number

@@ -7,14 +7,10 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How far the counter goes."""
-
     n = bound(3, low=0, high=3, meaning="turns")
 
 
 class Counter(Record):
-    """How often it was turned."""
-
     turns: Annotated[int, Range(0, 9)]
 
 

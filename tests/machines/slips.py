@@ -11,8 +11,6 @@ class C(Constants):
 
 
 class Walk(Record):
-    """Three numbers, and a place."""
-
     numbers: Annotated[Array[Annotated[int, Range(0, 3)]], Size(3)]
     at: Annotated[int, Range(0, 9)]
 

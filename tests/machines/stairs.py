@@ -6,14 +6,10 @@ from fencepost.model.language import Constants, Machine, Range, Record, action, 
 
 
 class C(Constants):
-    """How high one may climb."""
-
     landing = bound(3, low=1, high=4, meaning="the stair on which one stops")
 
 
 class Stairs(Record):
-    """The stair on which somebody stands."""
-
     stair: Annotated[int, Range(0, 5)]
 
 

@@ -4,8 +4,6 @@ from fencepost.model.language import Constants, Machine, Record, action, always,
 
 
 class Still(Record):
-    """A lamp that nobody turns on."""
-
     lit: bool
 
 

@@ -3,46 +3,23 @@ from."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Bag,
-    BitSet,
-    Constants,
-    Index,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    require,
-    step,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Sizes."""
-
     most = bound(4, low=1, high=6, meaning="the largest number")
     size = capacity(3, low=1, high=4, meaning="elements of an array")
 
 
 class Word(Record):
-    """A message whose length is a constant."""
-
     letters: Annotated[Array[Annotated[int, Range(0, 3)]], Size(C.size)]
 
 
 class Plain(Record):
-    """A message."""
-
     x: Annotated[int, Range(0, 3)]
 
 
 class State(Record):
-    """A number that counts, an array, and messages."""
-
     x: Annotated[int, Range(0, C.most)]
     y: Annotated[int, Range(0, 9)]
     arr: Annotated[Array[Annotated[int, Range(-1, 3)]], Size(C.size)]

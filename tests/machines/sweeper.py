@@ -2,24 +2,10 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    always,
-    bound,
-    capacity,
-    require,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How many cells there are, and how much fits in one."""
-
     cells = capacity(2, low=1, high=4, room=1, meaning="cells in the row")
     most = bound(2, low=1, high=9, meaning="the largest number in a cell")
 

@@ -2,19 +2,7 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Bag,
-    Constants,
-    InFlight,
-    Machine,
-    Range,
-    Record,
-    Size,
-    action,
-    eventually,
-    require,
-    weak,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
@@ -22,8 +10,6 @@ class C(Constants):
 
 
 class Flat(Record):
-    """A number."""
-
     at: Annotated[int, Range(0, 1)]
 
 
@@ -34,8 +20,6 @@ class Deep(Record):
 
 
 class State(Record):
-    """A bag of each."""
-
     flat: Annotated[Bag[Flat], Size(1)]
     deep: Annotated[Bag[Deep], Size(1)]
     got: bool

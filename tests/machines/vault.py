@@ -3,27 +3,10 @@ hand."""
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    BitSet,
-    Constants,
-    Index,
-    Machine,
-    Range,
-    Record,
-    action,
-    always,
-    bits,
-    bound,
-    require,
-    sometimes,
-    step,
-    switch,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """Copies at the start, and how much may happen."""
-
     copies = bound(3, low=1, high=3, meaning="copies at the start")
     crashes = bound(3, low=0, high=4, meaning="crashes, each of which loses a copy")
     floods = bound(2, low=0, high=3, meaning="floods, each of which loses up to two copies")
@@ -35,16 +18,12 @@ Place = Annotated[int, Index(3)]
 
 
 class Budget(Record):
-    """What may still happen."""
-
     crashes: Annotated[int, Range(0, C.crashes)]
     floods: Annotated[int, Range(0, C.floods)]
     drills: Annotated[int, Range(0, C.drills)]
 
 
 class Vault(Record):
-    """Where copies are."""
-
     copies: Annotated[int, BitSet(3)]
     budget: Budget
 

@@ -2,24 +2,10 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Array,
-    Constants,
-    Index,
-    Machine,
-    Per,
-    Range,
-    Record,
-    action,
-    at_most,
-    require,
-    shape,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How many rooms there are."""
-
     n = shape(2, low=1, high=3, meaning="rooms")
 
 
@@ -27,8 +13,6 @@ Room = Annotated[int, Index(C.n)]
 
 
 class State(Record):
-    """What was done in each room."""
-
     x: Annotated[Array[Annotated[int, Range(0, 3)]], Per(Room)]
 
 

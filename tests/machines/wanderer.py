@@ -2,31 +2,15 @@
 
 from typing import Annotated
 
-from fencepost.model.language import (
-    Constants,
-    Machine,
-    Range,
-    Record,
-    action,
-    always,
-    bound,
-    leads_to,
-    require,
-    switch,
-    weak,
-)
+from fencepost.model.language import *
 
 
 class C(Constants):
-    """How far home is, and whether they may turn back."""
-
     far = bound(2, low=1, high=5, meaning="steps from the start to home")
     wavering = switch(default=False, meaning="they may turn back before they are home")
 
 
 class Walk(Record):
-    """Where they are."""
-
     place: Annotated[int, Range(0, C.far)]
 
 

@@ -12,8 +12,6 @@ LEAST = -GREATEST
 
 
 class Fault(IntEnum):
-    """Where a sum is too large."""
-
     NOTHING = 0
     WRAPS_TO_ZERO = auto()
     NEGATED = auto()
@@ -26,14 +24,10 @@ class Fault(IntEnum):
 
 
 class C(Constants):
-    """Nothing but the fault."""
-
     fault = choice(Fault.NOTHING, meaning="what goes wrong")
 
 
 class State(Record):
-    """Numbers of all widths."""
-
     done: Annotated[int, Range(0, 1)]
     small: Annotated[int, Range(-9, 9)]
     wide: Annotated[int, Range(LEAST, GREATEST)]

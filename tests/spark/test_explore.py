@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import shutil
@@ -29,7 +28,6 @@ from fencepost.model.language.errors import DomainError
 from tests.helpers.commands import start
 from tests.helpers.reported import CASES, outcome_of, written
 from tests.helpers.reported import found as reported
-from tests.machines import comforts
 from tests.spark.sparks import marks
 
 if TYPE_CHECKING:
@@ -192,13 +190,6 @@ def test_an_error_alone_is_told_without_a_result(context: SparkContext, tmp_path
     )
     with pytest.raises(DomainError):
         explored_from(context, origin, 2, 1)
-
-
-def test_constructs_that_stand_for_simpler_ones_mean_the_same_on_spark(context: SparkContext) -> None:
-    text = inspect.getsource(comforts)
-    native = search(comforts.MACHINE, comforts.C(servers=1), comforts.PROPERTIES, Options(workers=1))
-    origin = Origin("comforts", (("comforts.py", text),), (("servers", 1),), (), normalize=True)
-    alike(explored_from(context, origin, 4, 40), native)
 
 
 def test_results_do_not_depend_on_the_number_of_partitions(context: SparkContext) -> None:

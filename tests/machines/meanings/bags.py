@@ -1,6 +1,6 @@
 """What bags of messages mean."""
 
-from fencepost.model.language import InFlight, action, require
+from fencepost.model.language import *
 
 from tests.machines.meanings.schema import C, Case, Message, State, finish, starts
 
@@ -202,21 +202,4 @@ def a_message_that_is_not_there(s: State, c: C, m: Message) -> None:
     finish(s, 1)
 
 
-ACTIONS = (
-    two_are_sent,
-    equal_ones_are_sent,
-    pairs_are_sent,
-    a_bag_from_the_last_message,
-    messages_are_ordered_field_by_field,
-    what_is_added_comes_last,
-    a_loop_sees_what_was_there,
-    the_message_at_hand_may_be_removed,
-    the_message_itself_is_removed,
-    a_changed_message_stays_in_its_step,
-    a_message_is_changed,
-    a_changed_message_moves_after_its_step,
-    fields_before_the_message_is_there,
-    a_full_bag_before_a_wrong_field,
-    a_received_message_is_a_copy,
-    a_message_that_is_not_there,
-)
+ACTIONS = tuple(item for item in vars().values() if isinstance(item, Action))

@@ -1,6 +1,6 @@
 """What expressions, assignments and calls mean."""
 
-from fencepost.model.language import NONE, action, require
+from fencepost.model.language import *
 
 from tests.machines.meanings.schema import C, Case, Holder, Pair, State, bump, finish, starts
 
@@ -286,36 +286,4 @@ def what_is_not_evaluated_is_no_error(s: State, c: C) -> None:
     finish(s, found)
 
 
-ACTIONS = (
-    flags_are_numbers,
-    division_rounds_down,
-    shifts_round_down,
-    a_negative_shift_is_an_error,
-    a_huge_shift_is_an_error,
-    signs_of_flags,
-    a_long_sum_is_refused,
-    logic_gives_the_operand_that_decides,
-    logic_stops_where_it_is_decided,
-    one_way_of_a_conditional_is_evaluated,
-    a_chain_evaluates_its_middle_once,
-    a_chain_stops_where_it_fails,
-    in_evaluates_every_number,
-    not_in_evaluates_every_number,
-    least_evaluates_every_number,
-    operands_from_left_to_right,
-    arguments_from_left_to_right,
-    the_value_before_the_place,
-    an_augmented_place_is_found_once,
-    an_augmented_place_is_read_first,
-    several_names_at_once,
-    a_helper_changes_the_record_it_is_given,
-    a_helper_gets_a_number_as_it_is,
-    a_helper_gives_the_record_itself,
-    a_record_that_is_stored_is_copied,
-    a_name_stands_for_a_place,
-    a_name_keeps_its_place,
-    none_as_an_index,
-    an_index_before_a_value,
-    a_value_outside_its_domain,
-    what_is_not_evaluated_is_no_error,
-)
+ACTIONS = tuple(item for item in vars().values() if isinstance(item, Action))

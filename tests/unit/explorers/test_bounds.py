@@ -9,7 +9,6 @@ import pytest
 from fencepost import api
 from fencepost.api.answers import growing
 from fencepost.api.answers.growing import Change
-from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers import plain
 from fencepost.explorers.native import expansion
 from fencepost.explorers.program.ir.oversights import unshared_bounds
@@ -21,34 +20,18 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Machine, Range, action, fits, require
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
+from tests.helpers.blocks import whole
 from tests.helpers.commands import fencepost
-from tests.helpers.parameters import few
+from tests.helpers.written import HEAD
 from tests.machines import bucket, errands, shelf, shifted
 from tests.machines.errands import C, State
+from tests.random_machines.engines import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from fencepost.explorers.verdict import Result
-
-SMALL: tuple[tuple[str, dict[str, int]], ...] = (
-    *(
-        (name, {"replicas": 2, "max_leader_epoch": 1})
-        for name in ("truncate-to-hwm", "kip101", "kip279", "kip320-first-try")
-    ),
-    ("kip320", {"replicas": 2, "max_leader_epoch": 1, "max_records": 3}),
-    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2}),
-    ("quorum", {"nodes": 2, "voters": 2, "max_records": 1, "max_epoch": 2, "late_fetches": 1, "losses": 1}),
-    ("follower-reads", {"replicas": 2, "records": 1}),
-    ("watermark-propagation", {}),
-    ("unclean-recovery", {"brokers": 2, "max_records": 1}),
-    ("leader-discovery", {"brokers": 2, "changes": 2}),
-    ("hints-and-tokens", {"changes": 1}),
-    ("metadata-reads", {"clients": 1, "nodes": 2, "offsets": 1}),
-    ("controller-failover", {"controllers": 1, "brokers": 2, "decisions": 1, "max_epoch": 2}),
-    ("replication", {"brokers": 2, "max_records": 0, "fences": 0}),
-)
 
 
 def counts(result: Result) -> dict[str, BoundCount]:
@@ -107,86 +90,41 @@ def test_engines_count_the_same_on_errands(values: dict[str, int]) -> None:
         assert errands_of(native, options, **values).bounds == expected.bounds
 
 
-def alone(folder: Path, ends: str, guard: str) -> frozenset[str]:
-    """Return the bounds that nothing else reads in a machine with these ends of a domain and this guard."""
-    text = f"""
-from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, largest
-from fencepost.model.language import require, smallest
-
-class C(Constants):
-    k = bound(3, low=0, high=9, meaning="k")
-
+JUMPS = """
 class State(Record):
-    x: Annotated[int, Range({ends})]
+    x: Annotated[int, Range(ENDS)]
 
 @action()
-def initial(s: State, c: C) -> None:
-    "Zero."
-
-@action()
-def jump(s: State, c: C) -> None:
-    "Jump."
-    require({guard}, bound=C.k)
+def jump(s, c):
+    require(GUARD, bound=C.n)
     require(s.x < 5)
     s.x += 2
 
 @always
-def small(s: State, c: C) -> bool:
-    "It is small."
+def small(s, c):
     return s.x < 9
-
-MACHINE = Machine("jumps", "It jumps.", State, C, initial, (jump,))
-PROPERTIES = (small,)
 """
-    file = folder / "jumps.py"
-    file.write_text(text)
-    return unshared_bounds(translate(find_protocol(str(file)).machine))
-
-
-@pytest.mark.parametrize("guard", ["s.x < c.k", "c.k >= s.x + 1", "s.x == 0 or s.x < c.k", "s.x == 0 and c.k > s.x"])
-def test_a_guard_that_a_larger_constant_only_opens_is_about_its_bound_alone(tmp_path: Path, guard: str) -> None:
-    assert alone(tmp_path, "0, 6", guard) == {"k"}
+OPENS = ["s.x < c.n", "c.n >= s.x + 1", "s.x == 0 or s.x < c.n", "s.x == 0 and c.n > s.x"]
+MAY_CLOSE = ["s.x != c.n", "s.x == c.n", "s.x > c.n", "not s.x < c.n", "c.n < s.x < c.n", "s.x < c.n or s.x == c.n + 1"]
+GROWS = ["0, C.n", "0, 2 * C.n + 1", "0, largest(C.n, 6)", "0, 9 - smallest(3, 0 - C.n)"]
+MAY_SHRINK = ["0, 9 - C.n", "0, 9 - largest(C.n, 2)", "0, smallest(9, 9 - C.n)", "0 - C.n, 9", "C.n, 9"]
 
 
 @pytest.mark.parametrize(
-    "guard",
-    ["s.x != c.k", "s.x == c.k", "s.x > c.k", "not s.x < c.k", "c.k < s.x < c.k", "s.x < c.k or s.x == c.k + 1"],
-)
-def test_a_guard_that_a_larger_constant_may_close_reads_it(tmp_path: Path, guard: str) -> None:
-    """A larger bound could change a verdict then, though the bound was not reached."""
-    assert alone(tmp_path, "0, 6", guard) == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("ends", "free"),
+    ("ends", "guard", "alone"),
     [
-        ("0, C.k", True),
-        ("0, 2 * C.k + 1", True),
-        ("0, largest(C.k, 6)", True),
-        ("0, 9 - smallest(3, 0 - C.k)", True),
-        ("0, 9 - C.k", False),
-        ("0, 9 - largest(C.k, 2)", False),
-        ("0, smallest(9, 9 - C.k)", False),
-        ("0 - C.k, 9", False),
-        ("C.k, 9", False),
+        *(("0, 6", guard, True) for guard in OPENS),
+        *(("0, 6", guard, False) for guard in MAY_CLOSE),
+        *((ends, "s.x < c.n", True) for ends in GROWS),
+        *((ends, "s.x < c.n", False) for ends in MAY_SHRINK),
     ],
 )
-def test_a_domain_that_a_larger_constant_narrows_or_moves_reads_it(tmp_path: Path, ends: str, free: bool) -> None:
-    assert alone(tmp_path, ends, "s.x < c.k") == ({"k"} if free else set())
-
-
-@pytest.mark.parametrize(
-    ("name", "values"), few(SMALL, 5, several=True), ids=lambda item: item if isinstance(item, str) else ""
-)
-def test_engines_count_the_same_on_every_protocol(name: str, values: dict[str, int]) -> None:
-    machine = PROTOCOLS[name].machine
-    constants = machine.set_constants(values)
-    expected = plain.search(machine, constants)
-    found = native(machine, constants)
-    assert found.bounds == expected.bounds
-    assert any(item.reached for item in expected.bounds)
-    assert [item.refused for item in found.guards] == [item.refused for item in expected.guards]
+def test_only_its_guards_read_a_bound_where_a_larger_value_closes_no_guard_and_narrows_no_domain(
+    tmp_path: Path, ends: str, guard: str, alone: bool
+) -> None:
+    """Else a larger bound could change a verdict, though the bound was not reached."""
+    machine, _ = load(HEAD + whole(JUMPS.replace("ENDS", ends).replace("GUARD", guard)), tmp_path)
+    assert ("n" in unshared_bounds(translate(machine))) is alone
 
 
 def test_a_bound_is_counted_no_more_after_the_level_with_enough_states(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,7 +188,7 @@ def test_growth_says_how_far_a_verdict_is_stable_and_which_bounds_do_not_matter(
 
 REQUESTS = """
 from typing import Annotated
-from fencepost.model.language import Constants, Machine, Range, Record, action, always, bound, require, sometimes
+from fencepost.model.language import *
 
 class C(Constants):
     asks = bound(1, low=0, high=4, meaning="requests")
@@ -261,10 +199,6 @@ class State(Record):
     asked: Annotated[int, Range(0, 9)]
     tried: Annotated[int, Range(0, 9)]
     paused: Annotated[int, Range(0, 9)]
-
-@action()
-def initial(s: State, c: C) -> None:
-    "Nothing happened."
 
 @action()
 def ask(s: State, c: C) -> None:
@@ -298,16 +232,7 @@ def few(s: State, c: C) -> bool:
 def both(s: State, c: C) -> bool:
     "Each happens once."
     return s.asked == 1 and s.tried == 1
-
-MACHINE = Machine("requests", "requests and attempts", State, C, initial, (ask, attempt, pause))
-PROPERTIES = (no_more, few, both)
 """
-
-
-def written(folder: Path, text: str) -> str:
-    file = folder / "model.py"
-    file.write_text(text)
-    return str(file)
 
 
 def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(
@@ -315,14 +240,15 @@ def test_a_verdict_is_stable_in_a_box_only_where_all_of_it_is_known(
 ) -> None:
     """The property reads a bound and is never violated, which no search of other cells shows."""
     monkeypatch.setattr(growing, "BESIDE", 3)
-    file = written(tmp_path, REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9"))
+    file = tmp_path / "model.py"
+    file.write_text(whole(REQUESTS.replace("s.tried <= c.asks", "s.tried <= c.asks + 9")))
     found = api.check(file, grow=60).growth
     assert found is not None
     no_more, few, _ = found.properties
     assert no_more.changes is None
     assert not no_more.box
     assert few.box
-    page = " ".join(fencepost("check", file, "--grow", "10s").stdout.split())
+    page = " ".join(fencepost("check", str(file), "--grow", "10s").stdout.split())
     assert "stable no-more, with the 13 cells that were searched, the last of them asks=4 tries=4 pauses=4" in page
     assert "other cells below that were not searched" in page
     assert "stable few, both, up to asks=4 tries=4 pauses=4" in page
@@ -376,19 +302,6 @@ def test_larger_values_of_a_bound_that_only_its_guards_read_add_no_state() -> No
     }
     assert {name for name, distinct in larger.items() if distinct > found.distinct} == {"layers", "labels", "places"}
     assert found.bounds_unshared == {"books", "notes", "cracks"}
-
-
-@pytest.mark.parametrize(
-    ("name", "values"), few(SMALL, 5, several=True), ids=lambda item: item if isinstance(item, str) else ""
-)
-def test_larger_values_add_no_state_of_a_protocol_either(name: str, values: dict[str, int]) -> None:
-    found = PROTOCOLS[name].machine
-    few = native(found, found.set_constants(values))
-    free = unshared_bounds(translate(found))
-    for item in few.bounds:
-        if item.constant in free and not item.reached:
-            more = native(found, found.set_constants({**values, item.constant: item.value + 1}))
-            assert more.levels == few.levels
 
 
 def test_a_page_says_of_which_bounds_larger_values_may_add_states() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +20,13 @@ from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options, Result, Verdict
 from fencepost.model.language.errors import UsageError
 
+from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
 from tests.helpers.questions import MACHINES, group, is_valid, shared
+from tests.machines import grid
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from fencepost.explorers.native.search import Search
@@ -90,17 +95,16 @@ def test_a_search_in_pieces_finds_what_it_finds_in_one_go(
     assert all(item.path is None or is_valid(name, values, item.path) for item in result.properties)
 
 
-@group("kip101", VALUES)
+@group("kip101", {"replicas": 2})
 def test_a_time_budget_may_end_a_search_many_times(tmp_path: Path) -> None:
-    options = replace(RUN, checkpoint=str(tmp_path), budget=0.001)
-    result = ask("kip101", VALUES, options)
-    rounds = 1
-    while not result.complete and rounds < 200:
-        assert result.why_stopped == "the time budget of 0.001 s ran out"
-        result = ask("kip101", VALUES, replace(options, resume=True))
-        rounds += 1
-    assert rounds > 1
-    assert shared(result) == shared(ask("kip101", VALUES, RUN))
+    options = replace(RUN, checkpoint=str(tmp_path), budget=0.0)
+    for number in range(40):
+        result = ask("kip101", {"replicas": 2}, replace(options, resume=number > 0))
+        if result.complete:
+            break
+        assert result.why_stopped == "the time budget of 0 s ran out"
+    assert number > 1
+    assert shared(result) == shared(ask("kip101", {"replicas": 2}, RUN))
 
 
 @group("kip101", VALUES)
@@ -196,25 +200,42 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
     assert problem.text == f"the checkpoint could not be written to {file}: File exists. Name a folder with room."
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{",
-        "",
-        "[1]",
-        pytest.param("[" * 100_000, id="deep"),
-        pytest.param("1" * 10_000, id="long"),
-        '{"format": 2}',
-        '{"format": 2, "question": [], "files": 3, "sum": 1}',
-        '{"format": 2, "seconds": NaN}',
-    ],
-)
+DAMAGED = "this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kept") / "checkpoint"
+    stopped(folder)
+    return folder
+
+
+@pytest.fixture
+def copy(kept: Path, tmp_path: Path) -> Path:
+    shutil.copytree(kept, tmp_path / "checkpoint")
+    return tmp_path / "checkpoint"
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+TEXTS = {
+    "{": "{",
+    "nothing": "",
+    "a list": "[1]",
+    "deep": "[" * 100_000,
+    "a long number": "1" * 10_000,
+    "its format alone": '{"format": 2}',
+    "parts of other types": '{"format": 2, "question": [], "files": 3, "sum": 1}',
+    "no number": '{"format": 2, "seconds": NaN}',
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    assert refusal(tmp_path) == (
-        f"{tmp_path}/manifest.json: this file of the checkpoint is missing or damaged. "
-        "Start afresh without `resume=True`."
-    )
+    assert refusal(tmp_path) == f"{tmp_path}/manifest.json: {DAMAGED}"
 
 
 @pytest.mark.parametrize("number", [1, 99])
@@ -227,29 +248,72 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, numbe
     )
 
 
-@group("grid", GRID)
-def test_a_manifest_that_misses_a_part_is_refused(tmp_path: Path) -> None:
-    manifest = stopped(tmp_path)
-    for part in ("question", "position", "bases", "files", "slot"):
-        forge(tmp_path, {key: item for key, item in manifest.items() if key != part})
-        assert refusal(tmp_path) == (
-            f"{tmp_path}/manifest.json: this file of the checkpoint is "
-            "missing or damaged. Start afresh without `resume=True`."
-        )
+EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    **{
+        f"without its {part}": lambda manifest, part=part: manifest.pop(part)
+        for part in ("question", "position", "bases", "files", "slot")
+    },
+    "it names another folder, whose files would be removed": lambda manifest: manifest.update(slot="../states-0"),
+    "a level ends outside of its arrays": lambda manifest: manifest["position"].update(
+        ends=[10**7] * 32, judged=[10**7] * 32
+    ),
+    "states begin outside of theirs": lambda manifest: manifest["bases"].__setitem__(
+        0, [10**7, *manifest["bases"][0][1:]]
+    ),
+    "no files": lambda manifest: manifest.update(files={}),
+}
 
 
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 @group("grid", GRID)
+def test_a_manifest_that_was_edited_and_sealed_again_is_refused(copy: Path, edit: Any) -> None:
+    manifest = json.loads((copy / "manifest.json").read_text())
+    edit(manifest)
+    forge(copy, manifest)
+    before = content(copy)
+    assert refusal(copy).endswith(DAMAGED)
+    assert content(copy) == before, "what is refused stays as it is"
+
+
+@pytest.mark.parametrize(("part", "value"), [("levels", []), ("fired", [7] * 9), ("seconds", 1.0), ("deadlocks", 9)])
+@group("grid", GRID)
+def test_what_is_edited_by_hand_is_found_by_the_digest(part: str, value: object, copy: Path) -> None:
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["position"][part] = value
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    assert refusal(copy) == f"{copy}/manifest.json: {DAMAGED}"
+
+
+def test_the_command_refuses_an_edit_with_one_message_and_status_2(copy: Path) -> None:
+    (copy / "manifest.json").write_text((copy / "manifest.json").read_text().replace('"model"', '"modell"'))
+    settings = [f"--set={name}={value}" for name, value in GRID.items()]
+    found = fencepost("check", grid.__file__, *settings, "--checkpoint", str(copy), "--resume")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith("fencepost: ")
+    assert found.stderr.count("Start afresh without `--resume`") == 1
+
+
 @pytest.mark.parametrize("damage", ["missing", "cut", "changed"])
-def test_a_damaged_file_is_named(tmp_path: Path, damage: str) -> None:
-    name = f"states-0/{sorted(stopped(tmp_path)['files'])[3]}.bin"
-    content = (tmp_path / name).read_bytes()
-    if damage == "missing":
-        (tmp_path / name).unlink()
-    else:
-        (tmp_path / name).write_bytes(content[:-1] if damage == "cut" else content[:-1] + bytes([content[-1] ^ 1]))
-    assert refusal(tmp_path) == (
-        f"{tmp_path}/{name}: this file of the checkpoint is missing or damaged. Start afresh without `resume=True`."
-    )
+@group("grid", GRID)
+def test_a_damaged_file_is_named(copy: Path, damage: str) -> None:
+    (path, *_) = (path for path in sorted(copy.rglob("*-rows.bin")) if path.stat().st_size)
+    whole = path.read_bytes()
+    path.unlink()
+    if damage != "missing":
+        path.write_bytes(whole[:-1] if damage == "cut" else whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert refusal(copy) == f"{path}: {DAMAGED}"
+
+
+@pytest.mark.parametrize("compact", [False, True])
+@group("grid", GRID)
+def test_rows_that_are_no_states_do_not_reach_compiled_code(tmp_path: Path, compact: bool) -> None:
+    manifest = stopped(tmp_path, compact=compact)
+    name = next(part for part, told in manifest["files"].items() if part.endswith("rows") and told["bytes"])
+    path = tmp_path / manifest["slot"] / f"{name}.bin"
+    path.write_bytes(b"\x7f" * path.stat().st_size)
+    manifest["files"][name]["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    forge(tmp_path, manifest)
+    assert refusal(tmp_path, compact=compact) == f"{path}: {DAMAGED}"
 
 
 @group("grid", GRID)
@@ -323,3 +387,80 @@ def test_a_checkpoint_cut_short_leaves_the_one_before(
     assert not result.kept
     result = ask("grid", GRID, replace(RUN, checkpoint=str(tmp_path), resume=True))
     assert shared(result) == shared(ask("grid", GRID, RUN))
+
+
+def test_saving_follows_no_link_and_removes_nothing_that_only_looks_like_its_own(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "checkpoint", tmp_path / "outside"
+    for name in ("3-2-1-0", "states-2", "states-0-old", "states-1/mine", "12345-12-3-4"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "0-rows.bin").write_text("mine")
+    outside.mkdir()
+    (outside / "0-rows.bin").write_text("theirs")
+    (folder / "states-0").symlink_to(outside)
+    (problem,) = ask("grid", GRID, replace(STOPPED, checkpoint=str(folder))).problems
+    assert "states-0 is a symbolic link" in problem.text
+    (folder / "states-0").unlink()
+    (folder / "states-0").mkdir()
+    (folder / "states-0" / "0-rows.bin").symlink_to(outside / "0-rows.bin")
+    for limit in (2_000, 2_500, 3_000):
+        ask("grid", GRID, replace(RUN, max_states=limit, checkpoint=str(folder), resume=limit > 2_000))
+    assert (outside / "0-rows.bin").read_text() == "theirs"
+    for name in ("3-2-1-0", "states-2", "states-0-old", "states-1/mine", "12345-12-3-4"):
+        assert (folder / name / "0-rows.bin").read_text() == "mine"
+    assert ask("grid", GRID, replace(RUN, checkpoint=str(folder), resume=True)).complete
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "rmdir", "fdopen")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("compact", [False, True])
+def test_a_search_that_is_killed_at_any_point_of_saving_goes_on_from_the_checkpoint_before(
+    tmp_path: Path, compact: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    ask("grid", GRID, replace(STOPPED, max_states=2_000, compact=compact, checkpoint=str(kept)))
+    whole = shared(ask("grid", GRID, replace(RUN, compact=compact)))
+    resumed = replace(RUN, compact=compact, resume=True)
+    shutil.copytree(kept, tmp_path / "dry")
+    with monkeypatch.context() as patch:
+        calls = die_at(patch, 1 << 30)
+        ask("grid", GRID, replace(resumed, max_states=3_000, checkpoint=str(tmp_path / "dry")))
+    turns = [point for point, name in enumerate(calls) if name in ("mkdir", "replace", "rmdir")]
+    points = {point + offset for point in turns for offset in (-3, -2, -1, 0, 1, 2)} | set(range(0, len(calls), 97))
+    assert [calls[point] for point in turns][-4:] == ["mkdir", "mkdir", "replace", "rmdir"]
+    for point in sorted(points & set(range(len(calls)))):
+        folder = tmp_path / str(point)
+        shutil.copytree(kept, folder)
+        with monkeypatch.context() as patch:
+            die_at(patch, point)
+            with pytest.raises(KilledError):
+                ask("grid", GRID, replace(resumed, max_states=3_000, checkpoint=str(folder)))
+        ask("grid", GRID, replace(resumed, max_states=3_200, checkpoint=str(folder)))
+        assert len(list(folder.iterdir())) == 2, (
+            "a manifest and one folder of parts: what was cut short is cleared away"
+        )
+        assert shared(ask("grid", GRID, replace(resumed, checkpoint=str(folder)))) == whole, f"killed at call {point}"
+
+
+def die_at(patch: pytest.MonkeyPatch, point: int) -> list[str]:
+    """End the process, as it were, at the call of this number that changes files; return the calls as they are made."""
+    calls: list[str] = []
+
+    def dying(real: Callable[..., Any], name: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            if name != "open" or args[1] & (os.O_WRONLY | os.O_DIRECTORY):
+                if len(calls) >= point:
+                    raise KilledError
+                calls.append(name)
+            return real(*args, **options)
+
+        return call
+
+    for name in CALLS:
+        patch.setattr(os, name, dying(getattr(os, name), name))
+    return calls

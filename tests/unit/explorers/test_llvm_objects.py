@@ -40,8 +40,11 @@ from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language import Constants, bound
 
+from tests.agreement.test_random_machines import TOGETHER
 from tests.helpers.parameters import few
-from tests.machines import constructs, id_sequence
+from tests.machines import id_sequence
+from tests.random_machines.drawing import numbered
+from tests.random_machines.engines import load as load_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,14 +98,11 @@ def test_code_of_every_protocol_is_complete_and_has_no_undefined_sums_or_symbols
     [ARM, Target("arm64-apple-macosx13.0.0"), Target("x86_64-unknown-linux-gnu")],
     ids=lambda target: target.triple,
 )
-def test_code_is_made_for_plain_processors_of_other_machines(target: Target) -> None:
+def test_code_is_made_for_plain_processors_of_other_machines(target: Target, tmp_path: Path) -> None:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    every = constructs.MACHINE
-    for source in (
-        source_of("kip320"),
-        generate(every, every.set_constants({}), constructs.PROPERTIES, normalize=True),
-    ):
+    drawn, properties = load_machine(numbered(TOGETHER[0]), tmp_path)
+    for source in (source_of("kip320"), generate(drawn, drawn.set_constants({}), properties, normalize=True)):
         code = compiled(source.unit, target).code
         if "apple" in target.triple:
             assert code[:4] == b"\xcf\xfa\xed\xfe"
@@ -360,8 +360,8 @@ def test_a_kernel_keeps_its_code_and_a_cycle_of_references_ends_in_order() -> No
 
 @pytest.mark.parametrize("level", [0, 2, 3])
 def test_every_level_finds_the_same(level: int) -> None:
-    machine, properties, options = constructs.MACHINE, constructs.PROPERTIES, Options(workers=1, max_states=30_000)
-    constants = machine.set_constants({})
+    found, options = PROTOCOLS["kip101"], Options(workers=1)
+    machine, properties, constants = found.machine, found.properties, found.machine.set_constants({"replicas": 2})
     source = generate(machine, constants, properties, normalize=True)
     usual = load(source)
     wanted = search(machine, constants, properties, options, kernels=usual)

@@ -25,7 +25,7 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.engines import layout_under
-from tests.machines import constructs, id_sequence, wide
+from tests.machines import id_sequence, mailbox, wide
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -146,8 +146,7 @@ def test_bits_of_a_mask_are_gathered_in_six_steps() -> None:
 
 
 def test_every_bit_of_a_row_belongs_to_one_entry() -> None:
-    constants = constructs.MACHINE.set_constants({})
-    layout = layout_under(constructs.MACHINE, constants)
+    layout = layout_under(mailbox.MACHINE, mailbox.MACHINE.set_constants({}))
     places = [item.source * 64 + item.shift for item in entries(layout)]
     sizes = [item.bits for item in entries(layout)]
     assert places == [sum(sizes[:n]) for n in range(len(sizes))]
