@@ -7,6 +7,7 @@ loaded: neither marks nor notes of the product are asked.
 from __future__ import annotations
 
 import random
+from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -21,7 +22,6 @@ from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import CodeType
 
     from fencepost.api.topics.claims import Executed
@@ -46,7 +46,7 @@ MARK = machine_mark(MACHINE)
 CODES = codes(MACHINE)
 
 
-def unlike(_one: Any, _other: Any, m: Any) -> bool:
+def unlike(one: Any, other: Any, m: Any) -> bool:
     """Take every request."""
     return bool(m.leader >= -1)
 
@@ -64,8 +64,9 @@ def altered(draw: random.Random) -> tuple[Machine, str]:
     return MACHINE, draw.choice(["passes_epoch_checks", "is_eligible"]) if how == 3 else ""
 
 
-def ask(seed: int) -> Iterator[tuple[Executed, str]]:
-    """Yield what is said to have been executed, and how it is refuted."""
+def ask(seed: int) -> list[tuple[Executed, str]]:
+    """Return what is said to have been executed, and how it is refuted."""
+    assert codes(MACHINE) == CODES, "an earlier question has left its helper in the model"
     draw = random.Random(seed)  # noqa: S311 (no secret)
     machine, helper = altered(draw)
     row = draw.choice(load("measured")["driven"])
@@ -75,14 +76,13 @@ def ask(seed: int) -> Iterator[tuple[Executed, str]]:
     values = draw.choice([{}, *row["constants"]]) | {
         name: draw.randint(int(declared[name].low), int(declared[name].high)) for name in names
     }
-    with patch.object(controller, helper, unlike) if helper else patch.object(controller, "__doc__", ""):
+    with patch.object(controller, helper, unlike) if helper else nullcontext():
         try:
             question = question_of(machine, (), constants=values, version=version)
         except (ModelError, UsageError):
-            return
+            return []
         claim = executed(question, machine_mark(machine))
-        if claim is not None:
-            yield claim, refute(machine, version, question.constants.values, claim)
+        return [(claim, refute(machine, version, question.constants.values, claim))] if claim else []
 
 
 def refute(machine: Machine, version: str, values: Any, claim: Executed) -> str:
