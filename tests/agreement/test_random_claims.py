@@ -8,20 +8,21 @@ import pytest
 
 from tests.random_machines import claims
 
-SEEDS = (24, 25, 28, 36)
-GOES_WRONG = 1237
+SEEDS = (24, 36, 300104)
+GOES_WRONG = 240
 """A machine that raises an error in some cells beside those in which a search reaches its witness."""
 SHOWS = {
-    "all bounds only add steps": 178,
-    "every cell beside is covered": 178,
-    "no verdict changes": 9,
+    "all bounds only add steps": 6,
+    "every cell beside is covered": 6,
+    "every verdict is that of every cell": 0,
+    "no verdict changes": 6,
     "fewer faults are covered": 23,
-    "a fault more is tolerated": 9,
-    "nothing else reads a bound": 48,
-    "no bound is reached": 0,
+    "a fault more is tolerated": 16,
+    "nothing else reads a bound": 8,
+    "no bound is reached": 4,
     "every guard is needed": 0,
-    "everything is prevented": 3,
-    "all machines are the one that was driven": 108,
+    "everything is prevented": 0,
+    "all machines are the one that was driven": 1,
     "all constants were driven": 0,
 }
 """For each planted mistake a machine of which it makes false claims."""

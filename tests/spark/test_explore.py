@@ -97,10 +97,46 @@ def test_states_have_the_digest_that_the_native_engine_gives_them(context: Spark
         assert are_same(asked.run(lambda: nullcontext(context)), native)
 
 
-def test_code_of_another_machine_is_noticed(context: SparkContext) -> None:
-    origin = Origin("kip320", (), (("replicas", 2),), (), normalize=True)
-    other, constants, options = protocol("kip279"), origin.constants(), Options(workers=1, cross_check=1000)
-    asked = Explore(other.machine, constants, (), options, origin, origin.kernels(), 2, 40)
+PLANTED = """
+from typing import Annotated
+from fencepost.model.language import Constants, Machine, Range, Record, action, require
+class C(Constants):
+    pass
+class State(Record):
+    x: Annotated[int, Range(0, 49)]
+    y: Annotated[int, Range(0, 49)]
+    even: bool
+@action()
+def initial(s: State, c: C) -> None:
+    "All are 0."
+@action(v=Range(1, 49))
+def leap(s: State, c: C, v: int) -> None:
+    "One leaps."
+    require(s.x == 0)
+    s.x = v
+@action(v=Range(1, 49))
+def rise(s: State, c: C, v: int) -> None:
+    "The other leaps."
+    require(s.y == 0)
+    s.y = v
+@action()
+def turn(s: State, c: C) -> None:
+    "It turns over."
+    require(s.x != 37 or not s.y % 2)
+    s.even = not s.even
+MACHINE = Machine("planted", "m", State, C, initial, (leap, rise, turn))
+PROPERTIES = ()
+"""
+"""With a guard too much, in one state of a hundred."""
+
+
+def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(context: SparkContext) -> None:
+    origin, true = (
+        Origin("planted", (("planted.py", text),), (), (), normalize=True)
+        for text in (PLANTED, PLANTED.replace("    require(s.x != 37 or not s.y % 2)\n", ""))
+    )
+    options, constants = Options(workers=1, cross_check=1000), true.constants()
+    asked = Explore(true.machine(), constants, (), options, origin, origin.kernels(), 2, 40)
     with pytest.raises(CrossCheckError, match="the engines disagree about a stored state") as caught:
         asked.run(lambda: nullcontext(context))
     assert caught.value.path is None or caught.value.path.states

@@ -111,7 +111,7 @@ def test_a_miscompilation_that_reaches_one_state_in_a_hundred_is_noticed(name: s
     with pytest.raises(
         CrossCheckError, match=r"the engines disagree about a stored state|the plain semantics cannot take"
     ) as caught:
-        cross_check(made, result, 200 if compact else 1000)
+        cross_check(made, result, 1000)
     assert caught.value.path is None or caught.value.path.states
 
 
@@ -124,7 +124,7 @@ def test_a_resumed_search_is_checked_as_a_whole(tmp_path: Path, *, compact: bool
 
     planted, result = resumed(PLANTED["a guard refuses too much"])
     with pytest.raises(CrossCheckError):
-        cross_check(planted, result, 1800)
+        cross_check(planted, result, 1000)
     made, result = resumed(TRUE)
     assert cross_check(made, result, 1 << 20).of == sum(made.position.levels[:-1]) > 1800
 
