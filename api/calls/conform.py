@@ -199,7 +199,7 @@ class BuildsResult(Answer[dict[str, Any]]):
 
     verdict: str
     title: str
-    report: BuildsReport
+    report: BuildsReport = field(repr=False)
 
     def _repr_html_(self) -> str:
         return table(f"{self.title}: {self.verdict}", ("",), [(line.strip(),) for line in self.report.summary()])

@@ -32,6 +32,9 @@ class StateGraph:
 
     graph: nx.MultiDiGraph[int]
 
+    def __repr__(self) -> str:
+        return f"StateGraph({self.graph.name}: {len(self.graph)} states, {self.graph.number_of_edges()} steps)"
+
     def to_dot(self) -> str:
         """Return the graph in the language of Graphviz."""
         lines = [f"digraph {_quoted(self.graph.name)} {{", "  node [shape=box fontname=monospace];"]

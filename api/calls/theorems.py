@@ -29,6 +29,9 @@ class TheoremsResult:
     proofs: tuple[dict[str, Any], ...]
     why_stopped: str = ""
 
+    def __repr__(self) -> str:
+        return f"TheoremsResult({self.verdict}: {len(self.proofs)} proofs)"
+
     @property
     def verdict(self) -> Verdict:
         """Proved if every proof was made and every twin fails; violated if one does not."""

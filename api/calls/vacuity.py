@@ -38,6 +38,11 @@ class VacuityResult:
     protocols: tuple[dict[str, Any], ...]
     stale: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        found = sum(len(data["guarantees"]) for data in self.protocols)
+        names = ", ".join(str(data["protocol"]) for data in self.protocols)
+        return f"VacuityResult({names}: {found} guarantees that no variant breaks)"
+
     @property
     def complete(self) -> bool:
         """Return whether every guarantee that holds was seen to fail in some variant."""

@@ -25,6 +25,10 @@ class Guarantees:
 
     entries: tuple[Entry, ...]
 
+    def __repr__(self) -> str:
+        first = ", ".join(item.id for item in self.entries[:3])
+        return f"Guarantees({len(self)}: {first}{', ...' if len(self) > 3 else ''})"
+
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
 
