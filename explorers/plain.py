@@ -249,7 +249,8 @@ def search(
     machine: Machine, constants: Constants, properties: tuple[Property, ...] = (), options: Options | None = None
 ) -> Result:
     """Explore every reachable state of a machine on the plain semantics and judge the properties."""
-    check(machine, properties)
     of_states = tuple(item for item in properties if not item.kind.over_behaviours)
+    if of_states != properties:
+        check(machine, properties)
     made = PlainSearch(machine, constants, of_states, options or Options())
     return with_behaviours(made.run(), properties, made.behaviour)

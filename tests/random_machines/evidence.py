@@ -81,6 +81,8 @@ def ask(seed: int) -> list[tuple[Executed, str]]:
             question = question_of(machine, (), constants=values, version=version)
         except (ModelError, UsageError):
             return []
+        if executed(question, MARK) is None:  # whatever the machine
+            return []
         claim = executed(question, machine_mark(machine))
         return [(claim, refute(machine, version, question.constants.values, claim))] if claim else []
 
