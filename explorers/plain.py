@@ -66,7 +66,8 @@ class PlainSearch:
         self.counting: set[str] = set()
         self.together: set[str] = set()
         """Bounds that refused steps alone, by number of states; those of this level; those that did with others."""
-        self.generated = 0
+        self.generated = self.steps = 0
+        """Steps, and the sum over their hashes."""
         self.ends: list[Key] = []
         self.levels: list[int] = []
         self.stop_asked = ""
@@ -126,6 +127,7 @@ class PlainSearch:
                 self.generated += 1
                 self.fired[transition.step.action.label] += 1
                 self.judge_step(state, transition)
+                self.steps += hash((state, transition.after))
                 if transition.after not in self.parents:
                     self.parents[transition.after] = state
                     reached.append(transition.after)
@@ -233,7 +235,7 @@ class PlainSearch:
             deadlocks=len(self.ends),
             deadlock=self.path(self.ends[0], None) if self.options.deadlock and self.ends else None,
             levels=tuple(self.levels),
-            digest=None if why else hash(frozenset(self.parents)),
+            digest=None if why else hash((frozenset(self.parents), self.steps)),
         )
 
     def property_result(self, item: Property, *, complete: bool) -> PropertyResult:

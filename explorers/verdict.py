@@ -349,7 +349,7 @@ class Result:
     cross_check: CrossCheck | None = None
     """The stored states that the plain semantics expanded once more; None if none were."""
     digest: int | None = None
-    """A number that two searches share if they stored the same states; None unless it was asked for."""
+    """A number that two searches share if they found the same states and steps; None unless it was asked for."""
 
     @cached_property
     def verdict(self) -> Verdict:

@@ -2,7 +2,7 @@
 
 A variant that never acts has the verdicts of its base, which say nothing about the change. Two complete searches under
 the same constants are the same if they have as many states in each level, as many steps of each action, and the same
-sum over the hashes of all states: their schema and constants are the same, and so are their layouts.
+sum over the hashes of all states and steps: their schema and constants are the same, and so are their layouts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     if base is None:
         return None
     if found.digest is None:
-        return Compared(Base.NOT_COMPARED)
+        why = f"not compared with its base {base.name}: states are kept as fingerprints."
+        return Compared(Base.NOT_COMPARED, (why,) if found.complete else ())
     pinned = _pinned(question, base, found) if options.normalize else ""
     if pinned:
         return Compared(Base.DIFFERS, (pinned,))
@@ -106,7 +107,7 @@ def compare(question: Question, options: Options, found: Result, watch: Watch) -
     because = " ".join(reasons(machine, base, found, other, normalize=options.normalize))
     told = (
         f"this variant does nothing under these constants: it reaches the same {counted(found.distinct, 'state')} as "
-        f"its base {base.name}, by as many steps of each action. {because} So the verdict is that of {base.name}, and "
+        f"its base {base.name}, by the same steps. {because} So the verdict is that of {base.name}, and "
         f"says nothing about the change. (The base was searched too, in {show_seconds(other.seconds)}.)"
     )
     return Compared(Base.SAME, (told,))
@@ -183,7 +184,7 @@ def _compiled_before(question: Question, base: Machine, options: Options) -> tup
 
 
 def are_same(one: Result, other: Result) -> bool:
-    """Return whether two searches reached the same states, in the same levels, by as many steps of each action."""
+    """Return whether two searches reached the same states by the same steps, as many of each action."""
 
     def steps(result: Result) -> list[int]:
         return [count for count in result.fired.values() if count]  # an action may have another name
@@ -217,8 +218,8 @@ def reasons(machine: Machine, base: Machine, found: Result, other: Result, *, no
             )
         elif times:
             yield (
-                f"{(new or old).label} happened {counted(times, 'time')}, and each time led to a state to which "
-                f"{base.name} comes as well: where they differ was not reached."
+                f"{(new or old).label} happened {counted(times, 'time')}, and each time {base.name} has a step to "
+                "the same state as well."
             )
 
 

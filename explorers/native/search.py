@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate
-from fencepost.explorers.native.expansion import Expansion, processors
+from fencepost.explorers.native.expansion import Expansion, digest_of, processors
 from fencepost.explorers.native.store import TooManyStates
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.running.interrupts import Signals
@@ -197,10 +197,11 @@ class Search(Expansion):
 
     # -- what was found
 
-    def digest(self) -> int:
-        """Return the sum over the hashes of all stored states modulo 2^64, which does not depend on their order."""
-        sums = (int(part.all_hashes()[: part.count].sum(dtype=np.uint64)) for part in self.partitions)
-        return sum(sums) % 2**64
+    def digest(self) -> int | None:
+        """Return the digest of all states and steps, which does not depend on their order; None in compact mode."""
+        if self.options.compact:
+            return None
+        return sum(digest_of(self.machine, self.kernels, self.constants, part.read()) for part in self.partitions) % 2**64
 
     @property
     def compiled(self) -> tuple[Compiled, ...]:

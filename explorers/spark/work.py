@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.checkpoint import are_states
-from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, hash_rows, insert
+from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, digest_of, hash_rows, insert
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
@@ -284,13 +284,11 @@ def look(work: Work, asks: Sequence[Ask], number: int) -> Looked:
 
 
 def digest(work: Work, number: int) -> int:
-    """Return the sum over the hashes of all states of a partition modulo 2^64."""
-    kernels = work.origin.kernels()
-    layout, store, total = kernels.layout(work.origin.constants()), Store(work.store), 0
-    for level in range(work.base, work.level + 1):
-        rows = _block(work, layout, store, level, number).rows
-        total += int(hash_rows(kernels.module, rows).sum(dtype=np.uint64)) if len(rows) else 0
-    return total % 2**64
+    """Return the digest of the states of a partition and their steps."""
+    kernels, constants = work.origin.kernels(), work.origin.constants()
+    layout, store, machine = kernels.layout(constants), Store(work.store), work.origin.machine()
+    levels = (_block(work, layout, store, level, number).rows for level in range(work.base, work.level + 1))
+    return sum(digest_of(machine, kernels, constants, rows) for rows in levels) % 2**64
 
 
 def _block(work: Work, layout: Layout, store: Store, level: int, number: int) -> Block:
