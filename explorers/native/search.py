@@ -201,7 +201,8 @@ class Search(Expansion):
         """Return the digest of all states and steps, which does not depend on their order; None in compact mode."""
         if self.options.compact:
             return None
-        return sum(digest_of(self.machine, self.kernels, self.constants, part.read()) for part in self.partitions) % 2**64
+        sums = (digest_of(self.machine, self.kernels, self.constants, part.read()) for part in self.partitions)
+        return sum(sums) % 2**64
 
     @property
     def compiled(self) -> tuple[Compiled, ...]:
