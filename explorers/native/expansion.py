@@ -50,7 +50,7 @@ WORTH_SHARING = 2048
 
 
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-"""By which the hash of a successor is multiplied, so that a step back is another one: an odd number without a pattern."""
+"""By which the hash of a successor is multiplied, so that a step back is another one."""
 
 
 @dataclass

@@ -10,7 +10,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 from fencepost.explorers.native.compile import Kernels, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, digest_of, processors
 from fencepost.explorers.native.store import TooManyStates
