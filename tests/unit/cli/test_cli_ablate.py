@@ -180,26 +180,6 @@ def test_an_interrupt_before_the_first_row_gives_a_partial_matrix(monkeypatch: p
     assert "Partial: SIGINT was received while the whole protocol was searched. Not run: 15 of 15 rows." in told
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--resume"], "`--resume` was given without a checkpoint"),
-        (["--guard", "entre 1"], "has no guard 'entre 1'. Did you mean 'enter 1'?"),
-        (["--also", "seats"], "--also was given 'seats', which has no value"),
-        (["--property", "nothing"], "has no property 'nothing'"),
-        (
-            ["--property", "hall-is-full"],
-            "ablate was asked for 'hall-is-full' (sometimes): a guard is needed for what must hold",
-        ),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(arguments: list[str], says: str) -> None:
-    found = fencepost("ablate", PLANTED, *arguments)
-    assert found.exit_code == 2
-    assert found.stderr.startswith("fencepost: ")
-    assert says in found.stderr
-
-
 WANDERER = str(MACHINES / "wanderer.py")
 
 
@@ -223,12 +203,6 @@ def test_a_leads_to_property_alone_is_judged_with_all_that_must_hold() -> None:
     assert (
         "With `--liveness` what must eventually happen is asked too." in fencepost("ablate", WANDERER, *options).stderr
     )
-
-
-def test_liveness_is_refused_where_nothing_must_happen_in_the_end() -> None:
-    found = fencepost("ablate", PLANTED, "--liveness")
-    assert found.exit_code == 2
-    assert "has no leads-to properties" in found.stderr
 
 
 FAR = """

@@ -44,22 +44,6 @@ def test_every_stage_of_compiling_can_be_printed(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.o"))
 
 
-def test_a_stage_that_there_is_not_is_refused() -> None:
-    done = fencepost(*KIP320, "--dump", "ams")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr == (
-        "fencepost: there is no stage 'ams'. Did you mean 'asm'? "
-        "Stages are: ir (the typed program, as docs/developing/program.md has it); "
-        "llvm (what LLVM gets); asm (the optimized code of this processor).\n"
-    )
-
-
-def test_a_stage_of_compiling_is_shown_of_single_checks_only() -> None:
-    done = fencepost("check", "--profile", "quick", "--dump", "ir")
-    assert (done.exit_code, done.stdout) == (2, "")
-    assert "does not apply to runs of the catalogue" in done.stderr
-
-
 @pytest.mark.usefixtures("cold")
 def test_time_and_memory_of_compiling_are_shown_on_request_and_are_in_the_json() -> None:
     first, second = fencepost(*KIP320, "-vv"), fencepost(*KIP320, "--verbose", "--verbose")
@@ -85,7 +69,3 @@ def test_a_machine_that_takes_long_to_compile_says_so(tier: str, monkeypatch: py
     )
     assert len(re.findall(long, done.stderr)) == (2 if tier == "swap" else 1)
     assert "which is long" not in fencepost(*KIP320).stderr
-
-
-def test_two_seconds_are_long() -> None:
-    assert watching.LONG == 2

@@ -40,16 +40,3 @@ def test_a_label_tells_only_fields_that_differ() -> None:
     text = fencepost("graph", MODEL, *SMALL).stdout
     assert "lit=" in text
     assert "favourite=" not in text
-
-
-def test_a_large_graph_is_refused() -> None:
-    done = fencepost("graph", MODEL, *SMALL, "--max-states", "3")
-    assert done.exit_code == 2
-    assert "has more than 3 states under these constants" in done.stderr
-    several = fencepost("graph", "tests/machines/grid.py", "--set", "starts=3", "--max-states", "2")
-    assert "has more than 2 states under these constants" in several.stderr
-
-
-def test_an_unknown_format_is_refused() -> None:
-    done = fencepost("graph", MODEL, "--format", "graphm")
-    assert (done.exit_code, "Did you mean 'graphml'?" in done.stderr) == (2, True)

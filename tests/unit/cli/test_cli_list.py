@@ -48,11 +48,6 @@ def test_the_list_of_one_protocol_explains_it() -> None:
     assert "  strong-isr                 always     Whoever presumes to lead" in page
 
 
-def test_python_m_is_the_same_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "fencepost", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("fencepost ")
-
-
 def test_no_command_shows_the_help() -> None:
     result = fencepost()
     assert result.stdout.startswith("Usage: fencepost [OPTIONS] [COMMAND]")

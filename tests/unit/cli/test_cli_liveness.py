@@ -80,15 +80,6 @@ def test_trace_writes_what_replays(model: str, prop: str, verdict: str, tmp_path
     assert fencepost("replay", str(file), "--model", model).exit_code == 0
 
 
-def test_the_plain_engine_says_the_same(model: str) -> None:
-    plain, native = (
-        data_of(fencepost("check", model, "--json", "--quiet", "--engine", name)) for name in ("plain", "native")
-    )
-    keys = ("name", "kind", "verdict", "length", "loop", "worst", "best")
-    told = [[{key: item.get(key) for key in keys} for item in data["properties"]] for data in (plain, native)]
-    assert told[0] == told[1]
-
-
 def test_a_search_that_was_cut_short_says_nothing_of_whole_behaviours(model: str) -> None:
     data = data_of(fencepost("check", model, "--json", "--quiet", "--max-depth", "2"))
     found = {item["name"]: item["verdict"] for item in data["properties"]}

@@ -82,19 +82,6 @@ def test_with_json_stdout_has_json_alone(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert "pinned 1 run" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (("kip320",), "--pin was given for a check of its own"),
-        (("--no-normalize",), "--pin was given with --no-normalize"),
-    ],
-)
-def test_figures_of_something_else_are_not_pinned(given: tuple[str, ...], message: str) -> None:
-    result = fencepost("check", *given, "--pin")
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
 def test_every_run_knows_its_file() -> None:
     (run, *_) = runs_of("quorum")
     assert file_of(run).name == "quorum.toml"

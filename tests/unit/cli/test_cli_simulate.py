@@ -110,34 +110,6 @@ def test_coverage_tells_how_often_each_action_fired() -> None:
     assert "never fired" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--weight", "leader-write"], "--weight was given 'leader-write': write ACTION=W with a whole number"),
-        (["--weight", "leader-write=x"], "--weight was given 'leader-write=x': write ACTION=W with a whole number"),
-        (
-            ["--weight", "leader-wrote=1"],
-            (
-                "protocol 'kip320' has no action 'leader-wrote'. Did you "
-                "mean 'leader-write'? Actions are: controller-elect-leader, "
-            ),
-        ),
-        (["--set", "replicas=9"], "constant 'replicas' was given 9, which is out of range"),
-        (["--property", "weak"], "protocol 'kip320' has no property 'weak'. Did you mean 'weak-isr'?"),
-        (["--expect", "fine"], "--expect was given 'fine', which is not a verdict."),
-        (["--budget", "long"], "--budget was given 'long', which is not a length of time"),
-        (["--trace", "/nowhere/x.trace"], "/nowhere/x.trace cannot be written"),
-        (["--walks", "0"], "Invalid value for '--walks'"),
-        (["--depth", "1000001"], "Invalid value for '--depth'"),
-    ],
-)
-def test_bad_input_ends_with_one_message(options: list[str], said: str) -> None:
-    done = fencepost(*KIP320[:4], *options)
-    assert done.exit_code == 2
-    assert done.stderr.startswith(f"fencepost: {said}")
-    assert done.stdout == ""
-
-
 def test_a_signal_ends_with_a_partial_result() -> None:
     fencepost(*KIP320)  # compiles it
     process = start(*KIP320[:4], "--walks", "2000000000", "--json", "--quiet")

@@ -50,19 +50,3 @@ def test_a_default_out_of_its_range_is_told_as_what_the_file_says(
         "vote.py:25: constant 'seats' has the default 1, which is out "
         "of its range: write a default from 2 to 9, or another range."
     ) in refused("check", "vote.py")
-
-
-def test_a_variant_that_is_no_version_is_compared_with_protocols_too() -> None:
-    said = refused("compare", "kip320", "kip27")
-    assert "there is no protocol 'kip27'. Did you mean 'kip279'?" in said
-
-
-def test_an_unknown_field_is_refused_before_anything_is_searched() -> None:
-    said = refused("compare", "kip320", "max_records=1", "--set", "replicas=2", "--on", "replcia")
-    assert said.startswith("fencepost: ")
-    assert "replcia" in said
-
-
-def test_lemmas_are_looked_for_an_induction_over_one_step_only() -> None:
-    said = refused("prove", "kip320", "--depth", "2", "--strengthen")
-    assert "`--strengthen` was given with `--depth`" in said

@@ -27,13 +27,6 @@ def test_vacuity_is_quiet_about_what_is_not_suspicious() -> None:
     assert set(quiet.splitlines()) <= set(whole.splitlines())
 
 
-def test_faults_say_why_a_property_of_whole_behaviours_is_not_asked_about() -> None:
-    found = fencepost("faults", "quorum", "--property", "replicas-come-to-rest")
-    assert found.exit_code == 2
-    assert "is of kind leads-to: the fewest faults are found level by level" in found.stderr
-    assert "Name one of: one-leader-per-epoch, " in found.stderr
-
-
 def test_walks_say_which_properties_they_leave_out_and_refuse_them_by_name() -> None:
     walked = simulate(first.MACHINE, first.PROPERTIES, walks=10)
     assert [item.result.name for item in walked.properties] == [

@@ -202,12 +202,6 @@ def test_with_strict_a_model_without_warnings_is_as_it_is() -> None:
     assert (result.exit_code, "Warning" in result.stdout) == (0, False)
 
 
-def test_strict_is_not_for_runs_of_the_catalogue() -> None:
-    result = fencepost("check", "--profile", "ci", "--strict")
-    assert result.exit_code == 2
-    assert "--strict does not apply to runs of the catalogue" in result.stderr
-
-
 def test_a_parameter_that_may_be_none_is_warned_of_since_none_is_never_tried(tmp_path: Path) -> None:
     file = tmp_path / "lock.py"
     text = Path(first.__file__).read_text()
