@@ -4,7 +4,8 @@ A model may be cut into files: `from rules import step_of` finds `rules.py` besi
 its own, and a file may be edited while a process lives. So every module that comes from the model's folder is read and
 run anew for each load, under a name that no other load has, and forgotten as `rules` afterwards. What was read is what
 runs: no bytecode is kept or used, and `source_lines` gives engines the text that was executed. A model that lies in a
-package may also import relatively, as in `from .rules import step_of`. What a model adds to `sys.path` is its own too.
+package may also import relatively, as in `from .rules import step_of`. What a model adds to `sys.path`, folders and
+zip files, is its own too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import linecache
 import os
 import sys
 import tempfile
+import zipfile
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -84,7 +86,7 @@ class _AsRead(SourceFileLoader):
 
     def get_data(self, path: str) -> bytes:
         """Read a file once, and keep what was read."""
-        data = super().get_data(path)
+        data = _in_archive(Path(path)).read_bytes()
         if path == self.path:
             self.owner.texts[path] = data
         return data
@@ -97,6 +99,15 @@ class _AsRead(SourceFileLoader):
         linecache.cache[self.path] = len(text), None, text.splitlines(keepends=True), self.path
         self.owner.modules.append(module)
         exec(code, vars(module))  # noqa: S102 (the user's own model)
+
+
+def _in_archive(path: Path) -> Path | zipfile.Path:
+    """Return a path that leads into a zip file as one in that; any other as it is."""
+    archive = next((item for item in (path, *path.parents) if item.exists()), path)
+    if archive.is_dir() or not zipfile.is_zipfile(archive):
+        return path
+    inside = path.relative_to(archive).parts
+    return zipfile.Path(archive).joinpath(*inside) if inside else zipfile.Path(archive)
 
 
 class _Neighbours(MetaPathFinder):
@@ -129,19 +140,20 @@ class _Neighbours(MetaPathFinder):
             roots: tuple[str | Path, ...] = (self.root, *added)
             if not any(place.is_relative_to(root) for root in roots):
                 continue
-            package, file = place / leaf, place / f"{leaf}.py"
+            within = _in_archive(place)
+            package, file = within / leaf, within / f"{leaf}.py"
             if (package / "__init__.py").is_file():
                 file, inside = package / "__init__.py", [str(package)]
             elif file.is_file():
                 inside = None
-            elif package.is_dir() and any(package.glob("**/*.py")):
+            elif package.is_dir() and (within is not place or any((place / leaf).glob("**/*.py"))):
                 self.found.add(name.partition(".")[0])
-                return self._namespace(name, package)
+                return self._namespace(name, place / leaf)
             else:
                 continue
             self.found.add(name.partition(".")[0])
             loader = _AsRead(name, str(file), self)
-            return spec_from_file_location(name, file, loader=loader, submodule_search_locations=inside)
+            return spec_from_file_location(name, str(file), loader=loader, submodule_search_locations=inside)
         return None
 
     @staticmethod

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import textwrap
+import time
+from functools import cache, lru_cache
+from pathlib import Path
 from threading import RLock
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import CodeType
 
 USER_MODULE = "fencepost_user_"
 """How the names of modules begin that are users' files; a number and a dot follow, another number for each load."""
@@ -44,6 +48,37 @@ def source_lines(function: Callable[..., Any]) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     first = python.__code__.co_firstlineno
     return inspect.getblock(text.splitlines(keepends=True)[first - 1 :]), first
+
+
+def was_edited(function: Callable[..., Any]) -> bool:
+    """Return whether a function's file does not define it as it is executed, since it was edited after its import."""
+    path = Path(function.__code__.co_filename)
+    if TEXT in function.__globals__ or not path.is_file() or path.stat().st_mtime < _began():
+        return False
+    return function.__code__ not in _codes(path, path.stat().st_mtime)
+
+
+@cache
+def _began() -> float:
+    """Return when this process began, as files have it; 0 where the system does not say."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError):
+        return 0.0
+
+
+@lru_cache
+def _codes(path: Path, _edited: float) -> frozenset[CodeType]:
+    """Return the code of all functions in a file as it is now."""
+    try:
+        with _ONE_AT_A_TIME:
+            found = [compile(path.read_bytes(), str(path), "exec", dont_inherit=True)]
+    except (SyntaxError, ValueError):
+        return frozenset()
+    for code in found:
+        found += [item for item in code.co_consts if isinstance(item, CodeType)]
+    return frozenset(found)
 
 
 def definition_of(function: Callable[..., Any]) -> ast.FunctionDef:

@@ -18,7 +18,7 @@ from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
 from fencepost.model.language.own_names import at_line, path_shown
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
-from fencepost.model.language.trees import module_of, source_lines
+from fencepost.model.language.trees import module_of, source_lines, was_edited
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -304,6 +304,11 @@ def _parse(python: Callable[..., Any]) -> ast.FunctionDef:
     except (OSError, TypeError):
         said = f"{getattr(python, '__name__', repr(python))}() has no source text, which the language reads"
         raise ModelError(f"{said}. Instead, write it in a file.") from None
+    if was_edited(python):
+        raise ModelError(
+            f"{path_shown(python.__code__.co_filename)} was edited after it was imported, and {python.__name__}() is "
+            "still executed as it was. Start Python again, or reload the module with importlib.reload."
+        )
     text = textwrap.dedent("".join(lines))
     try:
         node: ast.stmt = module_of(text).body[0]

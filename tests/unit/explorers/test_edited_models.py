@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING
 
 import fencepost.api as f
@@ -79,6 +81,27 @@ def test_a_checkpoint_of_a_model_that_was_edited_is_refused(
         f.check(model, compact=compact, checkpoint=folder, resume=True)
     model.write_text(MODEL)
     assert f.check(model, compact=compact, checkpoint=folder, resume=True).verdict.value == "holds"
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+@pytest.mark.parametrize("edit", [("x += 1", "x += 9"), ("def", "\ndef"), ("def", "not Python")])
+def test_a_helper_that_was_edited_after_its_import_is_refused(
+    engine: str, edit: tuple[str, str], model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read would not be what is executed: Python has it from before, as it is not beside the model."""
+    helper = tmp_path / "elsewhere" / "edited_helper.py"
+    helper.parent.mkdir()
+    helper.write_text(text := "def more(s):\n    s.x += 1\n")
+    monkeypatch.syspath_prepend(helper.parent)
+    model.write_text(f"from edited_helper import more\n{MODEL.replace('s.x += by', 'more(s); s.x += by')}")
+    monkeypatch.delitem(sys.modules, "edited_helper", raising=False)
+    importlib.import_module("edited_helper")
+    helper.write_text(text.replace(*edit))
+    with pytest.raises(f.FencepostError, match="was edited after it was imported"):
+        f.check(model, engine=engine)
+    monkeypatch.delitem(sys.modules, "edited_helper")
+    helper.write_text(text)
+    assert f.check(model, engine=engine).verdict.value == "violated"
 
 
 BEGINS = """
