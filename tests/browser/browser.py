@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.browser.serving import HOST, server
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 driver = pytest.importorskip("playwright.sync_api", reason="the driver of browsers is missing: run `tox -e reports`")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -26,7 +24,6 @@ MARKS = [
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start the browser, and end it."""
     with driver.sync_playwright() as play:
         started = play.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield started
@@ -35,7 +32,6 @@ def browser() -> Iterator[Any]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """Serve a folder; return its address."""
     with server(folder) as made:
         threading.Thread(target=made.serve_forever, daemon=True).start()
         yield f"http://{HOST}:{made.server_port}/"
@@ -57,5 +53,4 @@ class Tab:
         self.page.goto(address)
 
     def elsewhere(self, address: str) -> list[str]:
-        """Return what it asked for that is not at this address."""
         return [url for url in self.asked if not url.startswith((address, "data:", "blob:"))]

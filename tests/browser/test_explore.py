@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import random
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.browser.stories import stories
@@ -18,10 +20,6 @@ from fencepost.model.language.interpreter import Interpreter
 
 from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 pytestmark = [*MARKS, pytest.mark.long]
 READY = "document.querySelector('#engine').textContent.includes('ready')"
 STATES = 1_000
@@ -31,7 +29,6 @@ KIP_903 = "replication-b09-kip-903"
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Write the page and serve it."""
     from fencepost.counterexamples.browser.page import write
 
     folder: Path = tmp_path_factory.mktemp("explorer")
@@ -53,12 +50,10 @@ class Opened(Tab):
         return self
 
     def text(self, selector: str) -> str:
-        """Return the text of an element."""
         found: str = self.page.locator(selector).first.inner_text()
         return found
 
     def until(self, words: str, selector: str = "#where") -> None:
-        """Wait until an element says something."""
         self.page.wait_for_function(
             "([at, words]) => document.querySelector(at).textContent.includes(words)", arg=[selector, words]
         )

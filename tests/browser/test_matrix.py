@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,28 +14,22 @@ from tests.browser.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 PLANTED = MACHINES / "planted.py"
 pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the page of a small matrix."""
     made = tmp_path_factory.mktemp("matrix") / "matrix.html"
     data_of(fencepost("ablate", str(PLANTED), "--json", "--quiet", "--workers", "1", "--html", str(made)))
     return made
 
 
 def opened(browser: Any, file: Path, mark: str = "", **options: Any) -> Any:
-    """Open the page."""
     return Tab(browser, f"{file.as_uri()}{mark}", **options).page
 
 
 def cell(page: Any, row: str, prop: str) -> Any:
-    """Return the cell of a row and a property."""
     heads = page.locator("thead th").all_inner_texts()
     return page.locator("tbody tr", has=page.locator(f"th:text-is('{row}')")).locator("th, td").nth(heads.index(prop))
 

@@ -10,23 +10,20 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.calls import catalogue
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
-from fencepost.counterexamples.trace import ARCHIVE
+from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.invariants.catalogue import Profile
 from jsonschema_rs import validator_for
 
 from tests.helpers.commands import KIP101, fencepost
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.unit.cli.test_cli_builds import MAILBOX, SMALL, put
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.trace import Trace
 
 MODULES = Path(os.environ.get("FENCEPOST_NODE_MODULES", "no/node_modules")).resolve()
 SCHEMA = MODULES / "@microsoft" / "jest-sarif" / "lib" / "schemas" / "sarif-2.1.0-rtm.5.json"
@@ -61,7 +58,6 @@ def test_mermaid_parses_every_diagram_as_a_sequence_diagram(tmp_path: Path) -> N
 
 
 def errors(file: Path) -> list[str]:
-    """Return what the schema has against a SARIF file."""
     published = SCHEMA.read_text().replace("{2}]?$", r"{2}\\]?$")  # a bracket that is no pattern to jsonschema-rs
     schema: dict[str, Any] = json.loads(published)
     accepts = validator_for(schema)

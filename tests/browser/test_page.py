@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api import replay as replayed
@@ -16,15 +17,11 @@ from fencepost.counterexamples.trace import ARCHIVE
 
 from tests.browser.browser import MARKS, Tab, browser  # noqa: F401 (a fixture)
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 pytestmark = MARKS
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Return pages of two traces as files."""
     folder, found = tmp_path_factory.mktemp("pages"), {}
     for name in ("replication-b09-kip-903", "kip101-weak-isr"):
         found[name] = folder / f"{name}.html"
@@ -44,7 +41,6 @@ class Opened(Tab):
         return [" ".join(item.inner_text().split()) for item in self.page.locator(".scene:visible h2").all()]
 
     def card(self, party: str) -> str:
-        """Return the text of a party's card."""
         return " ".join(self.page.locator(f".scene:visible .card[data-party='{party}']").inner_text().split())
 
 

@@ -10,8 +10,9 @@ import html
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.topics.crash_table import cells, outcome
@@ -30,9 +31,6 @@ from fencepost.site.places import of_action, of_entry, of_guard, of_property, of
 from tests.browser.browser import MARKS, Tab, browser, served  # noqa: F401 (a fixture)
 from tests.helpers.links import Page, broken, from_elsewhere
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("material", reason="pip install 'fencepost[site]'")
 pytestmark = [*MARKS, pytest.mark.long]
@@ -75,7 +73,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def texts(site: Path) -> dict[str, str]:
-    """Every page as text."""
     return {file.relative_to(site).as_posix(): file.read_text("utf-8") for file in site.rglob("*.html")}
 
 
@@ -176,7 +173,6 @@ def test_every_link_into_the_explorer_opens_and_a_history_ends_in_a_violation(te
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    """Serve the site as a file server does; return its address."""
     with served(site) as made:
         yield made
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.invariants.catalogue import Evidence, Run
+from fencepost.invariants.catalogue import Evidence, Run, evidence
 
 
 def archived(name: str) -> set[str]:
-    """Return the names of the archived files of a protocol."""
     return {file.name for file in ARCHIVE.glob(f"{name}-*")}
 
 
@@ -32,5 +26,4 @@ def fired_in(runs: Iterable[Run]) -> Counter[str]:
 
 
 def evidence_on(*names: str) -> list[Evidence]:
-    """Return the evidence that runs of these protocols give."""
     return [item for item in evidence().values() if any(case.run.protocol in names for case in item.cases)]

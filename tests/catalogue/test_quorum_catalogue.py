@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.judge import values_of
 from fencepost.explorers.search import search as native
-from fencepost.explorers.verdict import Options, Verdict
+from fencepost.explorers.verdict import Options, PropertyResult, Verdict
 from fencepost.invariants import quorum, quorum_liveness
-from fencepost.invariants.catalogue import Profile, entries, evidence, runs_of
+from fencepost.invariants.catalogue import Profile, Run, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
 from fencepost.site.designs import SLOW, shares
 
 from tests.catalogue.archive import evidence_on, fired_in
 from tests.helpers.places import DOCS
 from tests.helpers.search import Search
-
-if TYPE_CHECKING:
-    from fencepost.explorers.verdict import PropertyResult
-    from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("quorum")
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants import replication as properties
-from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
+from fencepost.invariants.catalogue import Run, entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.catalogue.archive import evidence_on, fired_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("replication")
 
@@ -67,7 +63,6 @@ ASKED_FOR = {
 
 
 def names(kind: str) -> set[str]:
-    """Return the names of the properties, or of the witnesses."""
     return {item.name for item in properties.PROPERTIES if (item.kind == "sometimes") == (kind == "sometimes")}
 
 

@@ -4,21 +4,16 @@ it."""
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
+from _pytest.mark import ParameterSet
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options
-from fencepost.invariants.catalogue import runs_of, values_of
+from fencepost.explorers.verdict import Options, Result
+from fencepost.invariants.catalogue import Run, runs_of, values_of
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.machine import MACHINE
 
 from tests.helpers.parameters import few
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
-    from fencepost.explorers.verdict import Result
-    from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("replication-folds")
 """Two compiled machines, shared by all of these."""

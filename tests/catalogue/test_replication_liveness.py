@@ -3,21 +3,18 @@ hold."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.explorers.judge import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication_liveness
-from fencepost.invariants.catalogue import entries, evidence, runs_of, values_of
+from fencepost.invariants.catalogue import Run, entries, evidence, runs_of, values_of
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.catalogue.archive import evidence_on
 from tests.helpers.parameters import few
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Run
 
 pytestmark = pytest.mark.xdist_group("replication")
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.constants import EpochSource
 from fencepost.model.cluster.machine import MACHINE
@@ -16,11 +17,6 @@ from fencepost.model.cluster.state import Life, newest
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.parameters import few, sized
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.explorers.verdict import Result
 
 pytestmark = pytest.mark.xdist_group("replication")
 """All of these share one compiled machine, so one worker runs them."""

@@ -28,7 +28,6 @@ def main(words: list[str]) -> int:
 
 
 def all_of(names: list[str]) -> int:
-    """Run the parts of these names, or all."""
     unknown = [name for name in names if name not in BY_NAME]
     if unknown:
         print(f"{unknown[0]} is no part. Parts are: {', '.join(BY_NAME)}.", file=sys.stderr)  # noqa: T201

@@ -10,17 +10,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
-from tests.checks.parts import PARTS, missing
+from tests.checks.parts import PARTS, Part, missing
 from tests.checks.quick import KEPT, ROOT, environment, pip
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from tests.checks.parts import Part
 
 PASSED, FAILED, LEFT_OUT, STOPPED = "passed", "failed", "left out", "stopped"
 
@@ -36,13 +32,11 @@ class Outcome(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The outcome in one line."""
         took = f" ({self.seconds} s)" if self.seconds else ""
         return f"{self.part}: {self.word}{took}" + (f": {self.why}" if self.why else "")
 
 
 def git(*words: str) -> str:
-    """Return what git says."""
     return subprocess.run(["/usr/bin/env", "git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 

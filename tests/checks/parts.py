@@ -70,7 +70,6 @@ SUITE = ("lint", "imports", "types", f"py3{sys.version_info.minor}")
 
 @cache
 def has(program: str) -> bool:
-    """Say whether this machine has a program."""
     if program == JAVA:
         home = os.environ.get("JAVA_HOME")
         java = shutil.which("java", path=f"{home}/bin") if home else shutil.which("java")
@@ -92,12 +91,10 @@ def answers(program: str) -> bool:
 
 
 def missing(part: Part) -> list[str]:
-    """Return what a part needs and this machine lacks."""
     return [program for program in part.needs if not has(program)]
 
 
 def touched(paths: list[str]) -> tuple[list[Part], list[str]]:
-    """Return the parts that are about these paths, and the paths that no part is about."""
     about = {path: [part for part in PARTS if part.touches and re.match(part.touches, path)] for path in paths}
     return [part for part in PARTS if any(part in parts for parts in about.values())], [
         path for path, parts in about.items() if not parts

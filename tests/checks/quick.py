@@ -37,7 +37,6 @@ class Lane(threading.Thread):
         self.failed: list[str] = []
 
     def run(self) -> None:
-        """Run the steps."""
         for name, commands in self.steps:
             began, said = time.monotonic(), ""
             for command in commands:
@@ -59,7 +58,6 @@ class Lane(threading.Thread):
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of all checks."""
     return {
         "FENCEPOST_CACHE": str(KEPT / "cache"),
         "PYTHONWARNINGS": "error::DeprecationWarning:fencepost",
@@ -70,7 +68,6 @@ def environment() -> dict[str, str]:
 
 
 def requirements() -> dict[str, object]:
-    """Return what pyproject.toml says of what is to be installed."""
     data = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return {"project": data["project"], "groups": data["dependency-groups"]}
 

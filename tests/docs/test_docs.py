@@ -7,7 +7,8 @@ import shlex
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api.asking.model_files import load_protocol
@@ -18,26 +19,20 @@ from fencepost.explorers.verdict import Options, Verdict
 from tests.helpers import commands
 from tests.helpers.places import DOCS, ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 LONG = re.compile(r"check +#|faults replication|--checkpoint")
 """Commands of pages that take more than some seconds, or leave files behind."""
 MODEL, SUITE = "fetch_from_anyone.py", "test_fetch_from_anyone.py"
 
 
 def blocks(page: str, language: str) -> list[str]:
-    """Return the fenced blocks of a page in this language."""
     return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
 
 
 def lines(*pages: str) -> list[str]:
-    """Return the commands that pages show."""
     return [line for page in pages for block in blocks(page, "sh") for line in block.splitlines()]
 
 
 def run(line: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run a command of a page."""
     tool, *words = shlex.split(line, comments=True)
     command = [sys.executable, "-m", tool, *words]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)

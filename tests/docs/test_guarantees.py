@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import fencepost.api as f
 import pytest
+from click.testing import Result
 from fencepost.api.calls.vacuity import family_of
 from fencepost.api.topics.evidence import of_kind
 from fencepost.counterexamples.trace import ARCHIVE
@@ -20,22 +22,15 @@ from fencepost.site.tables import with_tables
 
 from tests.helpers.commands import data_of, fencepost
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from click.testing import Result
-
 ROOT = ARCHIVE.parent.parent
 
 
 def guarantees(*args: str) -> Result:
-    """Run the command in this process."""
     return fencepost("guarantees", *args)
 
 
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
-    """The catalogue as JSON."""
     found: dict[str, Any] = json.loads(guarantees("--json").stdout)
     return found
 
@@ -76,7 +71,6 @@ def test_json_of_a_guarantee_has_the_keys_of_the_contract(data: dict[str, Any]) 
 
 @pytest.fixture(scope="module")
 def made() -> dict[str, str]:
-    """The pages, built once."""
     return build.built()
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from fencepost.model.language.trees import module_of
@@ -14,9 +15,6 @@ from tests.helpers.commands import fencepost
 from tests.helpers.parameters import words
 from tests.helpers.places import ROOT
 from tests.unit.cli.test_cli_builds import MAILBOX, put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = (ROOT / "docs" / "use" / "json.md").read_text()
 ROOMS = MAILBOX.parent / "rooms.py"

@@ -21,13 +21,11 @@ CELLS = 15
 
 @pytest.fixture(scope="module")
 def committed() -> Any:
-    """The notebook as it was committed, with its outputs."""
     return nbformat.read(FILE, as_version=4)
 
 
 @pytest.fixture(scope="module")
 def executed(committed: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """The same, executed now."""
     notebook = copy.deepcopy(committed)
     folder = str(tmp_path_factory.mktemp("notebook"))
     NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
@@ -35,7 +33,6 @@ def executed(committed: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def outputs(notebook: Any, kind: str) -> list[str]:
-    """Return the outputs of one MIME type."""
     found = [output.get("data", {}).get(kind) for cell in notebook.cells for output in cell.get("outputs", [])]
     return [text for text in found if text]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.api.topics.matrices import BASES, best_of, histories, history, history_of_faults, measured
@@ -20,9 +20,6 @@ from fencepost.site.tables import MARK, command_of, with_tables
 from fencepost.site.tables import measured as measured_runs
 
 from tests.helpers.places import DOCS, ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PAGES = sorted(DOCS.rglob("*.md"))
 REPORTS = [page for page in PAGES if page.parent.name == "findings"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.api.topics.advice_words import change_of, headline, released_of, row_of
@@ -26,16 +27,13 @@ from fencepost.site.places import around_explorer, of_entry, of_run, of_trace, r
 from tests.helpers.commands import fencepost
 from tests.helpers.places import DOCS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 built = cache(built_pages)
+settings_page = pytest.mark.xdist_group("settings")
+"""The page of settings takes long to build: tests of it share one."""
 
 
 @pytest.fixture(scope="module")
 def kip320() -> str:
-    """The page of a protocol."""
     return "\n".join(protocols.page(protocol("kip320")))
 
 
@@ -85,7 +83,6 @@ def test_below_an_entry_are_its_runs_traces_guards_and_the_claims_that_say_the_s
 
 @pytest.fixture(scope="module")
 def chosen() -> str:
-    """The page of settings."""
     return "\n".join(settings.page())
 
 
@@ -97,6 +94,7 @@ def answers(chosen: str) -> dict[str, str]:
     return {key: "".join(pieces[number] for number in numbers) for key, numbers in index.items()}
 
 
+@settings_page
 def test_without_a_script_the_page_of_settings_has_every_measured_cell(chosen: str) -> None:
     for replicas in (2, 3):
         for point in cells(replicas):
@@ -107,6 +105,7 @@ def test_without_a_script_the_page_of_settings_has_every_measured_cell(chosen: s
             assert f"<tr><td>{row}</td></tr>" in chosen
 
 
+@settings_page
 def test_a_release_before_elr_has_no_answer_with_elr_and_never_hears_of_it(answers: dict[str, str]) -> None:
     assert not [key for key in answers if key.split()[3] == "on" and key.split()[5] < "4.0"]
     before = {key: text for key, text in answers.items() if key.split()[5] < "4.0"}
@@ -115,8 +114,10 @@ def test_a_release_before_elr_has_no_answer_with_elr_and_never_hears_of_it(answe
     assert "operations can lose records" in before["3 2 all off off 3.9"].partition("</p>")[0]
 
 
-def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[str, str]) -> None:
-    for key, text in answers.items():
+@settings_page
+@pytest.mark.parametrize("every", [13, pytest.param(1, marks=pytest.mark.long)])
+def test_the_page_and_the_command_give_the_same_answer(answers: dict[str, str], every: int) -> None:
+    for key, text in list(answers.items())[::every]:
         replicas, min_isr, acks, elr, unclean, kafka = key.split()
         data = advise(
             int(replicas), int(min_isr), kafka=kafka, acks=acks, elr=elr == "on", unclean_election=unclean == "on"
@@ -133,6 +134,7 @@ def test_the_page_and_the_command_give_the_same_answer_everywhere(answers: dict[
         assert text.count("<li><code>") == len(data["changes"]), key
 
 
+@settings_page
 @pytest.mark.parametrize("key", ["3 2 all on off 4.1", "3 2 all off off 3.9", "5 2 1 on on 4.4", "2 3 all on off 4.4"])
 def test_the_command_prints_what_the_page_says(answers: dict[str, str], key: str) -> None:
     replicas, min_isr, acks, elr, unclean, kafka = key.split()

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.model.language.trees import module_of
 
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WORN = re.compile(
     r"\b(is none|are none|goes wrong|went wrong|go wrong|in the end|told|tells|whoever|somebody|nobody|what is asked"

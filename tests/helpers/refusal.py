@@ -1,7 +1,7 @@
 """Reads the refused models from `tests/refusals/*.txt` and asks the language about each.
 
-A file holds blocks: a title after `==`, the model, and in it, below the refused line, carets with the reason and below
-them what to write instead. A message without a line stands after `---`. `python -m tests.helpers.refusal` writes them.
+A file holds blocks: a title after `==`, the model, and in it, below the refused line, carets with the reason and what
+to write instead. A message without a line stands after `---`. `python -m tests.helpers.refusal` writes them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,25 @@ HEAD = """from fencepost.model.language import action, always, bits, choose, fit
 from tests.refusals.schema import *
 
 """
-MARK = re.compile(r"^( *)(\^+) (.*)(?:\n *(Instead, .*))?\n?", re.MULTILINE)
+MARK = re.compile(r"^( *)(\^+) (.*?)(?:(?: |\n *)(Instead, .*))?(?:\n|\Z)", re.MULTILINE)
 """What is said of the line above: its carets, the reason, and what to write instead."""
-MESSAGE = re.compile(r"model\.py:(\d+): (.*)\n  .*\n  ( *)(\^+)(?:\n(Instead, .*))?")
+MESSAGE = re.compile(r"(?:model|lease)\.py:(\d+): (.*)\n  (.*)\n  ( *)(\^+)(?:\n(Instead, .*))?")
+COLUMNS = 120
+
+
+def mark_of(said: re.Match[str]) -> str:
+    """Return what stands below the line that a message is about."""
+    _, reason, _, indent, carets, instead = said.groups()
+    mark = f"{indent}{carets} {reason}"
+    if instead is None:
+        return mark
+    return mark + (f" {instead}" if len(f"{mark} {instead}") < COLUMNS else f"\n{indent}{instead}")
+
+
+def message_of(mark: re.Match[str], file: str, number: int, line: str) -> str:
+    """Return the message that a mark below this line of a file stands for."""
+    indent, carets, reason, instead = mark.groups()
+    return f"{file}:{number}: {reason}\n  {line}\n  {indent}{carets}" + (f"\n{instead}" if instead else "")
 
 
 class Refusal(NamedTuple):
@@ -53,10 +69,8 @@ class Refusal(NamedTuple):
         said = MESSAGE.fullmatch(self.message)
         if said is None:
             return Block(self.title, body, self.message)
-        number, reason, indent, carets, instead = said.groups()
         lines = body.split("\n")
-        mark = f"{indent}{carets} {reason}" + (f"\n{indent}{instead}" if instead else "")
-        lines.insert(int(number) - HEAD.count("\n") - (body != self.model), mark)
+        lines.insert(int(said[1]) - HEAD.count("\n") - (body != self.model), mark_of(said))
         return Block(self.title, "\n".join(lines))
 
 
@@ -68,9 +82,7 @@ def read(path: Path) -> list[Refusal]:
         model, message = f"{ACTION}{body}" if body.startswith(" ") else body, answer
         if mark is not None:
             above = f"{HEAD}{ACTION if model != body else ''}{text[: mark.start()]}".splitlines()
-            indent, carets, reason, instead = mark.groups()
-            message = f"model.py:{len(above)}: {reason}\n  {above[-1]}\n  {indent}{carets}"
-            message += f"\n{instead}" if instead else ""
+            message = message_of(mark, "model.py", len(above), above[-1])
         found.append(Refusal(title, model, message))
     return found
 

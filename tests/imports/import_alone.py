@@ -14,7 +14,6 @@ LIBRARIES = ("click", "jinja2", "llvmlite.binding", "networkx", "numpy", "psutil
 
 
 def modules() -> list[str]:
-    """Return the names of all modules."""
     paths = importlib.import_module("fencepost").__path__
     return [item.name for item in pkgutil.walk_packages(paths, "fencepost.") if not item.name.endswith("__main__")]
 
@@ -29,7 +28,6 @@ def fails(name: str) -> str:
 
 
 def main() -> int:
-    """Import all and return the exit status."""
     for name in LIBRARIES:
         importlib.import_module(name)
     with get_context("fork").Pool(1) as finder:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.ports import first_of_free_ports
 from tests.kafka.kafkas import on_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 admin = pytest.importorskip("confluent_kafka.admin", reason="pip install 'fencepost[advise]'")
 

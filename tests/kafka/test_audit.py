@@ -76,12 +76,10 @@ def reading(logs: dict[str, list[Path]], tmp_path_factory: pytest.TempPathFactor
 
 
 def part(reading: Reading, name: str) -> Reading:
-    """Return what was read of one log."""
     return Reading(reading.folder, [item for item in reading.files if item.path.split("/")[-2] == name], reading.parts)
 
 
 def followed_alone(reading: Reading, name: str) -> tuple[ClusterContext, list[Row]]:
-    """Return what one log makes."""
     one = part(reading, name)
     numbers = {item.number for item in one.files}
     return around_and_histories(one, [row for row in table(reading) if row["file"] in numbers])
@@ -164,7 +162,6 @@ def test_a_real_history_can_end_anywhere(reading: Reading) -> None:
 
 
 def shown_by(made: Replay, number: int) -> ControllerState:
-    """Return what the controller has after a step of a trace."""
     plain = made.trace.interpreter()
     return controller_state(plain.schema.restore(made.path.states[number]), plain.constants)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.kafka.conform.binding import REPLICATION
@@ -13,9 +13,6 @@ from fencepost.kafka.driver.releases import release
 from benchmarks.figures.builds import CHANGES, REFACTORINGS, Editor, editor
 from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import KAFKA, on_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SAME = ("other line numbers", "other constants first", "no debugging information", "methods the other way round")
 """Refactorings that leave every method as it is."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.replay import replay
@@ -23,9 +23,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.parameters import words
 from tests.helpers.places import ARCHIVE
 from tests.kafka.kafkas import KAFKA, on_kafka
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 IMAGES = read_sizes(

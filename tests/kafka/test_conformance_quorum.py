@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from fencepost.kafka.conform.binding import QUORUM
@@ -20,10 +21,6 @@ from fencepost.model.quorum.state import Fetch, Node, State
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import ARCHIVE
 from tests.kafka.kafkas import KAFKA, on_kafka
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.xdist_group("kafka")
 ONE_EPOCH = ["--set", "max_epoch=1"]

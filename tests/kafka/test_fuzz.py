@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import fencepost.api as f
 import pytest
@@ -10,9 +10,6 @@ from fencepost.kafka.fuzz.histories import Alarm, Fuzzer, Progress, Script, fuzz
 
 from tests.helpers.commands import fencepost
 from tests.kafka.kafkas import on_kafka
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [on_kafka, pytest.mark.xdist_group("kafka")]
 

@@ -1,7 +1,8 @@
 """Mistakes that a Python programmer makes in a first model, each with the whole of its answer.
 
 Each is an edit of `lease.py`. A file holds blocks: a title after `==`, the lines that were there after `-`, those that
-took their place after `+`, `---`, the answer. `python -m tests.mistakes` writes the answers again.
+took their place after `+`, below the one that is answered carets with the reason and what to write instead; an answer
+that is not about one of these lines stands after `---`. `python -m tests.mistakes` writes the answers again.
 """
 
 from __future__ import annotations
@@ -9,21 +10,19 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.cli.failures import explain
 from fencepost.explorers.program.subset.program import check
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import FencepostError
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.blocks import Block, blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.invariants.protocols import Protocol
+from tests.helpers.refusal import MARK, MESSAGE, mark_of, message_of
 
 FOLDER = Path(__file__).parent
 FEW = 20
@@ -41,20 +40,34 @@ class Mistake(NamedTuple):
 
     @property
     def block(self) -> Block:
-        """The block."""
-        edit = [*(f"-{line}" for line in self.old.split("\n")), *(f"+{line}" for line in self.new.split("\n"))]
-        return Block(self.title, "\n".join(edit), self.answer)
+        old, new = ([f"{sign}{line}" for line in text.split("\n")] for sign, text in (("-", self.old), ("+", self.new)))
+        said = MESSAGE.fullmatch(self.answer)
+        place = int(said[1]) - first_line(self.old) if said else -1
+        if said is None or new[place : place + 1] != [f"+{said[3]}"] or place < 0:
+            return Block(self.title, "\n".join(old + new), self.answer)
+        new.insert(place + 1, " " + mark_of(said).replace("\n", "\n "))
+        return Block(self.title, "\n".join(old + new))
+
+
+def first_line(old: str) -> int:
+    """Return the number of the line of the model at which an edit begins."""
+    return MODEL[: MODEL.index(old)].count("\n") + 1
 
 
 def read(path: Path) -> Iterator[Mistake]:
-    """Yield the blocks of a file."""
-    for title, edit, answer in blocks(path):
+    for title, edit, given in blocks(path):
+        answer = given
         old, new = ("\n".join(line[1:] for line in edit.split("\n") if line.startswith(sign)) for sign in "-+")
+        text = "\n".join(line[1:] for line in edit.split("\n"))
+        mark = MARK.search(text)
+        if mark is not None:
+            lines = edit.split("\n")[: text[: mark.start()].count("\n")]
+            above = [line[1:] for line in lines if line.startswith("+")]
+            answer = message_of(mark, "lease.py", first_line(old) + len(above) - 1, above[-1])
         yield Mistake(title, old, new, answer)
 
 
 def every() -> list[Mistake]:
-    """Return all mistakes."""
     return [item for path in sorted(FOLDER.glob("*.txt")) for item in read(path)]
 
 
@@ -87,6 +100,5 @@ def _take_some_steps(found: Protocol) -> None:
 
 
 def main() -> None:
-    """Write all answers again."""
     for path in sorted(FOLDER.glob("*.txt")):
         path.write_text("".join(item._replace(answer=answer(item)).block.text for item in read(path)))

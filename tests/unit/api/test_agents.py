@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.calls.agents import MOST_STEPS, TOOLS, answer
 
 from tests.helpers.commands import fencepost
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 library = pytest.importorskip("mcp", reason="pip install 'fencepost[mcp]'")
 needs_audit = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pip install 'fencepost[audit]'")
@@ -51,7 +49,6 @@ QUESTIONS: dict[str, Question] = {
 
 
 def right(question: str, said: Any) -> bool:
-    """Say whether an answer is the right one."""
     rows = {row["operation"]: row for row in said} if isinstance(said, list) and "operation" in said[0] else {}
     entry = said[0] if isinstance(said, list) and not rows else {}
     return {

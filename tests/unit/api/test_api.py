@@ -6,7 +6,8 @@ from __future__ import annotations
 import doctest
 import json
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import fencepost.api as f
 import pytest
@@ -18,10 +19,6 @@ from tests.helpers.places import MACHINES, ROOT
 from tests.helpers.written import HEAD
 from tests.machines import mailbox
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MAILBOX = MACHINES / "mailbox.py"
 SMALL = {"clients": 1, "deduplicate": False}

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import fencepost.api as f
 import numpy as np
@@ -16,10 +18,6 @@ from fencepost.testing import checks
 from tests.helpers.written import HEAD
 from tests.machines import mailbox, shelf
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 API = [getattr(f, name) for name in f.__all__]
 CALLS: tuple[Callable[..., Any], ...] = (*(item for item in API if hasattr(item, "__wrapped__")), checks.check)

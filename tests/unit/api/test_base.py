@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api import check
@@ -15,9 +16,6 @@ from fencepost.testing.checks import check as in_a_test
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import DOCS, MACHINES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 AS_TRIED = ("--version", "kafka-4.4-repaired", "--set", "brokers=2", "--set", "min_isr=2")

@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api.asking.targets import Question, ask
@@ -21,9 +22,6 @@ from fencepost.model.cluster.machine import MACHINE
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES, ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHRINK = str(MACHINES / "shrink_any_epoch.py")
 SMALL = ("--set", "brokers=2", "--set", "min_isr=2", "--set", "max_leader_epoch=1", "--set", "fences=0")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import fencepost
 import pytest
 from fencepost.api.asking.targets import find_protocol
 from fencepost.explorers.model_files import load_sent
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = """
 from typing import Annotated

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.topics import operations as rows_of
@@ -19,9 +20,6 @@ from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clusters.reproduce import SCENARIOS
 
 from tests.helpers.commands import fencepost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SIZES = ((2, 1), (2, 2), (3, 1), (3, 2), (3, 3))
 HARMFUL = ("lost", "leaderless", "out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.counterexamples.replay import write
@@ -16,9 +16,6 @@ from junitparser import JUnitXml
 
 from tests.helpers.traces import KIP101, lamps_trace
 from tests.machines import lamps, mailbox
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLAIN = Search(engine="plain")
 SUITE = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.api import in_hand
@@ -13,9 +13,6 @@ from fencepost.model.language.errors import UsageError
 from tests.helpers.blocks import whole
 from tests.helpers.written import HEAD
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOCK = in_hand(MACHINE, PROPERTIES, clients=2)
 

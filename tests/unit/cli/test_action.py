@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,16 +16,12 @@ from junitparser import JUnitXml
 
 from tests.helpers.places import MACHINES, ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
 STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
 MAILBOX = MACHINES / "mailbox.py"
 
 
 def run(step: str, folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
-    """Run the script of a step with these inputs."""
     given = {**{name: item["default"] for name, item in ACTION["inputs"].items()}, **inputs}
     variables = {
         name: re.sub(r"\$\{\{ inputs\.(\w+) \}\}", lambda found: given[found[1]], text)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.helpers.commands import KIP101, KIP320, VARIABLE, data_of, fencepost
 from tests.helpers.places import MACHINES
 from tests.helpers.written import HEAD
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_json_of_a_check_has_the_keys_of_the_contract() -> None:

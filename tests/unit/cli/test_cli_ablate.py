@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
-from fencepost.explorers.evidence.ablation import Ablation
+from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
+from fencepost.explorers.evidence.rows import Row
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
+from fencepost.explorers.verdict import Result
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import MACHINES
 from tests.helpers.written import HEAD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fencepost.explorers.evidence.ablation import RowOutcome
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.verdict import Result
 
 PLANTED = str(MACHINES / "planted.py")
 pytestmark = pytest.mark.xdist_group("planted")

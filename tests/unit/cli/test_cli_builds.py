@@ -80,7 +80,6 @@ def test_the_file_is_built_as_pytest_builds_its_own(tmp_path: Path, pytester: py
 
 
 def sarif_of(file: Path) -> dict[str, Any]:
-    """Return the one run of a SARIF file."""
     data = json.loads(file.read_text())
     assert data["version"] == "2.1.0"
     [run] = data["runs"]
@@ -165,7 +164,6 @@ def test_an_expected_violation_passes_and_a_missing_one_fails(switch: str, *, pa
 
 
 def put(monkeypatch: pytest.MonkeyPatch, *names: str, **changed: Any) -> None:
-    """Have a catalogue of these runs."""
     chosen = tuple(replace(BY_NAME[name], profile=Profile.QUICK, **changed) for name in names)
     monkeypatch.setattr("fencepost.api.calls.catalogue.runs", lambda: chosen)
 
@@ -237,7 +235,6 @@ def test_a_summary_that_cannot_be_written_is_refused_before_the_search(monkeypat
 
 
 def report(**changed: Any) -> CheckedRun:
-    """Return a report that was made up from one that was found."""
     found = data_of(fencepost("check", str(MAILBOX), *SMALL, "--without", "deduplicate", "--json"))
     return CheckedRun(load_protocol(MAILBOX), {**found, **changed})
 

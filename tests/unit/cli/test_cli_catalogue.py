@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import Result
 from fencepost.api.calls.catalogue import CatalogueResult, choose_runs
 from fencepost.cli.commands.catalogue import headline
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
@@ -14,30 +16,22 @@ from fencepost.invariants.catalogue import Profile, Run, runs
 
 from tests.helpers.commands import fencepost
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from click.testing import Result
-
 BY_NAME = {item.name: item for item in runs()}
 CHOSEN = (BY_NAME["kip101 2/2/2/2"], BY_NAME["kip320 2/2/2/2"])
 
 
 @pytest.fixture(autouse=True)
 def two(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a catalogue of two small runs."""
     put(monkeypatch, *CHOSEN)
 
 
 def put(monkeypatch: pytest.MonkeyPatch, *chosen: Run) -> None:
-    """Replace the catalogue."""
     monkeypatch.setattr(
         "fencepost.api.calls.catalogue.runs", lambda: tuple(replace(item, profile=Profile.QUICK) for item in chosen)
     )
 
 
 def check(*args: str) -> Result:
-    """Run the catalogue."""
     return fencepost("check", *args)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 import pytest
@@ -14,9 +14,6 @@ from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 
 from tests.helpers.commands import KIP320, data_of, fencepost
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MACHINE = PROTOCOLS["kip320"].machine
 VERBOSE = re.compile(

@@ -8,8 +8,9 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -21,9 +22,6 @@ from fencepost.model.language.errors import MismatchError, UsageError
 
 from tests.helpers.parameters import few
 from tests.helpers.places import MACHINES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_a_contradiction_of_engines_ends_with_status_4(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +195,6 @@ def test_what_long_work_found_is_told_where_there_is_no_room_to_keep_it(
 
 
 def _ended(command: list[str], **streams: Any) -> tuple[int, str]:
-    """Return the status of a command, and what it says of something unforeseen."""
     streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **streams}
     done = subprocess.run([sys.executable, "-m", "fencepost", *command], text=True, check=False, **streams)
     said = done.stderr or ""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import networkx as nx
 from fencepost.explorers.plain import search
 
 from tests.helpers.commands import fencepost
 from tests.machines.lamps import MACHINE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = "tests/machines/lamps.py"
 SMALL = ("--set", "lamps=1")

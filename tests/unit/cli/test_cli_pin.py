@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.api.calls import catalogue, pins
@@ -13,9 +13,6 @@ from fencepost.invariants.figures import store
 from fencepost.invariants.run_files import Runs
 
 from tests.helpers.commands import fencepost
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = """
 sizes = "replicas log_size max_records max_leader_epoch"
@@ -28,7 +25,6 @@ run."kip320 2/2/2/2" = {pin=[5_973, 18]}
 
 
 def put(monkeypatch: pytest.MonkeyPatch, folder: Path, text: str) -> Path:
-    """Have a catalogue of one file."""
     file = folder / "lineage.toml"
     file.write_text(text)
     for module in (catalogue, pins):

@@ -6,14 +6,11 @@ import json
 import re
 import shlex
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.helpers.commands import data_of, fencepost, start, wait_for_work
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KIP279 = ["simulate", "kip279", "--seed", "0", "--walks", "20000"]
 KIP320 = ["simulate", "kip320", "--set", "replicas=2", "--walks", "500"]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fencepost.api import simulate
 from fencepost.api.calls import first_model as first
 from fencepost.cli.commands.options import Target
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language import Constants
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Constants
 
 LOCK = str(Path(first.__file__))
 

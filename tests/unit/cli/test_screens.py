@@ -8,14 +8,14 @@ import re
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import fencepost as f
 import pytest
 from fencepost.api.asking.constants import make_constants
 from fencepost.api.calls.audit import AuditResult
-from fencepost.api.calls.conform import ConformResult
+from fencepost.api.calls.conform import Comparison, ConformResult
 from fencepost.cli.commands.conform import print_conform
 from fencepost.cli.printing import HINT
 from fencepost.cli.views.audit import print_screen
@@ -33,11 +33,6 @@ from rich.console import Console
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import MACHINES, ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.api.calls.conform import Comparison
 
 FOLDER = Path(__file__).parent / "screens"
 LINES, COLUMNS = 24, 80
@@ -100,7 +95,6 @@ def audited(name: str) -> Callable[[Console], None]:
 
 
 def compared(*runs: Comparison) -> Callable[[Console], None]:
-    """Return what prints the screen of comparisons."""
     return lambda console: print_conform(console, ConformResult.of(*runs), verbose=False)
 
 
@@ -116,7 +110,6 @@ PAGES: dict[str, Callable[[Console], None]] = {
 
 
 def page(name: str, width: int = COLUMNS, *, colours: bool = False) -> str:
-    """Return a screen as a terminal of this width gets it."""
     file = io.StringIO()
     console = Console(
         file=file,
@@ -139,6 +132,7 @@ def screen(command: str) -> str:
     return TIME.sub("0.01 s", fencepost(*words, *fixed).stdout)
 
 
+@pytest.mark.xdist_group("screens")
 @pytest.mark.parametrize("name", [*SCREENS, *PAGES])
 def test_a_first_screen_is_as_it_was_looked_at(name: str) -> None:
     made = screen(SCREENS[name]) if name in SCREENS else page(name)
@@ -169,6 +163,7 @@ PRINTED: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.xdist_group("screens")
 @pytest.mark.parametrize("name", PRINTED)
 def test_python_prints_the_screen_without_its_hints(name: str) -> None:
     answer = PRINTED[name]()

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -32,14 +33,10 @@ from fencepost.model.language.interpreter import Interpreter
 from tests.helpers.commands import fencepost
 from tests.helpers.parameters import words
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 KIP_903 = "replication-b09-kip-903"
 
 
 def asking() -> tuple[Session, Any]:
-    """Return a session and how to ask it, as the worker does."""
     session = Session()
 
     def ask(what: str, **question: Any) -> Any:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as File
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import pytest
 from fencepost.api.answers.traces import trace_of_path
@@ -20,16 +21,12 @@ from fencepost.explorers.plain import search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.protocols import Protocol
 from fencepost.model.language import Cast, Range
+from fencepost.model.language.actions import Action
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.interpreter import Interpreter, Path
 
 from tests.helpers.places import DOCS
 from tests.machines import lease
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language.actions import Action
 
 FILES = sorted(ARCHIVE.glob("*.trace"))
 GIVEN = (lease.wants, lease.wants, lease.give, lease.refuse, lease.take)
@@ -50,7 +47,6 @@ def history(*actions: Action, cast: Cast = lease.CAST) -> Replay:
 
 
 def told(made: Replay) -> Story:
-    """Return what happens in a history."""
     return story(made.trace, made.path)
 
 

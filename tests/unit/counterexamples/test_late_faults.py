@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import pytest
 from fencepost.explorers import paths
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.plain import search
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.interpreter import Interpreter, Path, Step
 
 from tests.helpers.parameters import sized
-
-if TYPE_CHECKING:
-    import pytest
-    from fencepost.model.language import Property
-    from fencepost.model.language.constants import Constants
 
 REPLICATION = protocol("replication")
 KIP_903 = (
@@ -37,13 +33,11 @@ def constants(**more: int) -> Constants:
 
 
 def judged() -> Property:
-    """KIP903-S1."""
     (found,) = REPLICATION.select(("joining-epoch-is-registered",))
     return found
 
 
 def labels(path: Path) -> tuple[str, ...]:
-    """The actions of a history."""
     return tuple(step.action.label for step in path.steps)
 
 

@@ -4,7 +4,8 @@ and is fair."""
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.render import render
@@ -16,29 +17,22 @@ from fencepost.explorers.symbolic.proof import prove
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import at_most, leads_to, strong, weak
+from fencepost.model.language import Property, at_most, leads_to, strong, weak
 from fencepost.model.language.errors import UsageError
 
 from tests.machines import maze
 from tests.machines.maze import MACHINE, C, Node, State, a, b
 from tests.unit.explorers.test_liveness_traps import constants
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.model.language import Property
-
 ROUND = "b 0>1, b 1>0, a 0>4"
 PATH = "a 0>1, a 1>4"
 
 
 def at(s: State, c: C, node: int) -> bool:
-    """The walk is at this node."""
     return s.at == node
 
 
 def elsewhere(s: State, c: C, node: int) -> bool:
-    """The walk is at another node."""
     return s.at != node
 
 
@@ -55,13 +49,11 @@ def lookup(name: str) -> Protocol:
 
 
 def trace(prop: Property, graph: str) -> Trace:
-    """Return the trace that the plain engine finds."""
     result = search(MACHINE, constants(graph, [0], [4]), (prop,), Options(workers=1))
     return trace_of(result, prop.name, lookup=lookup)
 
 
 def written(folder: Path, prop: Property, graph: str) -> Path:
-    """Return a file with that trace."""
     file = folder / "x.trace"
     write(file, trace(prop, graph))
     return file

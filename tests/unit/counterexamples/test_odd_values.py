@@ -7,7 +7,8 @@ import random
 from contextlib import suppress
 from dataclasses import replace
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
@@ -17,17 +18,13 @@ from fencepost.counterexamples.trace import Trace, starting_points
 from fencepost.counterexamples.values import arguments
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Property
 from fencepost.model.language.domains import BitSet, Flag, Member, domain_of
 from fencepost.model.language.errors import DisabledError, DomainError, ModelError, UsageError
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import ArrayOf, Key, Nested, Record, Scalar, fields
 
 from tests.machines import oddments
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.model.language import Property
 
 FOUND = Protocol(oddments.MACHINE, oddments.PROPERTIES)
 

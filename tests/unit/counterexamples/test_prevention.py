@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.counterexamples.prevention import is_prevented, preventions
@@ -12,13 +11,11 @@ from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Property
 from fencepost.model.language.errors import DisabledError, FencepostError
 from fencepost.model.language.interpreter import Interpreter, Step
 
 from tests.machines import hurried
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Property
 
 TWICE = (Step(hurried.count, ()),) * 2
 

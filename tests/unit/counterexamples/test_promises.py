@@ -29,7 +29,6 @@ LOOPS = [file for file in sorted(ARCHIVE.glob("*.trace")) if "\nloop:" in file.r
 
 
 def lines_of(name: str) -> list[str]:
-    """Return what is said of an archived trace."""
     made = follow(read(ARCHIVE / f"{name}.trace").trace)
     return kept(made.trace, made.path)
 

@@ -6,24 +6,19 @@ from __future__ import annotations
 import re
 from functools import cache
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.counterexamples.prevention import known_as, preventions
+from fencepost.counterexamples.prevention import Prevention, known_as, preventions
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.render.parties import parties
 from fencepost.counterexamples.render.pictures import ADDED, DROPPED, SAME, cards
-from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.sources import promises
 from fencepost.counterexamples.trace import ARCHIVE
 
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import rooms
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.prevention import Prevention
-    from fencepost.counterexamples.replay import Replay
 
 SOME = ("kip101-weak-isr", "replication-b09-kip-903", "replication-b02-kip-279-three-records")
 VOID = {"meta", "rect", "path", "circle", "line", "br"}
@@ -31,7 +26,6 @@ VOID = {"meta", "rect", "path", "circle", "line", "br"}
 
 @cache
 def made(name: str) -> Replay:
-    """Return an archived trace, replayed."""
     file = read(ARCHIVE / f"{name}.trace")
     return follow(file.trace, file)
 
@@ -50,18 +44,15 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag."""
         if tag not in VOID:
             self.open.append(tag)
         self.links += [value or "" for name, value in attrs if name in ("href", "src", "xlink:href", "action", "data")]
         self.ids += [value or "" for name, value in attrs if name == "id"]
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note a tag without content."""
         assert tag in VOID, attrs
 
     def handle_endtag(self, tag: str) -> None:
-        """Close the last tag."""
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
@@ -71,7 +62,6 @@ class Page(HTMLParser):
 
 
 def flat(text: str) -> str:
-    """Return a text with single blanks."""
     return " ".join(text.split())
 
 
@@ -120,7 +110,6 @@ def test_a_trace_is_known_as_the_bug_whose_setting_prevents_it(name: str, expect
 
 
 def remedy(name: str, setting: str) -> Prevention:
-    """Return what a setting does to an archived trace."""
     return next(item for item in preventions(made(name).trace, made(name).path) if item.setting == setting)
 
 

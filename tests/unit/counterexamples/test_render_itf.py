@@ -25,7 +25,6 @@ ACCEPTS = validator_for(ITF)
 
 
 def itf(source: Any) -> dict[str, Any]:
-    """Return a trace, or the one in a file, as ITF data."""
     if isinstance(source, Path):
         file = read(source)
         source = file.trace

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
@@ -28,22 +29,17 @@ from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace, rooms_trace
 from tests.machines import mailbox, rooms
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 FILES = sorted(ARCHIVE.glob("*.trace"))
 BROKERS = [file for file in FILES if file.stem.startswith(("kip", "truncate", "replication"))]
 B09 = ARCHIVE / "replication-b09-kip-903.trace"
 
 
 def told(source: Any) -> Story:
-    """Return what happens in a trace, or in the one in a file."""
     trace = source if not hasattr(source, "read_text") else read(source).trace
     return story(trace, follow(trace).path)
 
 
 def actors(found: Story) -> list[str]:
-    """Return who takes each step."""
     return [event.actor.title if event.actor else "" for event in found.events]
 
 

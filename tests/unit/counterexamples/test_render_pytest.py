@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.reader import read
@@ -20,14 +21,10 @@ from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, lookup, mailbox_trace
 from tests.machines import mailbox
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 FILES = sorted(ARCHIVE.glob("*.trace"))
 
 
 def run(text: str) -> str:
-    """Run the one test of a module; return its name."""
     scope: dict[str, object] = {}
     exec(compile(text, "pasted.py", "exec"), scope)  # noqa: S102 (what we have just rendered)
     [(name, test)] = [(name, item) for name, item in scope.items() if name.startswith("test_")]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import fencepost.counterexamples.shrink as shrinking
 import pytest
@@ -25,9 +26,6 @@ from tests.helpers.commands import data_of, fencepost
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import dial, grid, lamps, mailbox, stairs
 from tests.random_machines.engines import load
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIMITS = Limits(seconds=3600, workers=1)
 FOREVER = float("inf")
@@ -323,7 +321,6 @@ def test_a_trace_that_lacks_a_guard_is_searched_without_the_guard(prop: Any, sta
 
 
 def shortest_of(plain: Interpreter, prop: Any) -> int:
-    """Return the states of the shortest way, by looking at all of them."""
     level, length = set(plain.initial_states()), 1
     while True:
         ends = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.history import folded
 from fencepost.counterexamples.replay import Replay, follow, replay
@@ -13,14 +12,12 @@ from fencepost.counterexamples.states import Change, blocks, changes, log_ends, 
 from fencepost.counterexamples.text import render
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.model.cluster.state import State
+from fencepost.model.language.records import Key
 from fencepost.model.lineage.base import ReplicaState
 from rich.console import Console
 
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import lamps, mailbox
-
-if TYPE_CHECKING:
-    from fencepost.model.language.records import Key
 
 
 def test_log_is_an_array_with_a_field_that_says_where_it_ends() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.counterexamples.browser.setting import of_trace
@@ -13,18 +14,13 @@ from fencepost.counterexamples.replay import follow
 from fencepost.counterexamples.trace import ARCHIVE, Trace
 from fencepost.counterexamples.violating_binding import ViolatingBinding, violated_for, violating_binding
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language import always, bits
+from fencepost.model.language import Property, always, bits
 from fencepost.model.language.interpreter import Step
 from fencepost.model.language.records import Array
 
 from tests.helpers.parameters import few
 from tests.helpers.traces import lamps_trace, mailbox_trace
 from tests.machines import brink, namesakes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.model.language import Property
 
 FILES = sorted(
     file
@@ -35,7 +31,6 @@ FILES = sorted(
 
 
 def of_file(name: str) -> ViolatingBinding:
-    """Return the culprit of an archived trace."""
     file = read(ARCHIVE / name)
     found = violating_binding(file.trace, follow(file.trace, file).path)
     assert found is not None

@@ -6,8 +6,9 @@ import json
 import re
 import sys
 from itertools import product
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.api.topics.advice_words import KINDS
@@ -24,12 +25,8 @@ from fencepost.site.figures import crashes_in_short
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 def said(*args: str) -> dict[str, Any]:
-    """Return the JSON of the command."""
     found: dict[str, Any] = json.loads(fencepost("advise", *args, "--json").stdout)
     return found
 
@@ -321,7 +318,6 @@ def test_without_the_library_one_sentence_says_what_to_install(monkeypatch: pyte
 
 
 def told_of(kafka: str, **settings: Any) -> str:
-    """Return the notes on settings as one text."""
     made = advise(3, 2, kafka=kafka, **settings)
     return " ".join(notes(made.settings, made.to_dict()))
 

@@ -83,7 +83,6 @@ runs.replication = ["kafka-4.1 2 brokers: G-S1"]
 
 @pytest.fixture
 def runs() -> Runs:
-    """The runs of the file above."""
     return Runs({"the file": RUNS})
 
 
@@ -153,7 +152,6 @@ def test_a_mistake_in_a_file_of_runs_is_named_with_its_run(old: str, new: str, m
 
 
 def settled(claims: str, runs: Runs) -> dict[str, list[tuple[str, str]]]:
-    """Return the cases of each entry: the run and the property."""
     found = {claim.entry.id: claim for claim in read_claims("claims", claims)}
     return {item: [(case.run.short_name, case.prop) for case in has.cases] for item, has in settle(found, runs).items()}
 

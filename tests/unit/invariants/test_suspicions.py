@@ -82,7 +82,6 @@ def measured_as_now(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_another_effect(name: str) -> Any:
-    """Return a protocol one of whose actions does what another one does."""
     found = PROTOCOLS[name]
     item, other = next(pair for pair in combinations(found.machine.actions, 2) if pair[0].params == pair[1].params)
     changed = tuple(replace(one, function=other.function) if one is item else one for one in found.machine.actions)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.api.calls.audit import audit
@@ -28,10 +30,6 @@ from fencepost.model.language.errors import UsageError
 from tests.helpers.audits import findings, followed, table
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 THREE = Core((1, 2, 3), (1, 2, 3), (), (), 1, 0, (), ())
 ELR = Rules(2, elr=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.cli.views import audit
@@ -16,9 +17,6 @@ from fencepost.model.language.errors import UsageError
 
 from tests.helpers.audits import findings
 from tests.unit.kafka.test_audit import DATA, FOUND, STEP, Log
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def said(log: Log, sort: str) -> list[tuple[int, int, tuple[int, ...], str]]:
@@ -104,7 +102,6 @@ def test_an_unclean_election_says_what_allowed_it_and_what_prevents_it() -> None
 
 
 def change(offset: int, leader: int, isr: list[int], election: str = "", **more: Any) -> dict[str, Any]:
-    """Return a change as the report reads it."""
     return {**STEP, "offset": offset, "time": 1000 * offset, "leader": leader, "isr": isr, "election": election, **more}
 
 
@@ -169,7 +166,6 @@ def test_what_goes_on_when_records_are_missing_is_said_as_far_as_it_is_known() -
 
 
 def of(**more: Any) -> dict[str, Any]:
-    """Return a report."""
     return json.loads(json.dumps({**DATA, "omitted": 0, "trace": None, **more}))
 
 

@@ -4,7 +4,8 @@ one message."""
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from fencepost.invariants.protocols import protocol
@@ -34,9 +35,6 @@ from fencepost.model.clients.discovery.state import Outcome
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import fencepost
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NUMBERS = {
     Outcome.SUCCESS: wire.NONE,

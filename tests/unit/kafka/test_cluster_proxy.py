@@ -5,14 +5,11 @@ from __future__ import annotations
 import socket
 import struct
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.kafka.clusters.proxy import FETCH, PRODUCE, Flow, Proxy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
 SERVER = 7
@@ -21,7 +18,6 @@ SECONDS = 10.0
 
 
 def request(api: int, client: str, number: int = 0) -> bytes:
-    """Return a request as Kafka frames it."""
     body = struct.pack(">hhih", api, 0, number, len(client)) + client.encode()
     return struct.pack(">i", len(body)) + body
 
@@ -73,7 +69,6 @@ def received(client: socket.socket, length: int) -> bytes:
 
 
 def silent(client: socket.socket) -> bool:
-    """Say whether nothing arrives for a while."""
     client.settimeout(0.2)
     try:
         return not client.recv(1)

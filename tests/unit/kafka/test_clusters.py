@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -19,17 +19,13 @@ from fencepost.kafka.clusters.cluster import ClusterError
 from fencepost.kafka.clusters.kit import REPAIRS, Kit
 from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, _elr, reproduce
 from fencepost.kafka.clusters.scenario import Cause, Scenario
+from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.story import Line
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
 from tests.helpers.places import ROOT
 from tests.helpers.ports import first_of_free_ports
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.kafka.clusters.stage import Stage
-    from fencepost.kafka.clusters.story import Line
 
 pytestmark = pytest.mark.xdist_group("clusters")  # they look for free ports
 FAKE = ROOT / "tests" / "helpers" / "fake_kafka.py"

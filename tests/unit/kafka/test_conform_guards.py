@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.explorers.program.removal import Guard, guards
@@ -15,10 +14,8 @@ from fencepost.kafka.driver.releases import RELEASES, Release
 from fencepost.kafka.quorum import guards as quorum
 from fencepost.kafka.quorum.mapping import RELEASES as QUORUM_RELEASES
 from fencepost.kafka.replication import guards as replication
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.model.language.constants import Constants
 
 MACHINE = REPLICATION.machine
 BASE = MACHINE.set_constants(dict(MACHINE.version("kafka-4.1").values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from fencepost.invariants.figures.store import load
@@ -11,9 +11,6 @@ from fencepost.kafka.driver.releases import KAFKA
 from fencepost.kafka.fuzz.histories import PROFILES, WORDS, Alarm, Script, Step, words
 from fencepost.kafka.fuzz.sight import PLANTS, UNFIT, Plant, drawn_plants, sight
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SHAPE = "brokers=2 disks=1 partitions=1 replicas=2 min-isr=2 elr=1 faults=1"
 ALARM = Alarm(7, "lost", "record 1 is lost", "", SHAPE, (Step("produce 0 0 0"), Step("kill 1 0 0", "leader 0")), 90)

@@ -19,11 +19,9 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """The state that has been reached."""
         return self.plain.schema.restore(self.key)
 
     def can(self, action: str, **arguments: int) -> list[Any]:
-        """Return the transitions of this action that fit."""
         found = self.machine.action(action)
         names = [name for name, _ in found.params]
         return [
@@ -33,7 +31,6 @@ class Story:
         ]
 
     def do(self, action: str, **arguments: int) -> Story:
-        """Take the one step that fits."""
         (only,) = self.can(action, **arguments)
         self.key = only.after
         return self
@@ -100,7 +97,6 @@ def test_a_context_that_clashes_leaves_the_store_as_it_is() -> None:
 
 
 def ask(story: Story, client: int, node: int) -> Story:
-    """A client asks a server for metadata."""
     return story.do("client-reads", client=client, node=node, operation=0)
 
 

@@ -39,7 +39,6 @@ def commit(told: Story, leader: int) -> Story:
 
 
 def apply(told: Story, broker: int, controller: int) -> Story:
-    """Let a broker apply all that a controller knows to be committed."""
     end = told.state.node[controller].high_watermark
     return told.do("broker-applies-metadata", broker=broker, controller=controller, end=end)
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.explorers.program.subset.program import check
 from fencepost.invariants import lineage
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.records import Schema
 from fencepost.model.lineage import base, kip101, kip279, kip320, kip320_first_try, truncate_to_hwm
 
 from tests.helpers.search import explore
 from tests.machines import async_isr, finite_replicated_log, id_sequence, mailbox
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Machine, Property
 
 MODELS = {module.MACHINE.name: module.MACHINE for module in (truncate_to_hwm, kip101, kip279, kip320_first_try, kip320)}
 SMALL = (id_sequence, finite_replicated_log, async_isr, mailbox)
@@ -113,7 +111,6 @@ SCHEMA = Schema(base.State, base.C(**sizes(2, 2, 2, 2)))
 
 
 def two_replicas(leader: Log, follower: Log, high_watermark: int) -> tuple[Any, Any]:
-    """Return plain replicas with these logs."""
     state = SCHEMA.new()
     for replica, log in zip(state.replica, (leader, follower), strict=True):
         for record, epoch in log:

@@ -3,7 +3,8 @@ bound."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import pytest
 from fencepost.model.language import NONE, Range, Record
@@ -12,15 +13,11 @@ from fencepost.model.language.records import Schema
 
 from tests.refusals import schema
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 C = schema.C()
 
 
 @pytest.fixture
 def s() -> Any:
-    """A state with everything zero."""
     return Schema(schema.State, C).new()
 
 

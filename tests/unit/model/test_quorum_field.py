@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import pytest
 from fencepost.invariants.replication import PROPERTIES
 from fencepost.model.cluster.leader import leader_handles_fetch, leader_reports_divergence
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Broker, C
-from fencepost.model.language import Range, action
+from fencepost.model.language import Machine, Range, action
 
 from tests.helpers.parameters import few
 from tests.helpers.search import Search
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Machine
 
 Field = Annotated[int, Range(0, C.max_records + 2)]
 """A high watermark, one more for unknown (-1), one more for absent (2**63 - 1): actions never try NONE."""
@@ -47,7 +44,6 @@ def with_field(*, heeds: bool) -> Machine:
 
 
 def seen(machine: Machine, constants: dict[str, int]) -> tuple[Any, ...]:
-    """Return all states, the depth, and what the properties say."""
     values = {"brokers": 2, "max_records": 1, "initial_isr": 1, "max_leader_epoch": 1, **constants}
     search = Search(machine, values, tuple(item for item in PROPERTIES if item.on is None))
     states = {state for level in search.levels() for state in level}

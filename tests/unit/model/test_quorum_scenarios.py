@@ -28,11 +28,9 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """The state that has been reached."""
         return self.plain.schema.restore(self.key)
 
     def can(self, action: str, *arguments: int) -> list[Any]:
-        """Return the transitions of this action with these arguments."""
         found = [item for item in self.plain._fire(MACHINE.action(action), self.key) if item.step.args == arguments]
         assert all(
             name.replace("-", "_") == action.replace("-", "_") for name in {item.step.action.name for item in found}
@@ -40,7 +38,6 @@ class Story:
         return found
 
     def do(self, action: str, *arguments: int) -> Story:
-        """Take a step."""
         (self.step,) = self.can(action, *arguments)
         self.before, self.key = self.key, self.step.after
         return self

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from fencepost.invariants import replication
 from fencepost.model.cluster.constants import Completion
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import Life, Status, newest
+from fencepost.model.language import Property
 from fencepost.model.language.interpreter import Interpreter
 
 from tests.helpers.parameters import sized
-
-if TYPE_CHECKING:
-    from fencepost.model.language import Property
 
 
 class Story:
@@ -26,11 +24,9 @@ class Story:
 
     @property
     def state(self) -> Any:
-        """The state that has been reached."""
         return self.plain.schema.restore(self.key)
 
     def can(self, action: str, **arguments: int) -> list[Any]:
-        """Return the transitions of this action that fit."""
         found = MACHINE.action(action)
         return [
             item
@@ -42,7 +38,6 @@ class Story:
         ]
 
     def do(self, action: str, **arguments: int) -> Story:
-        """Take the one step that fits."""
         (only,) = self.can(action, **arguments)
         self.before, self.step = self.key, only
         self.key = only.after

@@ -35,7 +35,6 @@ class Store:
 
 
 def stored(context: Any) -> Any:
-    """Return a plain record that holds a context."""
     latest = Schema(State, C()).new().store[0].latest
     latest.cluster, latest.token = (-1, -1) if context is UNKNOWN else context
     return latest

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import pytest
 from fencepost.model.language.trees import code_of, definition_of, expression_of, module_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TEXT = "\n".join(f"def f{number}(a):\n    return [a + {number}, (a * 2, [a])]" for number in range(60))
 
