@@ -1,7 +1,5 @@
 """Parts of what tests ask of the runs of a protocol."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

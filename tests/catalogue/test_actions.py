@@ -1,8 +1,6 @@
 """Every action of data replication, of the quorum and of recovery matters: a history that violates something takes it,
 or needs one of its guards."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE

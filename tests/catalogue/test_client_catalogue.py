@@ -1,7 +1,5 @@
 """The catalogue's runs of the client models: nothing is vacuous, everything is pinned, every trace has its run."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE

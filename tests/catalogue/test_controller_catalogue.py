@@ -1,7 +1,5 @@
 """The catalogue's runs of fail-over: nothing is vacuous, everything is pinned, every trace has its run."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.invariants.catalogue import Profile, entries, runs_of
 from fencepost.invariants.protocols import protocol

@@ -1,7 +1,5 @@
 """Every run of the catalogue is pinned, every archived trace is of its run, and those of profile `quick` are made."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE

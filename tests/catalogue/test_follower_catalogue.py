@@ -1,8 +1,6 @@
 """The catalogue's runs of fetching from followers: nothing is vacuous, everything is pinned, every trace has its
 run."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.api.asking.targets import Question
 from fencepost.api.calls.engines import source_of

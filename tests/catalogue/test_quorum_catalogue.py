@@ -1,7 +1,5 @@
 """The catalogue's runs of the quorum model: nothing is vacuous, every bug has its twin, every trace its run."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

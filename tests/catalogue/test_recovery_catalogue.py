@@ -1,8 +1,6 @@
 """Unclean recovery: what is pinned is found, every property fails somewhere and holds elsewhere, and the rules differ
 as the page says."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol

@@ -1,7 +1,5 @@
 """The catalogue's runs of the replication model: nothing is vacuous, every bug has its twin, every trace its run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

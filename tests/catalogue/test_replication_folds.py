@@ -1,8 +1,6 @@
 """What `normalize` forgets cannot be observed: the two-broker runs of the catalogue find the same with and without
 it."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,8 +1,6 @@
 """What must happen in the end in replication: no case that holds is about nothing, and bugs fail where their twins
 hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the replication model reaches at small sizes, and that what it forgets cannot be observed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

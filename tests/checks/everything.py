@@ -1,7 +1,5 @@
 """Everything that this machine can run, part after part; an interrupted run goes on where it was on the same commit."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

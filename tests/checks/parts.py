@@ -1,8 +1,6 @@
 """The parts of `./test all`, in the order of what fails soonest: what each needs, how long it may take, which files it
 is about."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

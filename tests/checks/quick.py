@@ -1,7 +1,5 @@
 """What a change must pass in five minutes: two lanes side by side, tests in one and every other check in the other."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Blocks and commands of pages run, and end as the pages say."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """`fencepost guarantees`: the catalogue as data, as tables and as pages."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The page on JSON names every field that a command prints."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """The notebook of the documentation runs, and shows what it showed when it was committed."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

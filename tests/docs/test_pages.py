@@ -1,7 +1,5 @@
 """Pages are short, their links resolve, and what they say is in the figures and in the catalogue."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

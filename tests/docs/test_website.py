@@ -1,7 +1,5 @@
 """Pages of the site, one of each sort: from the models, the catalogue and the figures, and nothing by hand."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Words that a native reader stumbles over are in no page, and in few messages and docstrings."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 The processes are forked from one that has the libraries already, which is what makes this quick.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

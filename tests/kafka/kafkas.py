@@ -1,7 +1,5 @@
 """What tests on Kafka's classes share: whether they can run here, and a release to run them on."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The settings of a topic, read from brokers of Kafka that run on this machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Two builds of Kafka compared: edits that change nothing are no difference, and a lost condition is found."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Histories played over sockets: our own client keeps the rules, its mutants break theirs, and nothing is left
 behind."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Findings on clusters of Kafka: a record is lost, and with the repair it is not."""
 
-from __future__ import annotations
-
 import signal
 
 import psutil

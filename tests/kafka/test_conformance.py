@@ -1,7 +1,5 @@
 """The model and Kafka's own classes, step by step: a small part of it, on one release."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """What lies beside the comparison of states: hidden fields of Kafka, lines of its classes, memory, and findings by
 release."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

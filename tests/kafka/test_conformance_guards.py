@@ -1,7 +1,5 @@
 """Does the comparison with Kafka see? Kafka's checks taken out of the models, and what they refuse, on one release."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.kafka.conform.binding import QUORUM, REPLICATION
 from fencepost.kafka.conform.guards import Sight, VariantTrials, try_refusals

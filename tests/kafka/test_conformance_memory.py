@@ -1,7 +1,5 @@
 """A driver of Kafka's classes that runs for long: heap, threads and files stay bounded over a million steps."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver.process import Driver

@@ -1,7 +1,5 @@
 """The model of the metadata quorum and Kafka's own KafkaRaftClient, step by step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

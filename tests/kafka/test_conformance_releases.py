@@ -1,7 +1,5 @@
 """Every release that the driver knows, compared with the model; and how its text is made to fit a release."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.kafka.driver.releases import RELEASES, adapt_classes, select_lines
 

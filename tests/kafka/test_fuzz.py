@@ -1,7 +1,5 @@
 """Random histories of Kafka's classes: what they must find, and that a seed is a history."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import fencepost.api as f

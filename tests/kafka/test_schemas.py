@@ -1,8 +1,6 @@
 """Claims about schemas, versions and code paths: what the registry expects, what was measured, and Kafka's own
 classes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

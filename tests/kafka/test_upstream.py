@@ -1,8 +1,6 @@
 """`fencepost show TRACE --format kafka-test`: a test for Kafka's committers that fails on a release and passes with
 the repair."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -5,8 +5,6 @@ took their place after `+`, below the one that is answered carets with the reaso
 that is not about one of these lines stands after `---`. `python -m tests.mistakes` writes the answers again.
 """
 
-from __future__ import annotations
-
 import contextlib
 import sys
 import tempfile

@@ -77,6 +77,7 @@ def initial(s: State, c: C) -> None:
 
 
 def is_free(s: State) -> bool:
+    """Say whether the lease is free."""
     return s.holder == NONE
 
 
@@ -138,10 +139,12 @@ def all_is_written(s: State, c: C) -> bool:
 
 
 def is_held(s: State, c: C) -> bool:
+    """Say whether a client has the lease."""
     return s.holder != NONE
 
 
 def is_free_again(s: State, c: C) -> bool:
+    """Say whether the lease is free again."""
     return is_free(s)
 
 

@@ -91,20 +91,24 @@ PARAMETERS = {"i": Small, "broker": Broker, "m": InFlight("box")}
 
 
 def length_of(r: Replica) -> int:
+    """Return the length of a log."""
     return r.end
 
 
 def first(s: State) -> Message:
+    """Return a message of the box, or the latest one."""
     for m in s.box:
         return m
     return s.latest
 
 
 def drop(s: State) -> int:
+    """Empty the box."""
     for m in s.box:
         s.box.remove(m)
     return 1
 
 
 def machine(**actions: object) -> Machine:
+    """Return a machine with these actions."""
     return Machine("refused", "what the language refuses", State, C, initial, tuple(actions.values()))

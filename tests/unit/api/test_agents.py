@@ -1,7 +1,5 @@
 """Ten questions of an agent that has `fencepost mcp` and nothing else, by a client of the library; and bad input."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Sequence

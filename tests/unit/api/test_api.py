@@ -1,8 +1,6 @@
 """`fencepost.api`: the page's examples run, results are typed and say what the command says, and a caller can end what
 he began."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import threading

@@ -1,8 +1,6 @@
 """Arguments of the calls of the API: what cannot be meant is one message, and no name of a constant is taken for
 something else."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A variant that does nothing is said to do nothing: a search beside that of the machine that it was made of."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

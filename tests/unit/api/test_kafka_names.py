@@ -1,7 +1,5 @@
 """Constants are set by Kafka's own names where they mean the same, and found by what they mean."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.api.asking.constants import parse_setting
 from fencepost.invariants.protocols import protocol

@@ -1,8 +1,6 @@
 """Evidence belongs to what was executed: sentences on Kafka's classes and on crashes are of one machine and of the
 constants that were driven."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A model and the modules beside it belong to one load: neither another model's nor an earlier text is ever taken."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

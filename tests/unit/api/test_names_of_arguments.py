@@ -1,7 +1,5 @@
 """Names that are one on all calls: `only`, `property` and `prop`; a master for a cluster."""
 
-from __future__ import annotations
-
 import fencepost.api as f
 import pytest
 from fencepost.explorers.verdict import Verdict

@@ -1,7 +1,5 @@
 """Operations and what was measured of them: each finding for those that have it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """The pytest plugin, in suites of its users."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

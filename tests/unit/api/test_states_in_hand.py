@@ -1,7 +1,5 @@
 """States in hand: built by name, an action taken, why one is refused, what a property says."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 

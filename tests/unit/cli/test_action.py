@@ -1,7 +1,5 @@
 """The GitHub Action: its steps are run here as a runner would run them, with the command that is installed."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

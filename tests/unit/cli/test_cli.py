@@ -1,7 +1,5 @@
 """`fencepost check`, `replay` and `show`: what they print, in which words, and how they end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`fencepost ablate` says of every guard what it is for, keeps finished rows, and shows the trace of every cell."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

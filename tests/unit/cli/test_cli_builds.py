@@ -1,7 +1,5 @@
 """`check --junit`, `--sarif` and `--github`: what a build is told, in its own formats."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`fencepost check` without a protocol: the catalogue's runs, compared with what they must find."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

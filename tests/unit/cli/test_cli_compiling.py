@@ -1,7 +1,5 @@
 """Compiling as the command line shows it: its stages, its time and memory, and a machine that takes long."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from weakref import WeakValueDictionary

@@ -1,7 +1,5 @@
 """Whatever a user gets wrong ends as one message on stderr: what was given, why it is refused, what to write."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

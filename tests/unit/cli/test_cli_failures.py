@@ -1,7 +1,5 @@
 """What goes wrong in Fencepost itself, or around it, ends as one message too."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """`fencepost graph` writes every state and every step of a small machine, and refuses a large one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import networkx as nx

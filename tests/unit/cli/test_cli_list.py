@@ -1,7 +1,5 @@
 """`fencepost list` and the command itself: what there is, at once, and on any terminal."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """`fencepost check` tells loops and costs, for people and for machines, and writes traces of both."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

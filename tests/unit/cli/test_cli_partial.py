@@ -1,7 +1,5 @@
 """A search that ends early says so, in its verdict, its words and its exit status."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal

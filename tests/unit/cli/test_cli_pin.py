@@ -1,7 +1,5 @@
 """`fencepost check --pin`: figures that changed are written into the files of runs, verdicts are not."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

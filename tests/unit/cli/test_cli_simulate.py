@@ -1,7 +1,5 @@
 """`fencepost simulate`: what it prints, how it ends, and the trace that it writes."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What a protocol, a file or a variant is called wrongly is answered with what to write."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The library names parameters as Python does; the command line prints its own options."""
 
-from __future__ import annotations
-
 import click
 import pytest
 from fencepost.cli.main import run

@@ -1,7 +1,5 @@
 """Small things that a first user stumbled over."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A model to begin with runs as it is, and so does its test."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

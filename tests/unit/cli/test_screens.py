@@ -1,7 +1,5 @@
 """First screens of commands, as text. `python -m tests.unit.cli.test_screens` writes them again."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

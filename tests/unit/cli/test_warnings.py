@@ -1,7 +1,5 @@
 """Warnings: what makes an answer look better than it is, each where it is shown and where it is gone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a model says of its parties, and what diagrams make of it: who sends, who receives, what is lost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as File

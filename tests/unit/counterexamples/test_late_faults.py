@@ -1,7 +1,5 @@
 """Shortest traces tell of faults as late as they can, and end where they ended."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.explorers import paths
 from fencepost.explorers.paths import with_late_faults

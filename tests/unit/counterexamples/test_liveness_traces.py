@@ -1,8 +1,6 @@
 """A trace of a whole behaviour tells its loop, and replay asks the plain semantics whether the loop closes, stays away
 and is fair."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

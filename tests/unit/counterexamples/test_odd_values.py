@@ -1,7 +1,5 @@
 """Whatever a model may hold is written into traces and read again: a walk over a machine of odd names and values."""
 
-from __future__ import annotations
-
 import json
 import random
 from contextlib import suppress

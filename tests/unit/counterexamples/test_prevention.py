@@ -1,7 +1,5 @@
 """What prevents a history: the property is asked along the way, and a model that goes wrong prevents nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Why the loop of a trace is fair: for each promise the step that keeps it, or the guard that refuses, and where."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from enum import IntEnum

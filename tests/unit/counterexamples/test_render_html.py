@@ -1,8 +1,6 @@
 """The page of a trace: self-contained, and it says what the trace says. How it behaves is asked of a browser
 elsewhere."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """Traces in the Informal Trace Format: what Apalache's description asks for, and what the states are."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Traces as sequence diagrams: who takes each step, and which messages go from whom to whom."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

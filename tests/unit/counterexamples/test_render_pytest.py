@@ -1,7 +1,5 @@
 """A trace as a test to paste: it runs, and it fails when the protocol has changed."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

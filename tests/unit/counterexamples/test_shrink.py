@@ -1,7 +1,5 @@
 """Traces are shortened to a known size, and what is said of how far that was checked is so."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@
 `---`, the message.
 """
 
-from __future__ import annotations
-
 import inspect
 import random
 import re

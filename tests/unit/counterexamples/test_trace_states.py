@@ -1,7 +1,5 @@
 """States as text: the tables of a trace file, and what `show` makes of them."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Traces: the archive, and that what is written is read back."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which leader, which member, which offset: the values for which a property is violated."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

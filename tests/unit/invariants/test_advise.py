@@ -1,7 +1,5 @@
 """What settings mean for records: from the measured tables alone, and never safe where nobody has searched."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

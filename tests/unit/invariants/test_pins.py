@@ -1,7 +1,5 @@
 """Pinned figures are written into the files of runs, and nothing else of these files changes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib import resources
 

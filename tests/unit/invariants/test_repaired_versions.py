@@ -1,7 +1,5 @@
 """What an operator asks of a version: what it contains, what closes that, and what the question means."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Files of runs and of claims: what they mean, and how mistakes in them are reported."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.claim_files import read_claims, settle

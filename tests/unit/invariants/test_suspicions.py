@@ -1,8 +1,6 @@
 """Promises that cannot be broken, actions and guards that do nothing are reported, and so are guarantees without
 evidence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Records judged by copies of logs: each rule by the smallest case, and by one in which it is silent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

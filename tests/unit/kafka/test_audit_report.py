@@ -1,7 +1,5 @@
 """What the report of the audit tells an operator who has never seen Fencepost."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """Clients are judged by rules that the model has too; histories are kept as files; what cannot be played is refused in
 one message."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The proxy that delays Kafka's messages, on servers that only echo them."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import threading

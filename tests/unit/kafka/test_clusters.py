@@ -1,7 +1,5 @@
 """`fencepost reproduce` without Kafka: stories on stand-ins, what it refuses, and that nothing is left running."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

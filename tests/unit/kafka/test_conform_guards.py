@@ -1,7 +1,5 @@
 """Each guard of the bound models is classified: a check of Kafka, the nature of things, or a bound of the model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `fencepost conform` says where it cannot run: one message, exit status 2, and no process left."""
 
-from __future__ import annotations
-
 import stat
 import sys
 import zipfile

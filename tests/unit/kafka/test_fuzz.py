@@ -1,7 +1,5 @@
 """Histories of `fencepost fuzz` as files, and their words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """Fail-overs of the active controller told step by step: what each rule is for, and that brokers come out of it
 well."""
 
-from __future__ import annotations
-
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.model.controllers.state import Reply, Status

@@ -1,8 +1,6 @@
 """Histories of consumers on followers told step by step, and what replicas answer, compared with a dumb second
 telling."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import product
 from typing import Any

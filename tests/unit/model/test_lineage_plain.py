@@ -1,7 +1,5 @@
 """The plain semantics reproduces what TLC says of the published models and of the smaller specifications."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

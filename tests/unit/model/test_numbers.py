@@ -1,7 +1,5 @@
 """Numbers that no engine could hold are refused where they are declared, in one message and on every engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

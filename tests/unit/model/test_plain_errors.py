@@ -1,8 +1,6 @@
 """The plain semantics is strict: whatever is outside the schema is an error that names the field, the value and the
 bound."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any
 

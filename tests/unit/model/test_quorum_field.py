@@ -1,7 +1,5 @@
 """K1166-S4: the field HighWatermark, which brokers are to ignore, changes nothing in data replication between them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The token store does what its documentation says: compared with a second implementation, for all small contexts."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Syntax trees: threads that make them at the same time do not disturb each other."""
 
-from __future__ import annotations
-
 import gc
 import sys
 from collections.abc import Iterator
