@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fencepost.api.calls.theorems import TheoremsResult, prove_catalogue
     from fencepost.api.calls.vacuity import VacuityResult, vacuity
     from fencepost.api.topics.advising import AdviceResult, advise
-    from fencepost.api.topics.catalogued import Guarantees, guarantees
+    from fencepost.api.topics.evidence import Guarantees, guarantees
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.verdict import Cause, Verdict
     from fencepost.invariants.protocols import Protocol
@@ -98,7 +98,7 @@ _HOMES = {
     "fencepost.api.calls.sweep": "SweepResult sweep",
     "fencepost.api.calls.theorems": "TheoremsResult prove_catalogue",
     "fencepost.api.calls.vacuity": "VacuityResult vacuity",
-    "fencepost.api.topics.catalogued": "Guarantees guarantees",
+    "fencepost.api.topics.evidence": "Guarantees guarantees",
     "fencepost.api.asking.watching": "Event Watch",
     "fencepost.explorers.spark.session": "Cluster",
     "fencepost.site.build": "SiteResult build_site",

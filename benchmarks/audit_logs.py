@@ -22,8 +22,7 @@ from fencepost.kafka.clusters.cluster import CONTROLLER, Cluster, Shape
 from fencepost.kafka.clusters.kit import kit
 from fencepost.kafka.clusters.reproduce import PORT, SCENARIOS, TOPIC
 from fencepost.kafka.clusters.scenario import Scenario
-from fencepost.kafka.clusters.stage import NotReached, Stage
-from fencepost.kafka.clusters.story import Story
+from fencepost.kafka.clusters.stage import NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from rich.console import Console
 

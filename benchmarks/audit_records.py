@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.calls.audit import audit
 from fencepost.explorers.spark.session import Cluster
-from fencepost.kafka.audit.copies import EPOCHS, HIGH_WATERMARKS, STOPPED
+from fencepost.kafka.audit.logs import EPOCHS, HIGH_WATERMARKS, STOPPED
 from fencepost.kafka.audit.reading import command
 from rich.console import Console
 

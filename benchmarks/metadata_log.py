@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.reading import NEWEST, SOURCES
-from fencepost.kafka.driver.maven import tool
-from fencepost.kafka.driver.releases import compile_driver, fetch_kafka
+from fencepost.kafka.driver.releases import compile_driver, fetch_kafka, tool
 from fencepost.kafka.driver.walks import walk
 from fencepost.model.cluster.machine import MACHINE
 from fencepost.model.cluster.state import newest

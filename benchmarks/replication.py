@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fencepost.explorers.judge import values_of
+from fencepost.explorers.search import values_of
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.figures.store import load, save
 from fencepost.invariants.protocols import protocol

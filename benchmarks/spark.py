@@ -17,14 +17,14 @@ from dataclasses import asdict
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.judge import values_of
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.search import Search
+from fencepost.explorers.search import values_of
 from fencepost.explorers.spark.explore import Explore
-from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
 from fencepost.explorers.spark.sweep import Sweep, cell_of, prepare
 from fencepost.explorers.spark.sweep import run as run_sweep
+from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker

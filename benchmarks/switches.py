@@ -19,7 +19,7 @@ from io import BytesIO
 from statistics import median
 from typing import Any
 
-from fencepost.explorers.judge import values_of
+from fencepost.explorers.search import values_of
 from fencepost.invariants.catalogue import runs
 from fencepost.invariants.figures.store import load, save
 

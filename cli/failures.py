@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import click
-from fencepost.api.asking.advice import against
-from fencepost.api.asking.places import placed
+from fencepost.api.asking.places import against, placed
 from fencepost.cli.status import Exit
-from fencepost.explorers.verdict import ProblemKind
+from fencepost.explorers.verdict import Problem, ProblemKind
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, ModelError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.explorers.verdict import Problem
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """Errors of the system that cannot take what is printed."""

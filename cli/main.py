@@ -1,24 +1,25 @@
-"""The command `fencepost`: which commands there are, and how each of them ends."""
+"""The command `fencepost`: which commands there are, how each of them ends, and its streams.
+
+All three streams are open, and work goes on without a reader of its notes.
+"""
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import traceback
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 from fencepost.cli.status import Exit
-from fencepost.cli.streams import settle_streams
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 LISTED = {
     "Check": {
@@ -234,3 +235,31 @@ def _close() -> None:
     from fencepost.cli.views.console import close_stdout
 
     close_stdout()
+
+
+class _Notes(io.TextIOWrapper):
+    """Takes what is written to it, whether or not anybody gets it: the reader may be gone, or there may be no room.
+
+    It has no buffer: if an interrupt came while one is flushed, its content would be written twice.
+    """
+
+    def write(self, text: str, /) -> int:
+        """Write as far as that can be done."""
+        try:
+            return super().write(text)
+        except OSError:
+            return len(text)
+
+
+def settle_streams() -> None:
+    """Open streams that were closed, so that no file gets their numbers; a note that cannot be written ends nothing."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 (it stays open)
+    if sys.stderr is None or sys.stderr is sys.__stderr__:
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        unbuffered: Any = io.FileIO(2, "w", closefd=False)
+        sys.stderr = _Notes(unbuffered, encoding, "backslashreplace", write_through=True)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.verdict import Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class Exit(IntEnum):

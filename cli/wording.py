@@ -11,14 +11,13 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.model.language.trees import expression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.text import Text
 
 PYTHON = re.compile(

@@ -6,20 +6,14 @@ What `normalize` drops and renumbers is not part of the protocol, so it stands a
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import fields_of, fold
-from fencepost.counterexamples.states import blocks, changes, matrix, parts, tables
-from fencepost.counterexamples.trace import WIDTH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from fencepost.counterexamples.states import Cell, Change, Part
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Path, Transition
-    from fencepost.model.language.records import Key, Record
+from fencepost.counterexamples.states import Cell, Change, Part, blocks, changes, matrix, parts, tables
+from fencepost.counterexamples.trace import WIDTH, Trace
+from fencepost.model.language.interpreter import Path, Transition
+from fencepost.model.language.records import Key, Record
 
 FEW = 6
 """Fields that a line on what was folded gives before it counts the others."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path as File
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from fencepost.counterexamples.trace import FORMAT, RULE
 from fencepost.counterexamples.values import quoted
 from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NEEDED = ("format", "title", "protocol", "verdict")
 HEADERS = (

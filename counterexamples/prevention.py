@@ -10,34 +10,25 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from fencepost.counterexamples.sources import Place, place_of, settings_of, suspects
-from fencepost.counterexamples.states import changes
+from fencepost.counterexamples.states import Change, changes
+from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.liveness.shown import shown
-from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.explorers.program.subset.program import Guards, check, guards_of
+from fencepost.invariants.catalogue import Entry
 from fencepost.invariants.protocols import PROTOCOLS
-from fencepost.model.language.actions import Kind
-from fencepost.model.language.constants import RUNTIME
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import RUNTIME, Constant, Constants
 from fencepost.model.language.domains import Linear, Range
 from fencepost.model.language.errors import DisabledError, FencepostError, ModelError, UsageError
-from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
+from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Scalar, fields
 from fencepost.model.language.trees import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fencepost.counterexamples.states import Change
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.program.subset.program import Guards
-    from fencepost.invariants.catalogue import Entry
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constant, Constants
-    from fencepost.model.language.interpreter import Path, Transition
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType, Key
 
 FEW = 4
 """Values of a number that are tried: a version, not a budget."""

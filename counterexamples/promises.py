@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.liveness.shown import every_instance, instances, of_which
+from fencepost.explorers.liveness.shown import Instance, every_instance, instances, of_which
 from fencepost.explorers.program.subset.program import check, guards_of
+from fencepost.model.language.actions import Property
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError
+from fencepost.model.language.fairness import Fairness
+from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.liveness.shown import Instance
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.fairness import Fairness
-    from fencepost.model.language.interpreter import Interpreter, Path, Step
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
 
 
 FEW = 3

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path as File
+from typing import Any
 
-from fencepost.counterexamples.lines import load
+from fencepost.counterexamples.lines import Line, Lines, load
 from fencepost.counterexamples.trace import (
     DIFFERS,
     LOOP,
@@ -18,22 +20,13 @@ from fencepost.counterexamples.trace import (
     verdict_of,
 )
 from fencepost.counterexamples.values import arguments, pairs, quoted
-from fencepost.explorers.program.removal import find_guard
+from fencepost.explorers.program.removal import Guard, find_guard
+from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError, nearest
-from fencepost.model.language.interpreter import Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path as File
-
-    from fencepost.counterexamples.lines import Line, Lines
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.interpreter import Interpreter, Step
 
 VERDICTS = ("violated", "reached", "deadlock", WORST, DIFFERS, RECORDED)
 UNFOLDED = re.compile(r",\s+")

@@ -7,34 +7,27 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path as File
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 from fencepost.counterexamples.history import UNDER_TITLE, states_text
 from fencepost.counterexamples.lines import Lines
-from fencepost.counterexamples.reader import read, read_lines
+from fencepost.counterexamples.reader import TraceFile, read, read_lines
+from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.liveness.shown import shown
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.files import write_named
 from fencepost.explorers.verdict import Reach, Verdict
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DisabledError, FencepostError, MismatchError, UsageError
-from fencepost.model.language.interpreter import Path
+from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
 from fencepost.model.language.own_names import path_shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.counterexamples.reader import TraceFile
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key
 
 
 class Difference(NamedTuple):

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.lowering import lower, named, shapes, with_constant
 from fencepost.counterexamples.replay import follow
-from fencepost.counterexamples.shortening import Attempts, simpler, without
-from fencepost.counterexamples.trace import from_start
-from fencepost.explorers.native.compile import generate, is_cached, load
+from fencepost.counterexamples.shortening import Attempts, lower, named, shapes, simpler, with_constant, without
+from fencepost.counterexamples.trace import Trace, from_start
+from fencepost.explorers.native.compile import Kernels, Source, generate, is_cached, load
 from fencepost.explorers.native.masked import MaskedSearch
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Options, ended_by_signal, refuse_behaviours
+from fencepost.explorers.verdict import Options, Result, ended_by_signal, refuse_behaviours
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.explorers.walk.walker import Walker
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
+from fencepost.model.language.interpreter import Path
 
 WALKS = 20_000
 """Walks that look for a shorter trace where a search does not reach far enough."""

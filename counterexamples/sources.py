@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.catalogue import Entry, Run, entries, evidence
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language.actions import Property
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fencepost.counterexamples.trace import Trace
-    from fencepost.invariants.catalogue import Entry, Run
-    from fencepost.model.language.actions import Property
 from fencepost.model.language.trees import source_lines
 
 SHOWN = 3

@@ -10,35 +10,30 @@ walks along all of them. `rule_machine` makes plain rules instead, one for each 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.counterexamples.replay import write
-from fencepost.counterexamples.shrink import shrink
+from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import trace_of_path
-from fencepost.explorers.parameters import values_of
+from fencepost.explorers.paths import values_of
 from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.measures import divergence
-from fencepost.explorers.walk.walker import Walker
+from fencepost.explorers.walk.walker import Walker, Walks
 from fencepost.invariants.protocols import Protocol
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Action, Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, UsageError
-from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import ModuleType
-
-    from fencepost.counterexamples.shrink import Limits, Shrunk
-    from fencepost.explorers.walk.walker import Walks
-    from fencepost.model.language.actions import Action, Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
     from hypothesis import settings as Settings  # noqa: N812 (a class that Hypothesis names in lower case)
 
 

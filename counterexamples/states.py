@@ -7,19 +7,14 @@ where it ends is a log, written `[offset:epoch/id ...]` up to that end.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.counterexamples.trace import WIDTH
-from fencepost.model.language.domains import BitSet, Range, linear
+from fencepost.model.language.domains import BitSet, Linear, Range, linear
 from fencepost.model.language.printing import leaves, show_message
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from fencepost.model.language.domains import Linear
-    from fencepost.model.language.records import Key, Record
+from fencepost.model.language.records import ArrayOf, BagOf, Key, Nested, Record, Scalar, fields
 
 
 class Cell(NamedTuple):

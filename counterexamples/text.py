@@ -8,6 +8,7 @@ value.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -15,22 +16,18 @@ from typing import TYPE_CHECKING
 from fencepost.counterexamples.folding import cut
 from fencepost.counterexamples.history import folded, transitions
 from fencepost.counterexamples.promises import kept
-from fencepost.counterexamples.states import changes, merged, parts, tables
-from fencepost.counterexamples.trace import WORST, promises_of
+from fencepost.counterexamples.states import Cell, Change, Part, changes, merged, parts, tables
+from fencepost.counterexamples.trace import WORST, Trace, promises_of
 from fencepost.counterexamples.violating_binding import violated_for
+from fencepost.model.language.actions import Property
+from fencepost.model.language.interpreter import Path, Transition
+from fencepost.model.language.records import Key
 from rich.console import Group
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fencepost.counterexamples.states import Cell, Change, Part
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Path, Transition
-    from fencepost.model.language.records import Key
     from rich.console import Console, ConsoleOptions, RenderableType
 
 GAP = 2

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Iterator
+from typing import Any, NoReturn
 
+from fencepost.model.language.actions import Action
 from fencepost.model.language.domains import NONE, BitSet, Domain, Flag, InFlight, Member
 from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.printing import show_message
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.records import Key, Record, Schema
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, Schema, fields
 
 NUMBER = re.compile(r"0|-?[1-9][0-9]{0,39}", re.ASCII)
 WORD = re.compile(r"[^\s{}\[\],=]+")

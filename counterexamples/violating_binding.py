@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
@@ -17,17 +18,14 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.language import bits
-from fencepost.model.language.domains import Member
+from fencepost.model.language.actions import Property
+from fencepost.model.language.domains import Domain, Member
 from fencepost.model.language.printing import show_message
 from fencepost.model.language.records import Array, Record, declared_class, key_of
 from fencepost.model.language.trees import code_of, definition_of, expression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.domains import Domain
     from fencepost.model.language.interpreter import Path
 
 Scope = dict[str, Any]

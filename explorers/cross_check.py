@@ -13,27 +13,21 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from fencepost.explorers.native.compile import NO_PARENT
 from fencepost.explorers.native.expansion import hash_rows
+from fencepost.explorers.native.search import Search
+from fencepost.explorers.native.store import Partition
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.verdict import CrossCheck, CrossCheckError
-from fencepost.model.language.actions import Kind
+from fencepost.explorers.verdict import CrossCheck, CrossCheckError, Result
+from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DisabledError, MismatchError
-from fencepost.model.language.interpreter import Transition
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from fencepost.explorers.native.search import Search
-    from fencepost.explorers.native.store import Partition
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Path, Transition
+from fencepost.model.language.records import Key
 
 Array = np.ndarray[Any, Any]
 

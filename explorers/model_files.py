@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
@@ -22,14 +23,10 @@ from importlib.util import decode_source, module_from_spec, spec_from_file_locat
 from itertools import count
 from pathlib import Path
 from threading import RLock
-from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple, NoReturn
 
 from fencepost.model.language.trees import TEXT, USER_MODULE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from types import ModuleType
 
 Files = tuple[tuple[str, str], ...]
 """The text of a model's files by their path below its folder; the model itself is the first."""

@@ -7,21 +7,22 @@ can: first the ordinary story, then what strikes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from fencepost.model.language.actions import Property
+from fencepost.model.language.domains import Domain, First
 from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Path
-from fencepost.model.language.records import Nested, Scalar, fields
+from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.records import Key, Nested, Record, Scalar, Schema, fields
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key, Record
+def values_of(schema: Schema, domain: Domain) -> range:
+    """Return the values of a parameter: those of its domain, NONE left out."""
+    _, high = schema.bounds(domain)
+    return range(First(domain).value(schema.constants.values), high + 1)
 
 
 LEFT = "_left"

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.liveness.reference import with_behaviours
 from fencepost.explorers.paths import with_late_faults
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.explorers.running.interrupts import Signals
-from fencepost.explorers.running.memory import peak_memory
+from fencepost.explorers.running.interrupts import Signals, peak_memory
 from fencepost.explorers.verdict import (
     ENOUGH,
     LEFT,
@@ -31,19 +30,13 @@ from fencepost.explorers.verdict import (
     out_of_memory,
     out_of_time,
 )
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.bounds import DROPPED
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, DomainError
-from fencepost.model.language.interpreter import Interpreter, Transition
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Path, Transition
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 
 class PlainSearch:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, FencepostError, MismatchError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping
-
-    from fencepost.model.language.actions import Kind, Property
-    from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Path
 
 

@@ -4,17 +4,23 @@ A run explores one protocol under given constants and is judged against pinned f
 each property that must fail the length of its shortest trace. Guarantees, bugs, hypotheses, questions and claims are
 entries; each names the runs that settle it. Both are data, in `runs/` and `claims/`; their schemas are at the heads of
 the modules `run_files` and `claim_files`.
+
+`figures/reached.json` has for each run the bounds that it reached, below which holds what holds: the constants whose
+bounds cut off a step that was otherwise possible, in their order. A budget of 0 is among them where it leaves something
+out. `fencepost check --profile ci --pin` writes it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 from fencepost.invariants.claim_files import Claim, read_claims, settle
+from fencepost.invariants.figures import store
 from fencepost.invariants.run import Case, Entry, Evidence, Profile, Run
-from fencepost.invariants.run_files import Runs, values_of
+from fencepost.invariants.run_files import Runs, constants_of, values_of
 from fencepost.invariants.run_rows import words
 from fencepost.model.language.errors import UsageError
 
@@ -130,3 +136,29 @@ def status(entry: Entry) -> str:
         seen = set(found.classes.values())
         return "broken" if "differs" in seen else "holds" if "holds" in seen else "not-built"
     return found.verdict or "holds"
+
+
+NAME = "reached"
+"""The figures that hold them."""
+
+
+def reached_by(run: Run) -> dict[str, int] | None:
+    """Return the bounds that a run reached, with their values; None where that was not recorded."""
+    names = next(
+        (row["bounds"] for row in store.load(NAME).get(run.protocol, ()) if row["run"] == run.short_name), None
+    )
+    if names is None:
+        return None
+    values = constants_of(run)
+    return {name: int(values[name]) for name in names.split()}
+
+
+def with_reached(runs: Iterable[Run], found: Mapping[str, Sequence[str]]) -> dict[str, list[dict[str, str]]]:
+    """Return the figures with what runs found, by their names; runs that are gone are left out."""
+    tables: dict[str, list[dict[str, str]]] = {}
+    for run in runs:
+        before = reached_by(run)
+        names = found.get(run.name, None if before is None else tuple(before))
+        if names is not None:
+            tables.setdefault(run.protocol, []).append({"run": run.short_name, "bounds": " ".join(names)})
+    return tables

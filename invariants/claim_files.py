@@ -55,18 +55,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.invariants.run import Case, Entry, Evidence
-from fencepost.invariants.run_files import judged_by
+from fencepost.invariants.run_files import Runs, judged_by
 from fencepost.invariants.run_rows import only, words
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fencepost.invariants.run_files import Runs
 
 KINDS = ("always", "step", "leads-to", "bound", "bug", "hypothesis", "question", "claim")
 VERDICTS = ("broken", "confirmed", "refuted")

@@ -5,8 +5,6 @@ All others say how the protocol works inside: their violations matter for what t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.invariants import (
     controller_failover,
     follower_reads,
@@ -16,9 +14,7 @@ from fencepost.invariants import (
     recovery,
     replication,
 )
-
-if TYPE_CHECKING:
-    from fencepost.model.language.actions import Property
+from fencepost.model.language.actions import Property
 
 CONSEQUENCES: dict[Property, str] = {
     replication.acknowledged_survives: "An acknowledged record can be lost",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
     controller_failover,
@@ -24,14 +24,10 @@ from fencepost.invariants import (
     watermark_propagation,
 )
 from fencepost.model.cluster import state as cluster
+from fencepost.model.language import Action, Machine, Property
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
 from fencepost.model.protocols import MACHINES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language import Action, Machine, Property
 
 
 @dataclass(frozen=True)

@@ -40,17 +40,13 @@ To add a run, write its row with `pin=[0, 0]` (and 0 for lengths that are not kn
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.run import Run
 from fencepost.invariants.run_rows import RunFile
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.invariants.run import Run
 
 
 class Runs:

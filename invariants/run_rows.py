@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fencepost.invariants.protocols import protocol
+from fencepost.invariants.protocols import Protocol, protocol
 from fencepost.invariants.run import Profile, Run
+from fencepost.model.language.constants import Constant
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.constants import Constant
 
 FILE_KEYS = ("protocol", "sizes", "ids", "lists", "sets", "never", "group")
 ROW_KEYS = (

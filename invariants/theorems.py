@@ -6,8 +6,8 @@ of Kafka's, so it is not among the properties that `check` evaluates; `prove` kn
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from fencepost.invariants import (
     broken,
@@ -21,12 +21,8 @@ from fencepost.invariants import (
 from fencepost.invariants.protocols import LINEAGE, PROTOCOLS, Protocol, protocol
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.tokens import alone
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.model.language import Machine, Property
 
 WIDEST = (1 << 63) - 1
 """The greatest number of a field of 64 bits on the wire."""

@@ -1,4 +1,4 @@
-"""The JSON of the contract as types; docs/use/json.md says what each key means."""
+"""The JSON of answers as types, where it is made and read as such; docs/use/json.md says what each key means."""
 
 from __future__ import annotations
 
@@ -16,182 +16,11 @@ class ActionData(TypedDict):
     fired: int
 
 
-class GuardData(TypedDict):
-    """How often a guard was the first of its action to refuse."""
-
-    action: str
-    condition: str
-    refused: int
-
-
 class RefusedData(TypedDict):
     """A point of a grid that the machine refuses."""
 
     constants: Values
     why: str
-
-
-_OfBehaviours = TypedDict(
-    "_OfBehaviours",
-    {
-        "for": dict[str, int],
-        "loop": int | None,
-        "worst": int | str,
-        "best": int | None,
-        "bound": int | None,
-        "unit": str,
-        "note": str,
-    },
-    total=False,
-)
-
-
-class PropertyData(_OfBehaviours):
-    """Finding on a property; a violation and a worst case have a trace."""
-
-    name: str
-    kind: str
-    verdict: str
-    length: NotRequired[int]
-    culprit: NotRequired[str]
-    trace: NotRequired[str | None]
-    steps: NotRequired[list[str]]
-
-
-class CompiledData(TypedDict):
-    """Cost of compiling a machine."""
-
-    tier: str
-    kept: bool
-    seconds: float
-    peak_memory_bytes: int
-
-
-class BoundData(TypedDict):
-    """A bound that cut a search short: in how many states it alone did."""
-
-    constant: str
-    value: int
-    refused: int
-    at_least: NotRequired[bool]
-    together: NotRequired[bool]
-
-
-class ChangeData(TypedDict):
-    """The bound that gives a property another verdict."""
-
-    constant: str
-    value: int
-    verdict: str
-    cell: dict[str, int]
-
-
-class StableData(TypedDict):
-    """How far a verdict is the same."""
-
-    name: str
-    verdict: str
-    stable_up_to: dict[str, int]
-    changes: NotRequired[ChangeData]
-    cells: list[dict[str, int]]
-    box: bool
-
-
-class RaisedData(TypedDict):
-    """A bound that was raised, and the search with it."""
-
-    constant: str
-    value: int
-    distinct: int
-    seconds: float
-    complete: bool
-    why_stopped: str
-    changed: list[str]
-    cell: dict[str, int]
-
-
-class GrowthData(TypedDict):
-    """Outcome of raising bounds."""
-
-    complete: bool
-    why_stopped: str
-    seconds: float
-    bounds: dict[str, int]
-    settled: list[str]
-    open: list[str]
-    switched_off: list[str]
-    properties: list[StableData]
-    steps: list[RaisedData]
-    not_raised: dict[str, str]
-
-
-class WarningData(TypedDict):
-    """Warning that an answer looks better than it is."""
-
-    kind: str
-    about: str
-    text: str
-
-
-class SampleData(TypedDict):
-    """Stored states that were expanded once more, of how many."""
-
-    states: int
-    of: int
-
-
-class SearchData(TypedDict):
-    """Outcome of a search."""
-
-    format: int
-    protocol: str
-    constants: Values
-    engine: str
-    workers: int
-    verdict: str
-    complete: bool
-    exact: bool
-    why_stopped: str
-    distinct: int
-    generated: int
-    depth: int
-    seconds: float
-    properties: list[PropertyData]
-    actions: list[ActionData]
-    guards: list[GuardData]
-    bounds_reached: list[BoundData]
-    bounds_not_reached: list[str]
-    deadlocks: int
-    levels: list[int]
-    omission: float
-    notes: list[str]
-    store_bytes: int
-    cross_check: SampleData | None
-    peak_memory_bytes: int
-    compiled: list[CompiledData]
-    growth: NotRequired[GrowthData]
-    warnings: NotRequired[list[WarningData]]
-    base: NotRequired[str]
-
-
-class ExpectedData(TypedDict):
-    """Expectations of a run of the catalogue."""
-
-    verdict: str
-    distinct: int | None
-    depth: int | None
-    violated: dict[str, int]
-    unreached: list[str]
-    worst: NotRequired[dict[str, int | str]]
-
-
-class RunData(SearchData):
-    """`check` of a run of the catalogue: what was found beside what was expected."""
-
-    run: str
-    expected: ExpectedData
-    as_expected: bool
-    differences: list[str]
 
 
 class SweptViolation(TypedDict):
@@ -257,3 +86,292 @@ class SweepData(TypedDict):
     cells: list[SweptCellData]
     refused: list[RefusedData]
     signatures: list[SignatureData]
+
+
+class CellData(TypedDict):
+    """Cell of a matrix: a property in a row."""
+
+    verdict: str
+    depth: NotRequired[int]
+    length: NotRequired[int]
+    new: NotRequired[bool]
+    steps: NotRequired[list[str]]
+    trace: NotRequired[str]
+    file: NotRequired[str]
+
+
+class DepartureData(TypedDict):
+    """The first step that leaves a domain."""
+
+    length: int
+    message: str
+
+
+class RowData(TypedDict):
+    """A row of a matrix: a guard that was removed, or a constant that was set otherwise."""
+
+    row: str
+    condition: str
+    sentence: str
+    kind: str
+    action: NotRequired[str]
+    number: NotRequired[int]
+    part: NotRequired[int]
+    constant: NotRequired[str]
+    purpose: str
+    broken: list[str]
+    grown: bool | None
+    refused: int
+    alone: int | None
+    complete: bool
+    why: str
+    distinct: int | None
+    depth: int | None
+    seconds: float | None
+    cells: dict[str, CellData]
+    departure: DepartureData | None
+    liveness: NotRequired[list[str]]
+
+
+class WholeProperty(TypedDict):
+    """Verdict of the whole machine of a matrix on a property."""
+
+    name: str
+    sentence: str
+    kind: str
+    verdict: str
+    length: int | None
+
+
+class LivenessData(TypedDict):
+    """Properties of the end: those that the whole machine keeps and violates; of the rest it is not known."""
+
+    asked: list[str]
+    holding: list[str]
+    violated: list[str]
+
+
+class MatrixData(TypedDict):
+    """`ablate`."""
+
+    format: int
+    protocol: str
+    sentence: str
+    constants: Values
+    properties: list[WholeProperty]
+    asked: list[str]
+    distinct: int
+    generated: int
+    depth: int
+    seconds: float
+    actions: list[ActionData]
+    rows: list[RowData]
+    not_run: list[str]
+    why_stopped: str
+    suspicions: dict[str, list[str]]
+    liveness: NotRequired[LivenessData]
+
+
+class BreakingData(TypedDict):
+    """A minimal set of faults that breaks a property, with its history."""
+
+    faults: dict[str, int]
+    free: NotRequired[dict[str, int]]
+    cost: int
+    length: int
+    steps: list[str]
+    file: NotRequired[str]
+
+
+class UnknownData(TypedDict):
+    """A set of faults whose search ended without a decision."""
+
+    faults: dict[str, int]
+    why: str
+
+
+class PointData(TypedDict):
+    """Faults that one setting of a grid tolerates."""
+
+    setting: Values
+    constants: Values
+    kinds: list[str]
+    most: dict[str, int]
+    least: int | None
+    undetermined: bool
+    interrupted: bool
+    unknown: list[UnknownData]
+    front: list[BreakingData]
+    searches: int
+    states: int
+    omission: float
+    costs: NotRequired[dict[str, int]]
+    fewer: NotRequired[dict[str, str]]
+
+
+class NamedProperty(TypedDict):
+    """A property with its sentence."""
+
+    name: str
+    sentence: str
+
+
+class FaultsData(TypedDict):
+    """`faults`."""
+
+    format: int
+    protocol: str
+    property: NamedProperty
+    costs: dict[str, int]
+    grid: list[PointData]
+    refused: list[RefusedData]
+    not_run: list[str]
+
+
+class CrashesData(TypedDict):
+    """Effect of crashes on an acknowledged record under the settings of a topic, as it was measured."""
+
+    outcome: str
+    property: NamedProperty
+    counted: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    explore: list[str]
+    told: list[list[str]]
+    not_counted: dict[str, int]
+    never: list[str]
+    states: int
+    omission: float
+    constants: Values
+
+
+class LossData(TypedDict):
+    """The shortest known history by which a finding loses a record."""
+
+    property: str
+    length: int
+    run: str
+    trace: str | None
+    brokers: int
+    min_isr: int
+
+
+class NeededData(TypedDict):
+    """The fewest faults and operator's actions by which a finding loses a record, as it was measured."""
+
+    brokers: int
+    kinds: list[str]
+    most: dict[str, int]
+    least: int | None
+    front: list[BreakingData]
+    undetermined: bool
+    constants: Values
+
+
+class AppliesData(TypedDict):
+    """A finding that a release has."""
+
+    id: str
+    sentence: str
+    repair: str | None
+    avoid: str | None
+    classes: list[str]
+    clusters: list[str]
+    measured_on: str | None
+    loses: LossData | None
+    faults: NeededData | None
+    group: str
+    triggers: list[str]
+    crashes: int | None
+    harm: str | None
+
+
+class LostData(TypedDict):
+    """A minimal set of faults that loses a record, and the states of its shortest history."""
+
+    faults: dict[str, int]
+    length: int
+
+
+class ReleasedData(TypedDict):
+    """Losses of a release as it is, where crashes leave the disk as it is."""
+
+    brokers: int
+    outcome: str
+    most: dict[str, int]
+    least: int | None
+    front: list[LostData]
+    undetermined: bool
+    states: int
+
+
+class ChangeData(TypedDict):
+    """A change of one setting after which more crashes are survived."""
+
+    setting: str
+    value: Value
+    outcome: str
+    least: int | None
+    writes_go_on_with_brokers_down: int
+
+
+class SeenData(TypedDict):
+    """Observations of an operation: on clusters, on Kafka's classes or in the model.
+
+    `differs` names the settings that it was seen with others than are asked about; `times` of `of` runs on clusters.
+    """
+
+    seen: str
+    outcome: str
+    findings: list[str]
+    release: str
+    replicas: int
+    min_isr: int
+    brokers: int
+    elr: bool
+    differs: list[str]
+    run: str
+    story: str
+    times: int | None
+    of: int | None
+    lost: int | None
+    acknowledged: int | None
+    faults: dict[str, int] | None
+    steps: int | None
+    states: int | None
+    late: bool
+    show: str
+
+
+class OperationData(TypedDict):
+    """An operation at these settings: what it does, what was seen of it, what to do instead, and afterwards."""
+
+    operation: str
+    title: str
+    outcome: str
+    findings: list[str]
+    evidence: list[SeenData]
+    elsewhere: list[SeenData]
+    instead: str
+    avoid: list[str]
+    after: str | None
+    show: str | None
+    page: str | None
+    measure: str | None
+    unmodelled: str | None
+
+
+class AdviceData(TypedDict):
+    """`advise`."""
+
+    format: int
+    settings: Values
+    assumed: list[str]
+    searched: bool
+    why: str
+    operations: list[OperationData]
+    crashes: CrashesData | None
+    released: ReleasedData | None
+    findings: list[AppliesData]
+    changes: list[ChangeData]

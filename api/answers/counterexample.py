@@ -1,25 +1,28 @@
-"""A history of a protocol and what it shows: steps, states, and the formats of other programs."""
+"""A history of a protocol and what it shows: steps, states, formats of other programs, and traces of the archive."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path as File
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import pick
+from fencepost.explorers.verdict import PropertyResult
+from fencepost.invariants.catalogue import Run, values_of
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.errors import DomainError
+from fencepost.model.language.records import Key, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path as File
-
     import pandas as pd
     from fencepost.counterexamples.replay import Replay
     from fencepost.counterexamples.trace import Trace
-    from fencepost.explorers.verdict import PropertyResult
     from fencepost.model.language.interpreter import Interpreter, Path
-    from fencepost.model.language.records import Key, Record
+    from rich.console import Console, RenderableType
 
 
 @dataclass(frozen=True)
@@ -149,11 +152,9 @@ class Counterexample:
         if form == "trace":
             return self.replayed.text
         if form == "text":
-            from fencepost.api.answers.traces import trace_text
-
             return trace_text(self.trace, self.path)
         if form == "html":
-            from fencepost.counterexamples.browser.embedded import section
+            from fencepost.counterexamples.browser.book import section
             from fencepost.counterexamples.render.html import render as page
 
             return page(self.replayed, more=section(self.trace, self.path))
@@ -200,7 +201,7 @@ class Explorer:
     page: str
 
     def _repr_html_(self) -> str:
-        from fencepost.counterexamples.browser.embedded import framed
+        from fencepost.counterexamples.browser.book import framed
 
         return framed(self.page)
 
@@ -222,3 +223,65 @@ class Histories(Mapping[str, Counterexample]):
 
     def __len__(self) -> int:
         return len(self.found)
+
+
+WIDTH = 100
+"""Columns of a page that does not go to a terminal: what fits a build's log and a mail."""
+
+
+def trace_of_path(found: Protocol, constants: Constants, prop: str | None, path: Path, **more: Any) -> Trace:
+    """Return the trace of a property's path, with its source and its reason; `more` as in `counterexamples.trace`."""
+    from fencepost.counterexamples.trace import trace_of_path as made
+
+    why = next((item.sentence for item in found.properties if item.name == prop), "")
+    return made(found, constants, prop, path, **{"source": found.machine.source, "why": why, **more})
+
+
+def way_of(found: Protocol, constants: Constants, error: DomainError, *, normalize: bool) -> str:
+    """Return the state in which a model left a domain, with the steps to it; empty if the error has no state."""
+    from fencepost.counterexamples.history import way_text
+    from fencepost.counterexamples.trace import Trace
+    from fencepost.model.language.interpreter import Path
+
+    if not error.states:
+        return ""
+    trace = Trace(found.name, found, constants, None, error.steps, normalize=normalize)
+    return way_text(trace, Path(error.states[0], error.steps, error.states))
+
+
+def bare(console: Console, content: RenderableType) -> str:
+    """Return Rich's layout as text, without the blanks that it fills lines with."""
+    with console.capture() as caught:
+        console.print(content)
+    return "".join(f"{line.rstrip()}\n" for line in caught.get().splitlines())
+
+
+def trace_text(trace: Trace, path: Path) -> str:
+    """Return the output of `print_trace`, without colours, for a file."""
+    from fencepost.counterexamples.text import render
+    from rich.console import Console
+
+    return bare(Console(width=WIDTH, no_color=True, force_terminal=False, highlight=False), render(trace, path))
+
+
+def archived(run: Run, prop: str) -> str:
+    """Return the archived trace for a violation in a run as the repository names it; empty without one.
+
+    The archive has one trace for each protocol and property: it belongs to the run only if the constants are the same.
+    """
+    from fencepost.counterexamples.trace import ARCHIVE
+
+    name = run.traces.get(prop, "")
+    if not name or not (ARCHIVE / name).is_file():
+        return ""
+    same = _constants_in(name) == protocol(run.protocol).machine.set_constants(values_of(run))
+    return f"counterexamples/archive/{name}" if same else ""
+
+
+@cache
+def _constants_in(name: str) -> Constants:
+    """Return the constants of an archived trace; each file is read once."""
+    from fencepost.counterexamples.reader import read
+    from fencepost.counterexamples.trace import ARCHIVE
+
+    return read(ARCHIVE / name).trace.constants

@@ -13,23 +13,20 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
 from fencepost.api.answers.as_json import OPTIONAL
+from fencepost.api.asking.targets import Question
 from fencepost.explorers.program.ir.monotone import growing_bounds
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.verdict import Cause, Reason, Verdict, cause_of, ended_by_signal
+from fencepost.explorers.verdict import BoundCount, Cause, Reason, Result, Verdict, cause_of, ended_by_signal
+from fencepost.model.language import Constants, Property
 from fencepost.model.language.errors import DomainError, ModelError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.api.asking.targets import Question
-    from fencepost.explorers.verdict import BoundCount, Result
-    from fencepost.model.language import Constants, Property
-
     Ask = Callable[[Question, float], Result]
     """Makes a search within so many seconds."""
 

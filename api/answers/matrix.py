@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from fencepost.api.answers.as_json import FORMAT, actions_of
 from fencepost.api.asking.quantities import counted
 from fencepost.explorers.program.removal import Guard
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import PropertyResult, Result, Verdict
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract_evidence import CellData, MatrixData, RowData
+    from fencepost.api.answers.contract import CellData, MatrixData, RowData
     from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
-    from fencepost.explorers.verdict import PropertyResult, Result
-    from fencepost.invariants.protocols import Protocol
 
 MEANING = {
     "needed": "without it a property is violated",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,15 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.answers.as_json import FORMAT, Printed, pick
 from fencepost.api.answers.results import table
 from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.counterexamples.trace import RULE, Trace
+from fencepost.explorers.verdict import Verdict
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Property
 from fencepost.model.language.interpreter import Path, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-    from fencepost.counterexamples.trace import Trace
     from fencepost.explorers.symbolic.proof import Proof, Settings
-    from fencepost.explorers.verdict import Verdict
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Property
 
 ANY_STATE = "any state"
 """The name of the state before a step that breaks an induction: it need not be initial, nor reachable."""
@@ -59,7 +58,6 @@ class ProveResult(Printed):
     def text(self) -> str:
         """The counterexample as a file: a run as a trace, a step that breaks an induction as two states, or nothing."""
         from fencepost.counterexamples.history import states_text
-        from fencepost.counterexamples.trace import RULE
 
         if self.proof.history is not None:
             from fencepost.counterexamples.replay import follow
@@ -185,8 +183,6 @@ def _told(constants: Constants, settings: Settings) -> dict[str, Any]:
 
 def trace_of(report: ProveResult) -> Trace:
     """Return the run that z3 found as a trace."""
-    from fencepost.counterexamples.trace import Trace
-
     history, path = report.proof.history, path_of_history(report)
     assert history is not None
     prop = next(item for item in report.properties if item.name == history.violates)
@@ -197,8 +193,6 @@ def trace_of(report: ProveResult) -> Trace:
 
 def pair_trace(report: ProveResult) -> tuple[Trace, Path]:
     """Return the step that breaks an induction as a trace that starts anywhere."""
-    from fencepost.counterexamples.trace import Trace
-
     pair = report.proof.pair
     assert pair is not None
     machine = report.found.machine

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from inspect import signature
 from math import inf
 from numbers import Integral, Real
 from os import PathLike
+from types import UnionType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fencepost.api.asking.places import errors_of_models
@@ -17,13 +18,10 @@ from fencepost.explorers.verdict import require_number
 from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import UnionType
-
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.model.language.machine import Machine
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
-from fencepost.api.asking.advice import in_place_of, instead_of, told
-from fencepost.api.asking.places import near, placed, pointed_at_line
+from fencepost.api.asking.places import in_place_of, instead_of, near, placed, pointed_at_line, told
 from fencepost.explorers.model_files import Loaded, load
 from fencepost.explorers.running.files import MOST
 from fencepost.invariants.protocols import Protocol
@@ -15,9 +14,6 @@ from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError
 from fencepost.model.language.machine import Machine, described
 from fencepost.model.language.trees import module_of
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 def is_file(name: str) -> bool:

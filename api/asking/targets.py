@@ -1,7 +1,11 @@
-"""The question of a call: a protocol by name, as a machine or in a user's file, its constants and properties."""
+"""The question of a call: a protocol by name, as a machine or in a user's file, its constants and properties.
+
+Its machine is compiled: from the cache, or now; and each stage of it is there as text.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.asking.arguments import refuse_taken
 from fencepost.api.asking.constants import join_values, make_constants, read_values, require_own_record
 from fencepost.api.asking.model_files import is_file, load_protocol, make_sure_file
+from fencepost.api.asking.watching import Watch
+from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
+from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.language.machine import Machine, described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
+    from fencepost.explorers.native.compile import Kernels, Source
     from fencepost.invariants.run import Run
-    from fencepost.model.language.actions import Property
 
 
 @dataclass(frozen=True)
@@ -184,3 +189,48 @@ def lookup_in(model: str | None) -> Callable[[str], Protocol]:
             raise UsageError(f"{error} {more}") from None
 
     return find
+
+
+STAGES = {
+    "ir": "the typed program, as docs/developing/program.md has it",
+    "llvm": "what LLVM gets",
+    "asm": "the optimized code of this processor",
+}
+"""Stages of a machine on its way to compiled code."""
+
+
+def source_of(question: Question, options: Options, *, masked: bool = False) -> Source:
+    """Return the text that is compiled for a question; `masked`: its guards can be turned off."""
+    from fencepost.explorers.native.compile import generate
+
+    found = question.protocol
+    return generate(
+        found.machine,
+        question.constants,
+        found.compiled_with(question.properties),
+        normalize=options.normalize,
+        masked=masked,
+    )
+
+
+def kernels_of(question: Question, source: Source, watch: Watch) -> Kernels:
+    """Return the compiled machine; say so if it has to be compiled first, which takes seconds."""
+    from fencepost.explorers.native.compile import compile_watched
+
+    return compile_watched(question.name, question.constants, source, watch)
+
+
+def dump(question: Question, stage: str, *, normalize: bool = True) -> str:
+    """Return a stage of the machine of a question, with its properties; raise UsageError without one."""
+    from fencepost.explorers.native.llvm.objects import assembly, native, translated
+    from fencepost.explorers.program.ir.program import text
+    from fencepost.explorers.program.ir.translate import translate
+
+    if stage not in STAGES:
+        listed = "; ".join(f"{name} ({meaning})" for name, meaning in STAGES.items())
+        raise UsageError(f"there is no stage {stage!r}.{nearest(stage, list(STAGES))} Stages are: {listed}.")
+    if stage == "ir":
+        found = question.protocol
+        return text(translate(found.machine, found.compiled_with(question.properties)))
+    unit = source_of(question, Options(normalize=normalize)).unit
+    return translated(unit, native())[0] if stage == "llvm" else assembly(unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from fencepost.api.asking.quantities import show_seconds
 from fencepost.explorers.running.cache import lasts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from fencepost.explorers.native.store import Progress

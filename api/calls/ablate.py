@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.contract_evidence import RowData
-from fencepost.api.answers.matrix import suspicions
+from fencepost.api.answers.matrix import refuse_unfinished, row_data, suspicions, whole_data
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.patience import LATER, eventual_properties, judge_liveness, judge_whole, with_safety
-from fencepost.api.kept import Kept
+from fencepost.api.files import Kept
 from fencepost.api.topics.claims import Needed
 from fencepost.explorers.program.fingerprint import ends, texts
-from fencepost.explorers.program.removal import Guard
-from fencepost.explorers.running.interrupts import Signals, cancelled_by
-from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, Reason, Verdict, cause_of, ended_by_signal, extended, not_kept
+from fencepost.explorers.program.removal import Guard, find_guard
+from fencepost.explorers.running.interrupts import Signals, cancelled_by, default_memory
+from fencepost.explorers.verdict import (
+    Cause,
+    Options,
+    Problem,
+    Reason,
+    Result,
+    Verdict,
+    cause_of,
+    ended_by_signal,
+    extended,
+    not_kept,
+)
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UnkeptError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
     import pandas as pd
-    from fencepost.api.answers.contract_evidence import MatrixData
-    from fencepost.explorers.evidence.ablation import RowOutcome
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.generate import Source
+    from fencepost.api.answers.contract import MatrixData, RowData
+    from fencepost.explorers.evidence.ablation import Row, RowOutcome
+    from fencepost.explorers.native.compile import Source
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.explorers.verdict import Problem, Result
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
 
 LEAST_STATES = 1_000_000
 """States that a row may take in any case; a machine without a guard may have many times as many as the whole one."""
@@ -229,8 +234,7 @@ def _look_at_properties(question: Question) -> None:
 
 def chosen_rows(question: Question, guards: tuple[str, ...], also: Mapping[str, Iterable[Any]]) -> tuple[Row, ...]:
     """Return the rows that are asked for: the named guards and settings, or everything."""
-    from fencepost.explorers.evidence.rows import rows_of, settings
-    from fencepost.explorers.program.removal import find_guard
+    from fencepost.explorers.evidence.ablation import rows_of, settings
 
     machine = question.protocol.machine
     more = {name: tuple(read_value(machine, name, value)[1] for value in values) for name, values in also.items()}
@@ -252,7 +256,7 @@ def _kept(question: Question, source: Source, options: Options, checkpoint: str 
     machine, asked = question.protocol.machine, question.properties
     model = [source.question(question.constants), *texts(machine, asked), *ends(machine, asked)]
     parts = (question.name, repr(question.constants), repr(asked_for), repr(limits), *model)
-    return Kept(checkpoint, "\n".join(parts), RowData, resume=resume, begun=resume)
+    return Kept(checkpoint, "\n".join(parts), resume=resume, begun=resume)
 
 
 @dataclass(frozen=True)
@@ -275,7 +279,6 @@ class _Matrix:
         If the whole machine's behaviours are judged, that comes before the rows, and their result is returned too.
         A row that cannot be kept is a problem, and ends the matrix.
         """
-        from fencepost.api.answers.matrix import refuse_unfinished, whole_data
         from fencepost.explorers.evidence.ablation import Ablation
 
         found, watch = self.question.protocol, self.watch
@@ -321,7 +324,6 @@ class _Matrix:
 
     def _rest(self, ablation: Any, waiting: tuple[Row, ...], finished: dict[str, RowData]) -> str:
         """Explore the rows that are not finished; return why that ended early, or an empty string."""
-        from fencepost.api.answers.matrix import row_data
         from fencepost.explorers.evidence.ablation import explore_rows
 
         found, watch, of = self.question.protocol, self.watch, len(waiting) + len(finished)

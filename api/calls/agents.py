@@ -9,9 +9,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
+from collections.abc import Callable
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.api.answers.results import CheckResult
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.audit import audit as audited
@@ -20,19 +22,14 @@ from fencepost.api.calls.compare import compare as compared
 from fencepost.api.calls.in_hand import in_hand
 from fencepost.api.topics.advice_words import headline, lines_of, row_of
 from fencepost.api.topics.advising import advise as advised
-from fencepost.api.topics.catalogued import guarantees
-from fencepost.api.topics.fault_words import left_out
+from fencepost.api.topics.claims import left_out
+from fencepost.api.topics.evidence import guarantees
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import evidence
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.api.answers.results import CheckResult
 
 SECONDS, MOST_SECONDS = 20.0, 120.0
 """How long a search may take unless an agent asks for another time, and at most."""

@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,17 +17,14 @@ from typing import TYPE_CHECKING, Any, cast
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.watching import Event, watched
+from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.files import write_text
 from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.explorers.verdict import not_kept
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     import pandas as pd
-    from fencepost.api.asking.watching import Watch
     from fencepost.explorers.spark.session import Cluster
     from fencepost.kafka.audit.controller_history import ControllerHistory
     from fencepost.kafka.audit.findings import Severity
@@ -111,8 +109,8 @@ def audit(
     in between.
     """
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.kafka.audit.copies import copies_in
     from fencepost.kafka.audit.findings import SEVERITIES
+    from fencepost.kafka.audit.logs import copies_in
     from fencepost.kafka.audit.pipeline import MetadataLog
     from fencepost.kafka.audit.reading import command
 

@@ -8,32 +8,26 @@ sum over the hashes of all states and steps: their schema and constants are the 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fencepost.api.answers.results import Base
 from fencepost.api.asking.quantities import counted, show_seconds
-from fencepost.explorers.program.subset.kinds import Rec
+from fencepost.api.asking.targets import Question
+from fencepost.api.asking.watching import Watch
+from fencepost.explorers.program.subset.kinds import Function, Rec
+from fencepost.explorers.program.subset.places import Scope
+from fencepost.explorers.program.subset.program import Program, is_require
 from fencepost.explorers.program.subset.program import check as read
-from fencepost.explorers.program.subset.program import is_require
-from fencepost.explorers.program.subset.scope import Scope
+from fencepost.explorers.verdict import Options, Result
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Action
 from fencepost.model.language.errors import FencepostError
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.own_names import path_shown
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from fencepost.api.asking.targets import Question
-    from fencepost.api.asking.watching import Watch
-    from fencepost.explorers.program.subset.kinds import Function
-    from fencepost.explorers.program.subset.program import Program
-    from fencepost.explorers.verdict import Options, Result
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.machine import Machine
 
 LEAST_SECONDS = 5.0
 TIMES = 1.5

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.api.answers.counterexample import trace_of_path, way_of
+from fencepost.api.answers.growing import Growth
 from fencepost.api.answers.growing import grow as grown
 from fencepost.api.answers.results import Base, CheckResult
-from fencepost.api.answers.traces import trace_of_path, way_of
-from fencepost.api.asking.advice import against
 from fencepost.api.asking.arguments import call
-from fencepost.api.asking.places import of_model, placed
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.places import against, of_model, placed
+from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.base import base_of, compare
-from fencepost.api.calls.engines import kernels_of, source_of
+from fencepost.api.calls.base import Compared, base_of, compare
 from fencepost.api.files import alone_in, keeps_search
 from fencepost.api.topics.version_notes import background_notes
 from fencepost.counterexamples.promises import hanging
 from fencepost.explorers.program.subset.program import check as read
-from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by
-from fencepost.explorers.running.memory import DEFAULT_SHARE, default_memory, peak_memory
+from fencepost.explorers.running.interrupts import (
+    BY_KEYBOARD,
+    DEFAULT_SHARE,
+    Stopped,
+    cancelled_by,
+    default_memory,
+    peak_memory,
+)
 from fencepost.explorers.verdict import (
     Cause,
     CrossCheckError,
     Options,
+    Problem,
     PropertyResult,
     Result,
     Verdict,
@@ -36,18 +43,13 @@ from fencepost.explorers.verdict import (
     extended,
     refuse_replacing,
 )
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError, FencepostError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from fencepost.api.answers.growing import Growth
-    from fencepost.api.calls.base import Compared
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.explorers.verdict import Problem
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
 
 
 DIFFERENCE = "cross-check.trace"

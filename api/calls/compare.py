@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -14,26 +15,20 @@ from fencepost.api.answers.counterexample import changes_of
 from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import join_values, parse_setting, read_values
-from fencepost.api.asking.targets import Question, find_protocol, find_subject
+from fencepost.api.asking.targets import Question, find_protocol, find_subject, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.base import are_same, base_of, never_enabled, reasons
-from fencepost.api.calls.engines import kernels_of, source_of
-from fencepost.explorers.running.interrupts import Stopped, cancelled_by, stop_if_cancelled
-from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, cause_of
+from fencepost.explorers.running.interrupts import Stopped, cancelled_by, default_memory, stop_if_cancelled
+from fencepost.explorers.verdict import Cause, Options, Result, cause_of
 from fencepost.invariants.protocols import PROTOCOLS, Protocol
-from fencepost.model.language import Machine
+from fencepost.model.language import Constants, Machine, always
 from fencepost.model.language.acting import summary_of
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from fencepost.explorers.evidence.diff import Changed, OnlyOne
     from fencepost.explorers.evidence.space import Space
     from fencepost.explorers.native.search import Search
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language import Constants
 
 MOST_PAIRS = 50_000
 """Pairs of sets of states that are followed: some minutes."""
@@ -384,7 +379,6 @@ def _sights(
 ) -> list[tuple[str, list[str], Any]]:
     """Return the ways to look at states: title, what is examined, and what is seen of each side's states."""
     from fencepost.explorers.evidence.space import choose_fields, everything, observe_fields, observe_views
-    from fencepost.model.language import always
 
     state = sides[0].found.machine.state
     if paths:

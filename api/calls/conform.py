@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,14 +11,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.constants import join_values, make_constants, read_values
-from fencepost.api.asking.watching import watched
+from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.files import make_sure_folder
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from fencepost.api.asking.watching import Event, Watch
     from fencepost.kafka.clusters.reproduce import Report
     from fencepost.kafka.conform.binding import Binding
     from fencepost.kafka.conform.builds import BuildsReport

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from fencepost.api.asking.watching import watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from fencepost.api.asking.watching import Event, Watch
+from fencepost.api.asking.watching import Event, Watch, watched
 
 
 def explore(

@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT
-from fencepost.api.answers.contract_evidence import PointData
-from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, table
-from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.arguments import call
+from fencepost.api.asking.constants import Setting, axes_from, settings_of
 from fencepost.api.asking.places import placed
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.check import choose_engine, explore
-from fencepost.api.calls.engines import kernels_of, source_of
-from fencepost.api.calls.grids import axes_from, settings_of
-from fencepost.api.files import make_sure_folder
-from fencepost.api.kept import Kept, digest
-from fencepost.api.topics.fault_words import name_of, one_of, words_of
+from fencepost.api.files import Kept, digest, make_sure_folder
+from fencepost.api.topics.claims import name_of, one_of, words_of
 from fencepost.explorers.program.fingerprint import ends, texts
-from fencepost.explorers.running.interrupts import cancelled_by
-from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.verdict import Cause, Options, cause_of, not_kept
-from fencepost.model.language.errors import DomainError, ModelError, UsageError, nearest
+from fencepost.explorers.running.interrupts import cancelled_by, default_memory
+from fencepost.explorers.verdict import Cause, Options, Problem, Result, cause_of, not_kept
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
+from fencepost.model.language.errors import DomainError, FencepostError, ModelError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     import pandas as pd
-    from fencepost.api.answers.contract import Values
-    from fencepost.api.answers.contract_evidence import BreakingData, FaultsData
-    from fencepost.api.calls.grids import Setting
+    from fencepost.api.answers.contract import BreakingData, FaultsData, PointData, Values
     from fencepost.explorers.evidence.faults import Breaking, Tolerance
-    from fencepost.explorers.verdict import Problem, Result
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.errors import FencepostError
 
 
 @dataclass(frozen=True)
@@ -182,7 +172,7 @@ def faults(
     request.refuse_early(settings)
     if request.traces:
         make_sure_folder(request.traces)
-    kept = Kept(checkpoint, digest(request.texts()), PointData, resume=resume, begun=resume)
+    kept = Kept(checkpoint, digest(request.texts()), resume=resume, begun=resume)
     with cancelled_by(cancel):
         data, problems = request.grid(settings, kept, watched(progress))
         return replace(FaultsResult.of(data), problems=problems)

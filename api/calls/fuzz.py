@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 from fencepost.api.answers.results import Answer, table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, show_seconds
-from fencepost.api.asking.watching import watched
+from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.files import make_sure_folder
 from fencepost.explorers.running.files import write_file
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.api.asking.watching import Event, Watch
     from fencepost.kafka.driver.releases import Release
     from fencepost.kafka.fuzz.histories import Alarm, Progress, Repaired
 

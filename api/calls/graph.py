@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.counterexample import fields_of
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import Question, ask
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import networkx as nx
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.records import Key
 
 MOST = 1000
 """States of the largest graph that is made unless a call says otherwise."""

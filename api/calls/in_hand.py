@@ -9,28 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from fencepost.api.answers.counterexample import changes_of
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import ask
 from fencepost.counterexamples.states import parts
 from fencepost.counterexamples.values import arguments, describe
-from fencepost.explorers.parameters import values_of
+from fencepost.explorers.paths import values_of
 from fencepost.explorers.program.subset.program import check, guards_of
-from fencepost.model.language.domains import InFlight
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
+from fencepost.model.language.actions import Action
+from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import DisabledError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Step
-from fencepost.model.language.records import ArrayOf, BagOf, Channel, Record, Row, Scalar, fields, key_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.domains import Domain
-    from fencepost.model.language.records import FieldType, Key
+from fencepost.model.language.records import (
+    ArrayOf,
+    BagOf,
+    Channel,
+    FieldType,
+    Key,
+    Record,
+    Row,
+    Scalar,
+    fields,
+    key_of,
+)
 
 
 class Held:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,12 @@ from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.results import table
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.targets import find_protocol
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language import Property
+from fencepost.model.language.constants import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Property
-    from fencepost.model.language.constants import Constant
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted
-from fencepost.explorers.running.memory import default_memory
-from fencepost.explorers.spark.machines import Origin
-from fencepost.explorers.verdict import Options
+from fencepost.api.asking.targets import Question
+from fencepost.api.asking.watching import Watch
+from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.running.interrupts import default_memory
+from fencepost.explorers.spark.work import Origin
+from fencepost.explorers.verdict import Options, Result
+from fencepost.invariants.protocols import Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.api.answers.contract_evidence import RowData
-    from fencepost.api.asking.targets import Question
-    from fencepost.api.asking.watching import Watch
-    from fencepost.explorers.evidence.ablation import Ablation
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.compile import Kernels
+    from fencepost.api.answers.contract import RowData
+    from fencepost.explorers.evidence.ablation import Ablation, Row
     from fencepost.explorers.spark.session import Cluster
-    from fencepost.explorers.verdict import Result
-    from fencepost.invariants.protocols import Protocol
     from pyspark import SparkContext
 
 
@@ -92,7 +89,6 @@ def _ablation(plan: Plan) -> tuple[Protocol, Ablation]:
     """
     from fencepost.api.answers.matrix import refuse_unfinished
     from fencepost.explorers.evidence.ablation import Ablation
-    from fencepost.explorers.native.compile import compiled
 
     found, constants = plan.origin.protocol(), plan.origin.constants()
     asked = found.select(plan.origin.properties)

@@ -7,18 +7,17 @@ from typing import TYPE_CHECKING
 
 from fencepost.api.asking.constants import read_value
 from fencepost.api.asking.targets import Question
+from fencepost.api.asking.watching import Watch
 from fencepost.api.calls.check import explore
 from fencepost.explorers.program.removal import find_guard, without
-from fencepost.explorers.verdict import Result, Verdict, ended_by_signal, extended
+from fencepost.explorers.verdict import Options, Result, Verdict, ended_by_signal, extended
 from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Property
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import DomainError, UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract_evidence import LivenessData, MatrixData
-    from fencepost.api.asking.watching import Watch
-    from fencepost.explorers.verdict import Options
-    from fencepost.model.language import Property
+    from fencepost.api.answers.contract import LivenessData, MatrixData
 
 SAFE = ("nothing-broke", "same-states")
 """Purposes of rows that no safety property depends on, and in which more or something else happens."""

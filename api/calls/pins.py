@@ -7,22 +7,18 @@ row to expect another one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.files import write_text
-from fencepost.invariants.catalogue import file_of, runs
+from fencepost.invariants.catalogue import NAME, file_of, runs, with_reached
 from fencepost.invariants.figures import store
-from fencepost.invariants.reached import NAME, with_reached
+from fencepost.invariants.run import Run
 from fencepost.invariants.run_files import Runs
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from fencepost.invariants.run import Run
 
 _ROW = re.compile(r"^run\.(?:\"[^\"]*\"|'[^']*'|[\w-]+) *= *(?=[\[{]).*?(?=^run\.|^\[|\Z)", re.MULTILINE | re.DOTALL)
 """A row, to the next one or to the end of its group."""

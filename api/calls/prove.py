@@ -1,11 +1,13 @@
-"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine."""
+"""Proofs by induction and bounded proofs, confirmed by the plain semantics and the exhaustive engine; and lemmas."""
 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from math import prod
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.proof_report import ProveResult, path_of_history, values_text
@@ -13,25 +15,29 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.explorers.parameters import values_of
-from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, cancelled_by, interruptible, stop_if_cancelled
-from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.explorers.paths import values_of
+from fencepost.explorers.running.interrupts import (
+    BY_KEYBOARD,
+    Stopped,
+    cancelled_by,
+    default_memory,
+    interruptible,
+    stop_if_cancelled,
+)
+from fencepost.explorers.verdict import Options, Result, Verdict, ended_by_signal, extended
+from fencepost.invariants.protocols import Protocol
 from fencepost.invariants.theorems import WIDEST, select
+from fencepost.model.language import Action, Constants, Machine, Property
 from fencepost.model.language.domains import InFlight
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, ModelError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path as File
-
     from fencepost.explorers.native.search import Search
     from fencepost.explorers.symbolic.models import Pair
     from fencepost.explorers.symbolic.proof import Proof, Settings
-    from fencepost.explorers.verdict import Result
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Action, Constants, Machine, Property
-    from fencepost.model.language.records import Key
+
 
 FIRST_STATES = 500
 """States that are gone through for a step that ends with an error."""
@@ -100,8 +106,6 @@ def prove(
         )
         report = explain(ProveResult(found, question.constants, chosen, settings, proof), reach, watch)
         if strengthen:
-            from fencepost.api.calls.strengthening import strengthened
-
             report = strengthened(report, reach, watch)
     return report
 
@@ -344,8 +348,6 @@ def search_states(
 ) -> tuple[Search, Result | None, DomainError | None]:
     """Search exhaustively; return the search, its result, and the error of the model that ended it, if one did."""
     from fencepost.explorers.native.search import Search
-    from fencepost.explorers.running.memory import default_memory
-    from fencepost.explorers.verdict import Options
 
     search = Search(
         report.found.machine, constants, report.properties, Options(workers=1, budget=seconds, memory=default_memory())
@@ -385,3 +387,49 @@ def look_for(report: ProveResult, search: Search, result: Result, state: Key) ->
         return f"it is not among the {number}{where}, so this step violates nothing there", violated, ""
     more = f"and there are more ({result.why_stopped})"
     return f"it is not among the first {number}{where}, {more}", violated, stopped
+
+
+LOOKED_AT = 3_000
+"""States that refute candidates before z3 is asked: what they let pass, z3 decides."""
+
+
+def strengthened(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
+    """Return the report of a proof with lemmas, if any were found; the properties' verdicts are then those with them.
+
+    After Ctrl-C it is the report as it was, or what was decided by then.
+    """
+    if report.proof.verdict is not Verdict.UNDETERMINED or report.proof.why_stopped:
+        return report
+    try:
+        with interruptible():
+            return _with_lemmas(report, seconds, watch)
+    except Stopped as signal:
+        return replace(
+            report, proof=replace(report.proof, why_stopped=extended(signal.why, " while lemmas were looked for"))
+        )
+
+
+def _with_lemmas(report: ProveResult, seconds: float, watch: Watch) -> ProveResult:
+    from fencepost.explorers.plain import PlainSearch
+    from fencepost.explorers.symbolic.templates import candidates, not_refuted, strengthen
+
+    machine, constants = report.found.machine, report.constants
+    with watch.busy(f"strengthening {machine.name}: looking at reachable states"):
+        search = PlainSearch(machine, constants, (), Options(workers=1, max_states=LOOKED_AT))
+        if ended_by_signal(search.run().why_stopped):
+            raise Stopped(BY_KEYBOARD)
+        every = candidates(machine, {item.name for item in report.properties})
+        left = not_refuted(machine, constants, every, search.parents)
+    watch.note(
+        f"{counted(len(every), 'candidate')}, of which {len(left)} hold in "
+        f"{counted(len(search.parents), 'reachable state')}"
+    )
+
+    def tell(done: int, of: int) -> None:
+        watch.spin(f"strengthening {machine.name} with {len(left)} candidates: {done} of {of} steps")
+
+    with watch.busy(f"strengthening {machine.name}"):
+        proof, kept = strengthen(machine, constants, report.properties, left, report.settings, seconds, tell)
+    names = {item.name for item in report.properties}
+    own = tuple(item for item in proof.findings if item.name in names)
+    return replace(report, proof=replace(proof, findings=own), lemmas=tuple(item.sentence for item in kept))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.as_json import pick
 from fencepost.api.answers.counterexample import Counterexample
@@ -18,12 +19,8 @@ from fencepost.counterexamples.shrink import Limits, Shrunk
 from fencepost.counterexamples.shrink import shrink as shorten
 from fencepost.counterexamples.trace import Trace
 from fencepost.explorers.running.interrupts import cancelled_by
+from fencepost.explorers.verdict import Verdict
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.verdict import Verdict
 
 BUDGET, MEMORY = 60.0, 2 << 30
 """Seconds and bytes that are spent unless a call says otherwise."""

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, Printed, actions_of, judged, pick
-from fencepost.api.answers.counterexample import Counterexample
-from fencepost.api.answers.traces import trace_of_path
-from fencepost.api.asking.advice import against
+from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.asking.arguments import call
-from fencepost.api.asking.places import placed
+from fencepost.api.asking.places import against, placed
 from fencepost.api.asking.quantities import counted
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.engines import kernels_of, source_of
 from fencepost.api.calls.shrink import ShrinkResult, shrink
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, CANCELLED, Stopped, cancelled_by
 from fencepost.explorers.verdict import Cause, Options, Verdict, cause_of, require_number
 from fencepost.explorers.walk.sample import Plan, Sample, Sampled, nothing, sample
 from fencepost.invariants.gravity import gravity
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     import pandas as pd
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
 
 WALKS, DEPTH = 10_000, 100
 

@@ -5,39 +5,36 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, actions_of
-from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.counterexample import Counterexample, trace_of_path
 from fencepost.api.answers.results import Answer, table
-from fencepost.api.answers.traces import trace_of_path
 from fencepost.api.asking.arguments import call
+from fencepost.api.asking.constants import Setting, axes_from, settings_of
 from fencepost.api.asking.places import placed
 from fencepost.api.asking.quantities import counted, in_values
-from fencepost.api.asking.targets import Question, ask
+from fencepost.api.asking.targets import Question, ask, kernels_of, source_of
 from fencepost.api.asking.watching import Event, Watch, watched
-from fencepost.api.calls.engines import kernels_of, source_of
-from fencepost.api.calls.grids import Setting, axes_from, settings_of
 from fencepost.api.calls.simulate import DEPTH, WALKS, shortened
 from fencepost.explorers.running.interrupts import cancelled_by
 from fencepost.explorers.verdict import Options, Verdict, not_kept
+from fencepost.explorers.walk.walker import Walker
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Constants, Machine, Property
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+from fencepost.model.language.interpreter import Path as Way
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     import pandas as pd
     from fencepost.api.answers.contract import SweepData, SweptCellData, SweptViolation
     from fencepost.explorers.spark.session import Cluster
     from fencepost.explorers.spark.summary import Cell, Summary, Violation
     from fencepost.explorers.spark.sweep import Sweep, Swept
-    from fencepost.explorers.walk.walker import Walker
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Constants, Machine, Property
-    from fencepost.model.language.interpreter import Path as Way
 
 
 @dataclass(frozen=True)
@@ -248,8 +245,6 @@ def _swept(
 
 def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainError:
     """Return the error of a walk that is said to have ended with one; raise UsageError if it does not."""
-    from fencepost.explorers.walk.walker import Walker
-
     question, constants = request.question, request.settings[cell].constants
     assert constants is not None
     walker = Walker(question.protocol.machine, constants, question.properties, normalize=request.normalize)
@@ -268,8 +263,8 @@ def _error_of(request: _Request, plan: Sweep, cell: str, walk: int) -> DomainErr
 
 def _plan(request: _Request, watch: Watch) -> Sweep:
     """Compile every shape of the grid here first, so that executors on this machine find it compiled."""
-    from fencepost.explorers.spark.machines import Origin
     from fencepost.explorers.spark.sweep import Sweep
+    from fencepost.explorers.spark.work import Origin
 
     question = request.question
     names = tuple(item.name for item in question.properties)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.as_json import FORMAT, pick
 from fencepost.api.answers.proof_report import bounded_of
-from fencepost.api.asking.watching import Watch, watched
+from fencepost.api.asking.watching import Event, Watch, watched
 from fencepost.api.calls.prove import proof_of
+from fencepost.explorers.native.expansion import processors
 from fencepost.explorers.running.interrupts import Stopped
 from fencepost.explorers.verdict import Verdict, extended
-from fencepost.invariants.theorems import THEOREMS
+from fencepost.invariants.theorems import THEOREMS, Theorem
+from fencepost.model.language import Constants, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.api.asking.watching import Event
     from fencepost.explorers.symbolic.proof import Proof, Settings
-    from fencepost.invariants.theorems import Theorem
-    from fencepost.model.language import Constants, Machine
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,6 @@ def prove_theorem(item: Theorem, watch: Watch, *, timeout: float, workers: int, 
 
 def settings_of(item: Theorem, timeout: float, workers: int) -> Settings:
     """Return how a theorem is proved."""
-    from fencepost.explorers.native.expansion import processors
     from fencepost.explorers.symbolic.proof import Settings
 
     return Settings(

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.answers.matrix import suspicions
 from fencepost.api.asking.arguments import call
 from fencepost.api.asking.model_files import make_sure_file
 from fencepost.api.topics.evidence import cases_of
-from fencepost.api.topics.matrices import best_of, history, measured, stale
+from fencepost.api.topics.matrices import Found, best_of, history, measured, stale
+from fencepost.counterexamples.replay import Replay
 from fencepost.invariants.catalogue import entries, runs, status
-from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.invariants.protocols import PROTOCOLS, Protocol, protocol
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError, nearest
 from fencepost.model.lineage import base
-
-if TYPE_CHECKING:
-    from fencepost.api.topics.matrices import Found
-    from fencepost.counterexamples.replay import Replay
-    from fencepost.invariants.protocols import Protocol
 
 UNBREAKABLE: dict[str, str] = {}
 """The guarantees that no variant breaks, each with the reason. Any other one without evidence fails the check of the

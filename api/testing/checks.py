@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.arguments import call
+from fencepost.explorers.verdict import PropertyResult, Result
+from fencepost.model.language import Machine, Property
 from fencepost.model.language.errors import ExpectationError, UndeterminedError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
     from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.targets import Question
     from fencepost.api.calls.shrink import ReplayResult
-    from fencepost.explorers.verdict import PropertyResult, Result
     from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Machine, Property
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.api.calls.shrink import ReplayResult
     from fencepost.explorers.verdict import Result
     from fencepost.testing.checks import Search

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import counted, listed
@@ -10,9 +11,7 @@ from fencepost.api.topics.operations import patch_with_own_rules, patches_read
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from fencepost.api.answers.contract_evidence import AdviceData, BreakingData, ChangeData, OperationData, SeenData
+    from fencepost.api.answers.contract import AdviceData, BreakingData, ChangeData, OperationData, SeenData
 
 SETTINGS = {
     "acks": "acks",

@@ -6,6 +6,7 @@ Nothing is searched here. Parts that were not searched are named, and never read
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -16,8 +17,7 @@ from fencepost.api.asking.arguments import call
 from fencepost.api.asking.quantities import counted, listed
 from fencepost.api.topics.advice_words import ELR_SHOWN, KINDS, headline, in_sentences, row_of
 from fencepost.api.topics.applying import findings_of, unrepaired
-from fencepost.api.topics.crash_table import cell_of, cells, lost_with, outcome, released
-from fencepost.api.topics.measured import crashes_are_of, machine_mark
+from fencepost.api.topics.measured import cell_of, cells, crashes_are_of, lost_with, machine_mark, outcome, released
 from fencepost.api.topics.operations import Settings, operations, patch_with_own_rules, patches_read
 from fencepost.counterexamples.browser.links import differing, link
 from fencepost.invariants.catalogue import entries
@@ -26,10 +26,8 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     import pandas as pd
-    from fencepost.api.answers.contract_evidence import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
+    from fencepost.api.answers.contract import AdviceData, ChangeData, CrashesData, PointData, ReleasedData
 
 PROTOCOL = "replication"
 ACKS = ("all", "1", "0")

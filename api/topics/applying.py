@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from fencepost.api.topics.evidence import cases_of, constants_of, trace_of_case
-from fencepost.api.topics.fault_words import BY_OPERATOR
-from fencepost.api.topics.standing import finding_of
+from fencepost.api.topics.claims import BY_OPERATOR
+from fencepost.api.topics.evidence import cases_of, constants_of, finding_of, trace_of_case
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.invariants.catalogue import entries, evidence
+from fencepost.invariants.catalogue import Entry, entries, evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 
 if TYPE_CHECKING:
-    from fencepost.api.answers.contract_evidence import AppliesData, LossData, NeededData, PointData
-    from fencepost.invariants.catalogue import Entry
+    from fencepost.api.answers.contract import AppliesData, LossData, NeededData, PointData
 
 PROTOCOL = "replication"
 LOSING = ("leader-has-acknowledged", "acknowledged-survives", "leader-has-committed")

@@ -1,18 +1,32 @@
-"""The catalogue as data: entries in their groups, with what settles each of them."""
+"""The catalogue as data: entries in their groups, what settles each, how it stands, and all of them as JSON."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from fencepost.api.answers.as_json import pick
-from fencepost.api.answers.traces import archived
-from fencepost.invariants.catalogue import entries, evidence, values_of
+from fencepost.api.answers.as_json import FORMAT, pick
+from fencepost.api.answers.counterexample import archived
+from fencepost.api.asking.arguments import call
+from fencepost.invariants.catalogue import (
+    Case,
+    Entry,
+    Evidence,
+    Run,
+    entries,
+    evidence,
+    named_by,
+    reached_by,
+    status,
+    values_of,
+)
 from fencepost.invariants.figures.store import load
-from fencepost.invariants.protocols import protocol
-from fencepost.invariants.reached import reached_by
-
-if TYPE_CHECKING:
-    from fencepost.invariants.catalogue import Case, Entry, Run
+from fencepost.invariants.protocols import PROTOCOLS, protocol
+from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.machine import Machine, Repair
 
 GUARANTEES = ("always", "step", "leads-to", "bound")
 """The kinds of entries that promise something."""
@@ -80,3 +94,252 @@ def answer_of(entry: Entry) -> str:
     """Return the result in words, or why it is not known."""
     found = evidence().get(entry.id)
     return " ".join(part for part in (found.answer, found.gap) if part) if found else ""
+
+
+SEEN = {
+    "clusters": ("runs", "finding", ("lost", "out", "leaderless")),
+    "releases": ("settled", "trace", ("confirmed",)),
+}
+"""Measurements on real Kafka: the rows of a figure, the key that names the finding, and the verdicts."""
+WORDS = {
+    "kept": "kept by Kafka as read",
+    "kept-in-the-model": "kept in the model; no run here is of a release as its source reads",
+    "finding": "broken by observed behaviour of Kafka",
+    "conjecture": "broken by a conjecture that was not observed on real Kafka",
+    "broken": "broken as it is worded",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A hypothesis that breaks a guarantee: its repair, the versions that have it, and where real Kafka showed it."""
+
+    id: str
+    repair: str
+    versions: tuple[str, ...]
+    classes: tuple[str, ...]
+    clusters: tuple[str, ...]
+    is_past: bool
+    """Whether the newest release that was read no longer has it."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether Kafka's own classes or clusters of Kafka did it."""
+        return bool(self.classes or self.clusters)
+
+    @property
+    def text(self) -> str:
+        """It as a clause."""
+        places = (("clusters", self.clusters), ("Kafka's classes", self.classes))
+        seen = [f"on {what} of {_releases(found)}" for what, found in places if found]
+        parts = (
+            f"in {_releases(self.versions)}" if self.versions else "",
+            f"seen {' and '.join(seen)}" if seen else "not seen on real Kafka",
+            f"repair: {self.repair}" if self.repair else "",
+        )
+        return f"{self.id} ({'; '.join(part for part in parts if part)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"id": self.id, "repair": self.repair or None, **pick(self, "versions classes clusters")}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a guarantee stands: `word` is a key of WORDS; empty where nothing decides it."""
+
+    word: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def text(self) -> str:
+        """It as a sentence; empty where nothing is known."""
+        now = "; ".join(item.text for item in self.findings if not item.is_past)
+        past = "; ".join(item.text for item in self.findings if item.is_past)
+        parts = (WORDS.get(self.word, ""), f": {now}" if now else "", f"; broken before by {past}" if past else "")
+        return "".join(parts) if self.word else ""
+
+
+def standing_of(entry: Entry) -> Standing:
+    """Return where a guarantee stands, by the runs that decide it and by what was seen on real Kafka."""
+    is_broken, judged = status(entry) == "broken", {(case.run.protocol, case.prop) for case in cases_of(entry)}
+    asked = judged & named_by(entry) or (judged if is_broken else set())
+    breaking = (
+        item
+        for item in of_kind("hypothesis")
+        if any((case.run.protocol, case.prop) in asked for case in _broken(item)) or _breaks_on_kafka(item, entry)
+    )
+    # what holds may share its property with a claim about other settings: then a release must have the finding
+    found = tuple(item for item in map(finding_of, breaking) if is_broken or item.repair)
+    now = [item for item in found if not item.is_past]
+    if status(entry) not in ("holds", "broken"):
+        return Standing("", found)
+    if now:
+        return Standing("finding" if any(item.is_seen for item in now) else "conjecture", found)
+    if is_broken:
+        return Standing("broken", found)
+    return Standing("kept" if any(map(_is_as_read, cases_of(entry))) else "kept-in-the-model", found)
+
+
+def _broken(entry: Entry) -> list[Case]:
+    return [case for case in cases_of(entry) if case.expect == "violated"]
+
+
+def seen_on_kafka(entry: Entry) -> str:
+    """Return where a finding was seen on Kafka itself, its repair, and what avoids it; empty for any other entry."""
+    known = evidence().get(entry.id)
+    if known is None or not known.releases:
+        return ""
+    return f"{finding_of(entry).text}. To avoid it: {known.avoid[0].lower()}{known.avoid[1:]}"
+
+
+def outside_models(version: str) -> list[str]:
+    """Return the findings of a version that were seen on Kafka itself, before a model had them."""
+    release = version.removeprefix("kafka-")
+    return [name for name, known in evidence().items() if release in known.releases]
+
+
+def _breaks_on_kafka(entry: Entry, other: Entry) -> bool:
+    """Return whether a hypothesis that was seen on Kafka itself breaks another entry, which it names."""
+    found = evidence().get(entry.id)
+    return found is not None and bool(found.releases) and other.id in entry.depends
+
+
+def _is_as_read(case: Case) -> bool:
+    """Return whether a case holds of a release without any repair."""
+    run, machine = case.run, protocol(case.run.protocol).machine
+    if case.expect != "holds" or not run.version.startswith("kafka-"):
+        return False
+    return machine.missing(values_of(run)) == machine.missing(machine.version(run.version).values)
+
+
+@cache
+def finding_of(entry: Entry) -> Finding:
+    """Return the state of knowledge about a hypothesis."""
+    known = evidence().get(entry.id)
+    if known is not None and known.releases:
+        return _seen_on_kafka(entry, known)
+    rows = list(_repairs(entry.id))
+    repair = rows[0][1].sentence if rows else ""
+    versions = [(machine, item) for machine, _ in rows for item in machine.versions]
+    having = [item for machine, item in versions if any(it.finding == entry.id for it in machine.missing(item.values))]
+    is_past = bool(rows) and versions[-1][1] not in having
+    names = tuple(item.name for item in having)
+    return Finding(entry.id, repair, names, _seen("releases", entry), _seen("clusters", entry), is_past)
+
+
+def _seen_on_kafka(entry: Entry, known: Evidence) -> Finding:
+    """Return what is known of a hypothesis that was seen on Kafka itself.
+
+    A story that is called after it may do harm by another on later releases.
+    """
+    clusters = tuple(name for name in _seen("clusters", entry) if name.rpartition(".")[0] in known.releases)
+    versions = tuple(f"kafka-{name}" for name in known.releases)
+    newest = PROTOCOLS[entry.protocol].machine.versions[-1].name
+    return Finding(entry.id, known.repair, versions, (), clusters, newest not in versions)
+
+
+def _seen(name: str, entry: Entry) -> tuple[str, ...]:
+    """Return the releases whose clusters or classes did as a hypothesis says."""
+    rows, key, verdicts = SEEN[name]
+    mine = (row for row in load(name).get(rows, ()) if _is_about(row[key], entry) and row["verdict"] in verdicts)
+    return tuple(sorted({row["kafka"] for row in mine if row.get("mode", "played") == "played"}))
+
+
+def _repairs(name: str) -> Iterator[tuple[Machine, Repair]]:
+    for found in PROTOCOLS.values():
+        yield from ((found.machine, item) for item in found.machine.repairs if item.finding == name)
+
+
+def _is_about(name: str, entry: Entry) -> bool:
+    """Return whether a scenario or a trace is called after a hypothesis: `hyp-1`, `replication-hyp-1-loss`."""
+    return f"-{entry.id.lower()}-" in f"-{name}-"
+
+
+def _releases(names: tuple[str, ...]) -> str:
+    """Return releases as text: the first and the last of several."""
+    return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}" if len(names) > 2 else " and ".join(names)
+
+
+@dataclass(frozen=True)
+class Guarantees:
+    """Entries of the catalogue: guarantees, bugs, hypotheses, questions and claims."""
+
+    entries: tuple[Entry, ...]
+
+    def __repr__(self) -> str:
+        first = ", ".join(item.id for item in self.entries[:3])
+        return f"Guarantees({len(self)}: {first}{', ...' if len(self) > 3 else ''})"
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entries as JSON, by kind."""
+        return {
+            "format": FORMAT,
+            "guarantees": [_guarantee(item) for item in self._of_kind("guarantee")],
+            "bugs": [
+                {**_common(item), "reference": item.reference, "switch": item.switch, "status": status(item)}
+                for item in self._of_kind("bug")
+            ],
+            "questions": [
+                {**_common(item), "answer": answer_of(item), "status": status(item)}
+                for item in self._of_kind("question")
+            ],
+            "hypotheses": [
+                {**_common(item), "switch": item.switch, "verdict": _hypothesis(item), "answer": answer_of(item)}
+                for item in self._of_kind("hypothesis")
+            ],
+            "claims": [
+                {**_common(item), "same_as": list(item.same_as), "classes": classes_of(item), "status": status(item)}
+                for item in self._of_kind("claim")
+            ],
+        }
+
+    def _of_kind(self, name: str) -> list[Entry]:
+        return [entry for entry in self.entries if entry.kind in KINDS[name]]
+
+
+@call
+def guarantees(*ids: str) -> Guarantees:
+    """Return the entries with these ids, in any case, or the whole catalogue; raise UsageError for an unknown id.
+
+    An issue or a proposal of Kafka, such as KAFKA-15221, stands for the entries that name it.
+    """
+    if not ids:
+        return Guarantees(tuple(entries().values()))
+    return Guarantees(tuple(dict.fromkeys(entry for name in ids for entry in _named(name))))
+
+
+def _named(name: str) -> list[Entry]:
+    """Return the entry with an id, or those whose reference, source or sentence names such an issue or proposal."""
+    known = {item.lower(): entry for item, entry in entries().items()}
+    if name.lower() in known:
+        return [known[name.lower()]]
+    if re.fullmatch(r"(kafka|kip)-\d+", name.lower()):
+        word = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
+        found = [item for item in known.values() if word.search(f"{item.reference}; {item.source}; {item.sentence}")]
+        if found:
+            return found
+    raise UsageError(
+        f"there is no entry {name!r}.{nearest(name.upper(), list(entries()))} `fencepost.guarantees()` has all of them."
+    )
+
+
+def _guarantee(entry: Entry) -> dict[str, Any]:
+    stands = standing_of(entry)
+    found = {"standing": stands.word or None, "findings": [item.to_dict() for item in stands.findings]}
+    return {**_common(entry), "kind": entry.kind, "status": status(entry), **found}
+
+
+def _common(entry: Entry) -> dict[str, Any]:
+    return {**pick(entry, "id protocol sentence source"), "cases": [case_data(case) for case in cases_of(entry)]}
+
+
+def _hypothesis(entry: Entry) -> str:
+    found = evidence().get(entry.id)
+    return (found.verdict if found else "") or "open"

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from fencepost.api.answers.as_json import actions_of
-from fencepost.api.kept import digest
-from fencepost.counterexamples.replay import replay_text
-from fencepost.explorers.evidence.rows import settings
+from fencepost.api.files import digest
+from fencepost.counterexamples.replay import Replay, replay_text
+from fencepost.explorers.evidence.ablation import settings
 from fencepost.explorers.program.fingerprint import texts
 from fencepost.explorers.program.removal import find_guard
-from fencepost.invariants.catalogue import runs, values_of
+from fencepost.invariants.catalogue import Run, runs, values_of
 from fencepost.invariants.figures.store import load
-from fencepost.invariants.protocols import protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fencepost.counterexamples.replay import Replay
-    from fencepost.invariants.catalogue import Run
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Machine, Property
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language import Machine, Property
 
 BASES: dict[str, tuple[str, ...]] = {
     "kip320": ("3/2/2/2",),

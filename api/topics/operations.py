@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -15,20 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.asking.constants import read_values
 from fencepost.api.topics.applying import LOSING, PROTOCOL, findings_of, measured_on
-from fencepost.api.topics.crash_table import cells
 from fencepost.api.topics.evidence import cases_of, constants_of
+from fencepost.api.topics.measured import cells
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.invariants.catalogue import entries, evidence
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
+from fencepost.model.language.machine import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fencepost.api.answers.contract_evidence import OperationData, SeenData
+    from fencepost.api.answers.contract import OperationData, SeenData
     from fencepost.kafka.clusters.scenario import Scenario
-    from fencepost.model.language.machine import Version
 
 LOSS = LOSING[0]
 COMMON = "loss=none max_records=1 max_leader_epoch=8 crashes=0 fences=0 shrinks=0 lags=0"

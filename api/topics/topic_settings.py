@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from fencepost.explorers.running.files import read_named
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 SECONDS = 15.0
 """How long a cluster has for each answer."""

@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fencepost.api.asking.quantities import listed
 from fencepost.api.topics.applying import unrepaired
 from fencepost.api.topics.claims import Executed, Prevents
-from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.evidence import outside_models
 from fencepost.api.topics.measured import (
     beyond,
+    cells,
     crashes_are_of,
     driven_rows,
     follows_version,
     is_measured,
     machine_mark,
+    outcome,
 )
-from fencepost.api.topics.standing import outside_models
 from fencepost.counterexamples.prevention import is_prevented
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
-from fencepost.model.language.machine import REPAIRED
+from fencepost.model.language.actions import Property
+from fencepost.model.language.interpreter import Path
+from fencepost.model.language.machine import REPAIRED, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.api.asking.targets import Question
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
 
 
 def version_notes(question: Question, mark: str | None = None) -> Iterator[str]:

@@ -21,8 +21,7 @@ from fencepost.invariants.figures.store import load, save
 from fencepost.kafka.conform.binding import REPLICATION
 from fencepost.kafka.conform.builds import FIGURE, compare_builds
 from fencepost.kafka.conform.suite import javassist
-from fencepost.kafka.driver.maven import run, tool
-from fencepost.kafka.driver.releases import release
+from fencepost.kafka.driver.releases import release, run, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:

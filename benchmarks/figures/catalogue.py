@@ -12,8 +12,8 @@ import argparse
 import time
 
 from fencepost.api.calls.catalogue import choose_runs
-from fencepost.explorers.judge import judge
-from fencepost.explorers.running.memory import peak_memory
+from fencepost.explorers.running.interrupts import peak_memory
+from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, runs_of
 from fencepost.invariants.figures.store import load, save

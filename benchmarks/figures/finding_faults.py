@@ -6,9 +6,9 @@ invariants/figures/finding-faults.json.
 
 from __future__ import annotations
 
+from fencepost.api.asking.constants import axes_of
 from fencepost.api.calls.faults import faults
-from fencepost.api.calls.grids import axes_of
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display
 from fencepost.invariants.figures.store import save
 from fencepost.invariants.protocols import protocol
 from fencepost.site.stale import LOSS, PROTOCOL, QUESTIONS, constants_in, faults_mark

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.constants import axes_of
 from fencepost.api.calls.faults import faults
-from fencepost.api.calls.grids import axes_of
-from fencepost.api.kept import Kept
+from fencepost.api.files import Kept
 from fencepost.api.topics.matrices import BASES, LEAST_STATES, MORE, TIMES, base_run, mark_of, stale
 from fencepost.api.topics.measured import NAME as MEASURED
 from fencepost.api.topics.measured import machine_mark, with_crashes
-from fencepost.cli.views.display import Display
-from fencepost.explorers.evidence.rows import rows_of
+from fencepost.cli.views.console import Display
+from fencepost.explorers.evidence.ablation import rows_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import values_of
 from fencepost.invariants.figures.store import save
@@ -36,9 +36,8 @@ from fencepost.site.stale import (
 )
 
 if TYPE_CHECKING:
-    from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.evidence.ablation import Ablation, Row, RowOutcome
+    from fencepost.explorers.native.compile import Source
     from fencepost.invariants.protocols import Protocol
     from fencepost.model.language.constants import Constants
 
@@ -79,14 +78,14 @@ def _base(found: Protocol, title: str, folder: str | None, workers: int) -> dict
     source = generate(found.machine, constants, found.properties, normalize=True, masked=True)
     ready: list[Ablation] = []
     name = f"{found.name} {title}"
-    wholes = Kept(folder, f"{constants!r}{source.text}", dict[str, object], resume=folder is not None)
+    wholes = Kept(folder, f"{constants!r}{source.text}", resume=folder is not None)
     whole = wholes.recall(f"{name} whole")
     if whole is None:
         whole, ablation = _whole(found, constants, source, workers)
         ready.append(ablation)
         wholes.keep(f"{name} whole", whole)
     limit = max(LEAST_STATES, TIMES * whole["distinct"])
-    kept = Kept(folder, f"{constants!r}{limit}{source.text}", dict[str, object], resume=folder is not None)
+    kept = Kept(folder, f"{constants!r}{limit}{source.text}", resume=folder is not None)
     rows = rows_of(found.machine, constants, MORE.get(found.name, {}))
     finished = {row.name: item for row in rows if (item := kept.recall(f"{name} {row.name}")) is not None}
     waiting: tuple[Row, ...] = tuple(row for row in rows if row.name not in finished)

@@ -6,18 +6,15 @@ counts as success, and neither is skipped.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.asking.quantities import counted
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Property
 from fencepost.model.language.actions import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Property
 
 CHECKED = ("holds", "proved")
 FAILING = ("violated",)

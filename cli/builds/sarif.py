@@ -9,20 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
-from fencepost.cli.builds.outcomes import End, outcomes
+from fencepost.cli.builds.outcomes import CheckedRun, End, Outcome, outcomes
 from fencepost.counterexamples.sources import near, place_of, promises
+from fencepost.invariants.protocols import Protocol
 from fencepost.model.language.trees import module_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from fencepost.cli.builds.outcomes import CheckedRun, Outcome
-    from fencepost.invariants.protocols import Protocol
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.etree import ElementTree as ET  # we write XML here, and read none
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.files import unwritable, write_text
-from fencepost.cli.builds.outcomes import End, outcomes
+from fencepost.cli.builds.outcomes import CheckedRun, End, Outcome, outcomes
 from fencepost.cli.views.console import print_text
 from fencepost.cli.wording import reword, reword_data
 from fencepost.counterexamples.sources import near, place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fencepost.cli.builds.outcomes import CheckedRun, Outcome
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +10,19 @@ import click
 from fencepost.api.answers.matrix import SUSPICIONS, meaning_for, not_run
 from fencepost.api.asking.constants import parse_setting
 from fencepost.api.asking.quantities import counted, in_values
+from fencepost.api.asking.targets import Question
 from fencepost.api.calls.patience import eventual_of
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, print_lines, print_rows, render_page, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, render_page, results, styled
 from fencepost.cli.views.screen import checked, print_answer, some
 from fencepost.explorers.verdict import ended_by_signal
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.api.answers.contract_evidence import MatrixData, RowData
-    from fencepost.api.asking.targets import Question
+    from fencepost.api.answers.contract import MatrixData, RowData
     from fencepost.explorers.spark.session import Cluster
     from rich.console import Console
     from rich.text import Text
@@ -69,14 +67,11 @@ def ablate(**given: Any) -> Exit:
     cluster = _cluster(given["master"], given["conf"], given["workers"])
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
-    names = ("guards", "max_states", "normalize", "checkpoint", "resume", "liveness")
+    names = ("guards", "workers", "budget", "max_states", "memory", "normalize", "checkpoint", "resume", "liveness")
     with Display(quiet=given["quiet"]) as display:
         matrix = ablated(
             question,
             also=_also(question, given["also"]),
-            workers=given["workers"],
-            budget=given["budget"],
-            memory=given["memory"],
             cluster=cluster,
             progress=display,
             **{name: given[name] for name in names},
@@ -136,8 +131,6 @@ def exit_of_matrix(data: MatrixData) -> Exit:
     """Return the status of a matrix: a signal first, then the whole machine's violations, then what is missing."""
     if ended_by_signal(data["why_stopped"]):
         return Exit.UNDETERMINED
-    from fencepost.api.calls.patience import eventual_of
-
     eventual = eventual_of(data)
     if eventual["violated"] or any(item["verdict"] == "violated" for item in data["properties"]):
         return Exit.FAILED

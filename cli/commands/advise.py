@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +19,14 @@ from fencepost.api.topics.advice_words import (
     released_of,
     row_of,
 )
-from fencepost.api.topics.advising import may_have_elr, notes
-from fencepost.cli.commands.options import Count, Writable, command, verbose_option
+from fencepost.api.topics.advising import AdviceResult, may_have_elr, notes
+from fencepost.api.topics.advising import advise as advised
+from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.api.topics.advising import AdviceResult
     from fencepost.api.topics.topic_settings import TopicSettings
     from rich.console import Console
     from rich.text import Text
@@ -36,9 +35,9 @@ STYLES = {"lost": "bold red", "leaderless": "red", "out": "red", "safe": "green"
 ON_OFF = click.Choice(["on", "off"])
 
 
-@command()
-@click.option("--replicas", type=Count(1), help="Replication factor.  [default: 3]")
-@click.option("--min-isr", type=Count(1), help="min.insync.replicas.  [default: 1]")
+@options.command()
+@click.option("--replicas", type=options.Count(1), help="Replication factor.  [default: 3]")
+@click.option("--min-isr", type=options.Count(1), help="min.insync.replicas.  [default: 1]")
 @click.option(
     "--kafka", default="", metavar="VERSION", help="The release, such as 4.1.  [default: the newest that was read]"
 )
@@ -47,15 +46,15 @@ ON_OFF = click.Choice(["on", "off"])
 )
 @click.option("--elr", type=ON_OFF, help="Eligible leader replicas.  [default: as in new clusters of the release]")
 @click.option("--unclean-election", type=ON_OFF, help="unclean.leader.election.enable.  [default: off]")
-@click.option("--brokers", type=Count(1), help="Brokers of the cluster.  [default: any number]")
+@click.option("--brokers", type=options.Count(1), help="Brokers of the cluster.  [default: any number]")
 @click.option(
     "--bootstrap-server", metavar="HOST:PORT", help="Read replicas, min ISR and unclean elections from this cluster."
 )
 @click.option("--topic", metavar="NAME", help="The topic whose settings are read.  [default: every topic]")
 @click.option("--topics", metavar="FILE", help="Take topics from this file, a line each: NAME REPLICAS MIN_ISR.")
 @click.option("--client-config", metavar="FILE", help="Settings of the client that reads them: NAME=VALUE lines.")
-@click.option("--trace", type=Writable(), help="Write the shortest history that loses a record there.")
-@verbose_option
+@click.option("--trace", type=options.Writable(), help="Write the shortest history that loses a record there.")
+@options.verbose_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exit:
     """Say what settings mean for records: the fewest crashes that lose one, findings that apply, and what to change.
@@ -64,8 +63,6 @@ def advise(as_json: bool, trace: Path | None, verbose: int, **given: Any) -> Exi
 
     Exit status: 0 the table has an answer, 2 bad input, 3 these settings were not searched, or a search did not end.
     """
-    from fencepost.api.topics.advising import advise as advised
-
     topics, read = _read(given)
     groups: dict[TopicSettings, list[str]] = {}
     for name, found in topics.items():
@@ -110,9 +107,9 @@ def _read(given: dict[str, Any]) -> tuple[dict[str, TopicSettings], dict[str, st
     own = [name for name in ("replicas", "min_isr", "unclean_election") if given[name] is not None]
     own += [name for name in ("topics", "brokers") if server and given[name]]
     if own:
-        options = " and ".join(f"--{name.replace('_', '-')}" for name in own)
+        wrong = " and ".join(f"--{name.replace('_', '-')}" for name in own)
         raise UsageError(
-            f"{options} {'was' if len(own) == 1 else 'were'} given with {where}, where that is read: "
+            f"{wrong} {'was' if len(own) == 1 else 'were'} given with {where}, where that is read: "
             "leave one of them out."
         )
     if file:

@@ -6,24 +6,14 @@ from typing import Any
 
 import click
 from fencepost.api.files import write_text
-from fencepost.cli.commands.options import (
-    Count,
-    Time,
-    Writable,
-    cluster_of,
-    command,
-    output_options,
-    spark_options,
-    verbose_option,
-)
+from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, results
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, results
 from fencepost.kafka.audit.findings import SEVERITIES
 
 
-@command()
+@options.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--output", metavar="DIR", help="Keep records, histories and findings there, as Parquet.")
 @click.option("--resume", is_flag=True, help="Add to the audit in --output: what is there is not read again.")
@@ -35,25 +25,30 @@ from fencepost.kafka.audit.findings import SEVERITIES
     help="Report findings as bad as this, or worse.",
 )
 @click.option(
-    "--within", type=Time(), default="60s", help="How soon after a change another one is suspicious.  [default: 60s]"
+    "--within",
+    type=options.Time(),
+    default="60s",
+    help="How soon after a change another one is suspicious.  [default: 60s]",
 )
 @click.option(
-    "--min-isr", type=Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
+    "--min-isr", type=options.Count(1), default=1, show_default=True, help="min.insync.replicas of server.properties."
 )
 @click.option(
     "--partition", metavar="TOPIC-NUMBER", help="Find what its brokers must have done, in the model; goes with --trace."
 )
-@click.option("--trace", type=Writable(), help="Write the history of --partition there, as a trace of the model.")
+@click.option(
+    "--trace", type=options.Writable(), help="Write the history of --partition there, as a trace of the model."
+)
 @click.option("--until", type=click.IntRange(0), metavar="OFFSET", help="End that history at this offset.")
 @click.option(
     "--kafka", metavar="VERSION", help="Decode by the classes of this release; by default of the newest that is known."
 )
 @click.option("--jars", metavar="DIR", help="Decode by the classes of the jars in this folder.")
-@spark_options
-@click.option("--html", type=Writable(), help="Write the report there, as a page with a timeline.")
-@click.option("--sarif", type=Writable(), help="Write the findings there, for dashboards.")
-@verbose_option
-@output_options
+@options.spark_options
+@click.option("--html", type=options.Writable(), help="Write the report there, as a page with a timeline.")
+@click.option("--sarif", type=options.Writable(), help="Write the findings there, for dashboards.")
+@options.verbose_option
+@options.output_options
 def audit(paths: tuple[str, ...], **given: Any) -> Exit:
     """Judge the metadata log of a Kafka cluster: what broke an invariant, and from which states records may be lost.
 
@@ -72,7 +67,7 @@ def audit(paths: tuple[str, ...], **given: Any) -> Exit:
         from fencepost.cli.views.audit import look_for_plotly
 
         look_for_plotly()
-    cluster = cluster_of(given["master"], given["conf"])
+    cluster = options.cluster_of(given["master"], given["conf"])
     names = ("output", "resume", "severity", "within", "min_isr", "partition", "trace", "until", "kafka", "jars")
     with Display(quiet=given["quiet"]) as display:
         made = audited(*paths, cluster=cluster, progress=display, **{name: given[name] for name in names})

@@ -10,17 +10,16 @@ from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands.options import build_options, command, limits_of, output_options, search_options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import close_stdout, print_json, print_lines, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, close_stdout, print_json, print_lines, results, styled
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.invariants.protocols import protocol
+from fencepost.invariants.run import Run
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
     from fencepost.api.calls.catalogue import CatalogueResult
-    from fencepost.invariants.run import Run
     from rich.console import Console
     from rich.text import Text
 

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.answers.as_json import FORMAT
-from fencepost.api.answers.results import Base
+from fencepost.api.answers.results import Base, CheckResult
+from fencepost.api.asking.targets import STAGES, Question, dump
 from fencepost.api.calls.check import ENGINES
 from fencepost.api.calls.check import check as explored
-from fencepost.api.calls.engines import STAGES, dump
 from fencepost.cli.builds.outcomes import CheckedRun
 from fencepost.cli.builds.write import Builds
 from fencepost.cli.commands import options
 from fencepost.cli.commands.catalogue import PROFILES, catalogue
 from fencepost.cli.failures import unkept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, print_text, results
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_text, results
 from fencepost.cli.views.report import print_page
 from fencepost.explorers.verdict import Cause, Verdict
 from fencepost.invariants.catalogue import Profile
 from fencepost.model.language.errors import FencepostError, ModelError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from fencepost.api.answers.results import CheckResult
-    from fencepost.api.asking.targets import Question
     from fencepost.explorers.spark.session import Cluster
 
 

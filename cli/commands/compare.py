@@ -6,50 +6,62 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted
-from fencepost.api.calls.compare import MOST_PAIRS, WORDS
-from fencepost.cli.commands.constants import parse_constants
-from fencepost.cli.commands.options import (
-    Count,
-    Size,
-    Time,
-    command,
-    constants_options,
-    normalize_option,
-    output_options,
-    verbose_option,
-    workers_option,
+from fencepost.api.calls.compare import (
+    MOST_PAIRS,
+    WORDS,
+    ActionsDiffer,
+    CompareResult,
+    Comparison,
+    OnlyOneSide,
+    Side,
+    TwoVerdicts,
+    common_machine,
 )
+from fencepost.api.calls.compare import compare as compared
+from fencepost.cli.commands import options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import heading, print_hanging, print_json, print_lines, print_rows, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import (
+    Display,
+    heading,
+    print_hanging,
+    print_json,
+    print_lines,
+    print_rows,
+    results,
+    styled,
+)
 from fencepost.cli.views.screen import print_answer, print_steps, some
+from fencepost.counterexamples.folding import fold
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.calls.compare import ActionsDiffer, CompareResult, Comparison, OnlyOneSide, Side, TwoVerdicts
     from rich.console import Console
 
 
-@command()
+@options.command()
 @click.argument("a", metavar="[A]", default="")
 @click.argument("b", metavar="[B]", default="")
 @click.option("--kafka", multiple=True, metavar="VERSION", help="A release of Kafka is a side (repeatable).")
 @click.option("--jars", multiple=True, metavar="DIR", help="The jars in this folder are a side (repeatable).")
-@click.option("--draws", type=Count(0), default=0, show_default=True, help="Draw N random histories, too.")
-@click.option("--seed", type=Count(0), default=1, show_default=True, help="Draw others.")
-@click.option("--budget", type=Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m.")
+@click.option("--draws", type=options.Count(0), default=0, show_default=True, help="Draw N random histories, too.")
+@click.option("--seed", type=options.Count(0), default=1, show_default=True, help="Draw others.")
+@click.option(
+    "--budget", type=options.Time(), metavar="TIME", help="Stop executing histories after this time, such as 10m."
+)
 @click.option("--output", metavar="DIR", help="Write the history after which builds differ there, as a trace.")
-@constants_options
+@options.constants_options
 @click.option(
     "--on", "paths", multiple=True, metavar="FIELD", help="Compare only this field of the state, such as replica.log."
 )
-@click.option("--max-pairs", type=Count(1), default=MOST_PAIRS, help="Give up after so many pairs of sets.")
-@workers_option()
-@click.option("--max-states", type=Count(1), help="Give up after so many states of a side.")
-@click.option("--memory", type=Size(), help="Give up before the states of a side take more than this, such as 4G.")
-@normalize_option
-@verbose_option
-@output_options
+@click.option("--max-pairs", type=options.Count(1), default=MOST_PAIRS, help="Give up after so many pairs of sets.")
+@options.workers_option()
+@click.option("--max-states", type=options.Count(1), help="Give up after so many states of a side.")
+@click.option(
+    "--memory", type=options.Size(), help="Give up before the states of a side take more than this, such as 4G."
+)
+@options.normalize_option
+@options.verbose_option
+@options.output_options
 def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
     """Compare two models, or two builds of Apache Kafka by what their classes do.
 
@@ -74,20 +86,17 @@ def compare(a: str, b: str, paths: tuple[str, ...], **given: Any) -> Exit:
         return _compare_builds(a, given)
     if not a:
         raise UsageError("nothing to compare was given: write two models, or two builds by --kafka and --jars.")
-    from fencepost.api.calls.compare import common_machine
-    from fencepost.api.calls.compare import compare as compared
-
     with Display(quiet=given["quiet"]) as display:
         made = compared(
             a,
             b or None,
-            constants=parse_constants(common_machine(a, b), given["settings"], given["with_"], given["without"]),
+            constants=options.parse_constants(
+                common_machine(a, b), given["settings"], given["with_"], given["without"]
+            ),
             version=given["version"] or "",
             on=paths,
-            workers=given["workers"],
-            memory=given["memory"],
             progress=display,
-            **{name: given[name] for name in ("max_pairs", "max_states", "normalize")},
+            **{name: given[name] for name in ("workers", "memory", "max_pairs", "max_states", "normalize")},
         )
     if given["json"]:
         print_json(made.to_dict())
@@ -242,7 +251,6 @@ def _print_one_way(console: Console, item: Comparison) -> None:
 
 
 def _print_only(console: Console, only: OnlyOneSide, words: str) -> None:
-    from fencepost.counterexamples.folding import fold
     from fencepost.counterexamples.text import ARROW
 
     print_lines(console, f"Only in {only.side.upper()}: {words}, {counted(only.length, 'state')}", style="bold")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.asking.quantities import counted
 from fencepost.cli.commands import options
-from fencepost.cli.commands.constants import parse_constants
+from fencepost.cli.commands.options import parse_constants
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_hanging, print_json, print_lines, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_hanging, print_json, print_lines, results, styled
 from fencepost.cli.views.screen import some
 from fencepost.model.language.errors import UsageError
 

@@ -6,8 +6,7 @@ import webbrowser
 
 import click
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_text
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_text
 
 
 @click.command()

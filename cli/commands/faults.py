@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.check import ENGINES
-from fencepost.api.calls.grids import axes_of
-from fencepost.api.topics.fault_words import breaks_with, left_out, name_of, tolerated, words_of
+from fencepost.api.topics.claims import breaks_with, left_out, name_of, tolerated, words_of
 from fencepost.cli.commands import options
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled, verdict_style
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, results, styled, verdict_style
 from fencepost.cli.views.screen import print_answer, violation
 from fencepost.explorers.verdict import Verdict
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.api.answers.contract_evidence import FaultsData
-    from fencepost.model.language.actions import Property
+    from fencepost.api.answers.contract import FaultsData
     from rich.console import Console
 
 
@@ -68,16 +66,14 @@ def faults(prop: str, costs: tuple[str, ...], grid: tuple[str, ...], **given: An
     from fencepost.api.calls.faults import faults as counted
 
     question = options.Target.from_options(given).question()
-    names = ("kinds", "max_states", "normalize", "compact", "engine", "checkpoint", "resume")
+    limits = ("workers", "budget", "max_states", "memory")
+    names = ("kinds", *limits, "normalize", "compact", "engine", "checkpoint", "resume")
     with Display(quiet=given["quiet"]) as display:
         made = counted(
             question,
             prop=prop,
             costs=_costs(costs),
             grid=axes_of(question.protocol.machine, grid),
-            workers=given["workers"],
-            budget=given["budget"],
-            memory=given["memory"],
             traces=given["trace"],
             progress=display,
             **{name: given[name] for name in names},

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.cli.commands.options import Count, Time, command, output_options
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, print_lines, print_rows, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_lines, print_rows, results, styled
 
 if TYPE_CHECKING:
     from fencepost.api.calls.fuzz import FuzzResult

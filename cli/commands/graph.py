@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
 from fencepost.api.calls.graph import MOST
@@ -12,9 +13,6 @@ from fencepost.cli.commands.options import Count, Target, Writable, constants_op
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_text
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMATS = ("dot", "graphml")
 

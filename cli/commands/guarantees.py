@@ -2,12 +2,99 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from typing import TYPE_CHECKING
+
 import click
-from fencepost.api.topics.catalogued import guarantees as find_entries
+from fencepost.api.topics.evidence import (
+    GUARANTEES,
+    KINDS,
+    answer_of,
+    cases_of,
+    classes_of,
+    of_kind,
+    seen_on_kafka,
+    standing_of,
+    trace_of_case,
+)
+from fencepost.api.topics.evidence import guarantees as find_entries
 from fencepost.cli.status import Exit
-from fencepost.cli.views.console import print_json, results
-from fencepost.cli.views.entries import print_entry, print_settled
+from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.cli.views.screen import constants_text
+from fencepost.invariants.catalogue import Case, Entry, reached_by, status, values_of
+from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+_STYLES = {"holds": "green", "settled": "green", "not-built": "yellow", "broken": "red", "known-gap": "yellow"}
+
+_STANDS = {"kept": "green", "kept-in-the-model": "green", "finding": "red", "broken": "red"}
+
+
+def print_settled(console: Console) -> None:
+    """Print every entry that has a verdict, and how many of each kind are open."""
+    open_ones = []
+    for kind in KINDS:
+        everything = of_kind(kind)
+        settled = [entry for entry in everything if status(entry) != "open"]
+        open_ones.append((kind, str(len(everything) - len(settled)), str(len(everything))))
+        for entry in settled:
+            _head(console, entry)
+            rows = [(case.run.name, case.prop, _expected(case)) for case in cases_of(entry)]
+            if rows:
+                print_rows(console, rows, indent=2)
+            console.print()
+    print_rows(
+        console, [(heading("open"), "", heading("of")), *((kind, count, total) for kind, count, total in open_ones)]
+    )
+    console.print()
+    print_lines(
+        console, "`fencepost check` runs a selection of these; `--profile ci` all that fit a build.", style="dim"
+    )
+
+
+def print_entry(console: Console, entry: Entry) -> None:
+    """Print an entry with every run that decides it: its constants, how far it reached, and its trace."""
+    _head(console, entry)
+    if entry.same_as:
+        print_lines(console, f"same as {', '.join(entry.same_as)}", indent=2)
+    for row in classes_of(entry):
+        print_lines(console, f"Kafka {row['kafka']}: {row['verdict']}, {row['seen']}", indent=2)
+    for run, together in groupby(cases_of(entry), lambda case: case.run):
+        cases, machine = list(together), protocol(run.protocol).machine
+        console.print()
+        print_lines(console, heading(run.name), indent=2)
+        constants = constants_text(machine, machine.set_constants(values_of(run)), run.version, run.protocol)
+        size = f"; {run.distinct:,} states, depth {run.depth}" if run.distinct else ""
+        print_lines(console, f"{constants}{size}, profile {run.profile}", style="dim", indent=4)
+        print_rows(console, [(case.prop, _expected(case)) for case in cases], indent=4)
+        for trace in dict.fromkeys(filter(None, map(trace_of_case, cases))):
+            console.print(f"    {trace}", soft_wrap=True)
+        if any(case.expect == "holds" for case in cases) and (found := reached_by(run)) is not None:
+            bounds = " ".join(f"{name}={value}" for name, value in found.items() if value)
+            words = f"holds below the bounds that were reached: {bounds}" if bounds else "no bound was reached"
+            print_lines(console, words, style="yellow" if bounds else "dim", indent=4)
+    console.print()
+
+
+def _head(console: Console, entry: Entry) -> None:
+    stands = standing_of(entry) if entry.kind in GUARANTEES else None
+    is_broken = stands is not None and stands.word in ("finding", "conjecture", "broken")
+    word = "broken" if is_broken else status(entry)
+    print_rows(console, [(heading(entry.id), styled(word, _STYLES.get(word, "")), entry.sentence)])
+    print_lines(console, entry.source, style="dim", indent=2)
+    if stands is not None and stands.word:
+        print_lines(console, f"{stands.text}.", style=_STANDS.get(stands.word, "yellow"), indent=2)
+    for text in filter(None, (answer_of(entry), seen_on_kafka(entry))):
+        print_lines(console, text, indent=2)
+
+
+def _expected(case: Case) -> str:
+    worst = f": worst {case.worst}" if case.worst is not None else ""
+    return case.expect + worst + (f": shortest trace {case.length} states" if case.length else "")
 
 
 @click.command()

@@ -8,11 +8,11 @@ import click
 from fencepost.api.calls.listing import list_protocols as listed
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import heading, print_json, print_lines, print_rows, results, styled
+from fencepost.invariants.protocols import Protocol
+from fencepost.model.language import Action
+from fencepost.model.language.constants import Constant
 
 if TYPE_CHECKING:
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language import Action
-    from fencepost.model.language.constants import Constant
     from rich.console import Console
 
 

@@ -1,9 +1,13 @@
-"""Options that several commands share, and kinds of values: declared once, and read in one place."""
+"""Options that several commands share, and kinds of values: declared once, and read in one place.
+
+Constants as they are typed (`--set NAME=VALUE`, `--with` and `--without` a switch) become values here.
+"""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -11,17 +15,56 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from fencepost.api.asking.constants import add_value, parse_setting
 from fencepost.api.asking.quantities import parse_duration, parse_size
 from fencepost.api.asking.targets import Question, ask, find_subject
 from fencepost.api.files import make_sure_folder, make_sure_writable
-from fencepost.cli.commands.constants import parse_constants
 from fencepost.explorers.verdict import EVERY, Verdict
 from fencepost.model.language.errors import UsageError, nearest
+from fencepost.model.language.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from fencepost.explorers.spark.session import Cluster
+
+
+ON, OFF = "--with", "--without"
+OPPOSITE = {"true": "false", "false": "true", "on": "off", "off": "on"}
+
+
+def parse_constants(
+    machine: Machine, settings: Iterable[str], switched_on: Iterable[str] = (), switched_off: Iterable[str] = ()
+) -> dict[str, int]:
+    """Return constants by name; raise UsageError for what names none, and for one that is given two values."""
+    given: dict[str, tuple[str, int]] = {}
+    for text in settings:
+        name, value = parse_setting(machine, "--set", text)
+        add_value(given, name, f"--set {text}", value)
+    for option, texts in ((ON, switched_on), (OFF, switched_off)):
+        for text in texts:
+            add_value(given, _parse_switch(machine, option, text), f"{option} {text}", int(option == ON))
+    return {name: value for name, (_, value) in given.items()}
+
+
+def _parse_switch(machine: Machine, option: str, text: str) -> str:
+    """Return the name of a switch; raise UsageError for any other text."""
+    declared = machine.constants.declared()
+    known = [name for name, constant in declared.items() if constant.kind is bool]
+    name, mark, value = text.strip().replace("-", "_").partition("=")
+    if mark and name in known:
+        word = value.lower() if option == ON else OPPOSITE.get(value.lower(), "")
+        instead = {"true": ON, "on": ON, "false": OFF, "off": OFF}.get(word, option)
+        raise UsageError(f"{option} {text}: a switch is given without a value: write {instead} {name}.")
+    if name in declared and name not in known:
+        raise UsageError(
+            f"{option} {text}: constant {name!r} is not a switch but a number or a choice: "
+            f"write --set {name}={value or 'VALUE'}."
+        )
+    if name not in known:
+        listed = f"Switches are: {', '.join(known)}." if known else "It has none."
+        raise UsageError(
+            f"{option} {text}: protocol {machine.name!r} has no switch {name!r}.{nearest(name, known)} {listed}"
+        )
+    return name
 
 
 NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e\d\d?)?)([kmg]?)", re.IGNORECASE)

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.answers.counterexample import Counterexample
-from fencepost.api.answers.proof_report import ANY_STATE, pair_trace, path_of_history, reach, trace_of, values_text
+from fencepost.api.answers.proof_report import (
+    ANY_STATE,
+    ProveResult,
+    pair_trace,
+    path_of_history,
+    reach,
+    trace_of,
+    values_text,
+)
 from fencepost.api.asking.quantities import counted, listed, parse_duration, show_seconds
 from fencepost.api.files import write_text
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of
 from fencepost.cli.views.console import (
+    Display,
     heading,
     print_bare,
     print_facts,
@@ -25,14 +35,10 @@ from fencepost.cli.views.console import (
     verdict_style,
     verdict_text,
 )
-from fencepost.cli.views.display import Display
 from fencepost.cli.views.screen import print_answer, print_steps, some, violation
 from fencepost.explorers.verdict import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.api.answers.proof_report import ProveResult
     from fencepost.api.calls.theorems import TheoremsResult
     from rich.console import Console
     from rich.text import Text
@@ -94,14 +100,13 @@ def prove(**given: Any) -> Exit:
     expected = given["expect"]
     target = options.Target.from_options(given)
     question, file = target.question(), given["trace"]
-    names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "strengthen", "cache")
+    names = ("unbounded", "int64", "havoc_loops", "k", "depth", "every_state", "workers", "strengthen", "cache")
     with Display(quiet=given["quiet"]) as display:
         report = proved(
             question,
             only=given["properties"],
             timeout=parse_duration(given["timeout"], "--timeout"),
             reach=0.0 if given["reach"] in ("0", "0s") else parse_duration(given["reach"], "--reach"),
-            workers=given["workers"],
             progress=display,
             **{name: given[name] for name in names},
         )

@@ -6,11 +6,12 @@ import os
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from fencepost.api.answers.as_json import FORMAT
 from fencepost.api.asking.quantities import counted
+from fencepost.api.calls.shrink import ReplayResult
 from fencepost.api.calls.shrink import replay as replayed
 from fencepost.api.calls.shrink import shrink as shortened
 from fencepost.api.files import write_text
@@ -18,15 +19,11 @@ from fencepost.cli.commands.options import Size, Time, Writable, output_options,
 from fencepost.cli.commands.simulate import print_shrunk
 from fencepost.cli.failures import explain, visible
 from fencepost.cli.status import Exit, worst_exit
-from fencepost.cli.views.console import print_json, print_text, print_trace, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_text, print_trace, results, styled
 from fencepost.cli.wording import reword
 from fencepost.counterexamples.render import FORMATS
+from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.errors import FencepostError, UsageError, nearest
-
-if TYPE_CHECKING:
-    from fencepost.api.calls.shrink import ReplayResult
-    from fencepost.counterexamples.trace import Trace
 
 TEXT, KAFKA_TEST = "text", "kafka-test"
 MODEL_HELP = "The Python file that defines the trace's protocol, if it is your own."

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 from fencepost.api.asking.watching import Watch
 from fencepost.cli.commands.options import Time, output_options
 from fencepost.cli.status import Exit
 from fencepost.cli.views.console import print_json, print_rows, results, styled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 COLOURS = {
     "kept": "bold green",

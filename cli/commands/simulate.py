@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import partial, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds
-from fencepost.api.calls.simulate import DEPTH, WALKS
+from fencepost.api.calls.shrink import ShrinkResult
+from fencepost.api.calls.simulate import DEPTH, WALKS, SimulateResult
 from fencepost.api.calls.simulate import simulate as walked
 from fencepost.cli.commands import options
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_json, print_lines, print_trace, results, styled, verdict_style
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_json, print_lines, print_trace, results, styled, verdict_style
 from fencepost.cli.views.report import print_numbers
 from fencepost.cli.views.screen import ROWS, checked, print_answer, print_steps, share, some, violation
 from fencepost.explorers.verdict import Verdict, ended_by_signal
+from fencepost.explorers.walk.sample import Sampled
 from fencepost.invariants.gravity import gravity
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from fencepost.api.calls.shrink import ShrinkResult
-    from fencepost.api.calls.simulate import SimulateResult
-    from fencepost.explorers.walk.sample import Sampled
     from rich.console import Console
     from rich.text import Text
 
@@ -84,13 +81,11 @@ def simulate(**given: Any) -> Exit:
     """
     target, expected = options.Target.from_options(given), given["expect"]
     question, file = target.question(given["properties"], walks=True), given["trace"]
-    names = ("walks", "depth", "seed", "stop_on_violation", "normalize", "shrinks")
+    names = ("walks", "depth", "seed", "workers", "budget", "stop_on_violation", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
         result = walked(
             question,
             weights=dict(map(weight_of, given["weights"])),
-            workers=given["workers"],
-            budget=given["budget"],
             progress=display,
             **{name: given[name] for name in names},
         )

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from fencepost.api.asking.constants import axes_of
 from fencepost.api.asking.quantities import counted, show_seconds
-from fencepost.api.calls.grids import axes_of
 from fencepost.api.calls.sweep import WRONG
+from fencepost.api.calls.sweep import sweep as swept
 from fencepost.api.files import make_sure_folder, write_text
 from fencepost.cli.commands import options
 from fencepost.cli.commands.simulate import FOUND, walk_options, weight_of
 from fencepost.cli.failures import require_kept
 from fencepost.cli.status import Exit, exit_of, worst_exit
-from fencepost.cli.views.console import print_bare, print_json, print_lines, render_page, results, styled
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display, print_bare, print_json, print_lines, render_page, results, styled
 
 if TYPE_CHECKING:
     from fencepost.api.answers.contract import SweepData, SweptCellData, Value, Values
@@ -55,22 +55,19 @@ def sweep(**given: Any) -> Exit:
     Exit status: 0 as expected, 1 violated or not as expected, 2 bad input,
     3 nothing was found, 4 internal error.
     """
-    from fencepost.api.calls.sweep import sweep as swept
-
     weights = dict(map(weight_of, given["weights"]))
     question = options.Target.from_options(given).question(given["properties"], walks=True)
     grid = axes_of(question.protocol.machine, given["grid"])
     cluster, expected = options.cluster_of(given["master"], given["conf"]), given["expect"]
     if given["trace"]:
         make_sure_folder(Path(given["trace"]))
-    names = ("walks", "depth", "seed", "output", "resume", "normalize", "shrinks")
+    names = ("walks", "depth", "seed", "output", "resume", "budget", "normalize", "shrinks")
     with Display(quiet=given["quiet"]) as display:
         made = swept(
             question,
             grid=grid,
             weights=weights,
             cluster=cluster,
-            budget=given["budget"],
             traces=given["trace"],
             progress=display,
             **{name: given[name] for name in names},

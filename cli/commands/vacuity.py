@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from fencepost.api.answers.matrix import SUSPICIONS
 from fencepost.api.asking.quantities import counted
-from fencepost.api.calls.vacuity import TELLS, measured_row
+from fencepost.api.calls.vacuity import TELLS, MeasuredRow, measured_row
 from fencepost.api.calls.vacuity import vacuity as find_suspicions
 from fencepost.api.files import write_text
 from fencepost.cli.status import Exit
@@ -18,7 +18,6 @@ from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from fencepost.api.calls.vacuity import MeasuredRow
     from rich.console import Console
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from fencepost.api.answers.results import Base
+from fencepost.api.answers.counterexample import Counterexample
+from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.asking.quantities import counted, in_values, show_rate, show_seconds, show_size
+from fencepost.api.asking.targets import Question
 from fencepost.api.topics.claims import NeverMatters, raised_in, stable_claims
 from fencepost.cli.views.console import (
     heading,
@@ -20,19 +23,12 @@ from fencepost.cli.views.console import (
     verdict_text,
 )
 from fencepost.cli.views.screen import gravest, headline, plain_notes, print_screen, print_steps, verdict_sentence
-from fencepost.explorers.verdict import ProblemKind, Verdict
+from fencepost.explorers.verdict import BoundCount, ProblemKind, PropertyResult, Result, Verdict
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
-    from fencepost.api.answers.counterexample import Counterexample
     from fencepost.api.answers.growing import Growth
-    from fencepost.api.answers.results import CheckResult
-    from fencepost.api.asking.targets import Question
-    from fencepost.explorers.verdict import BoundCount, PropertyResult, Result
-    from fencepost.model.language.interpreter import Path
     from rich.console import Console
     from rich.text import Text
 

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fencepost.api.answers.results import Base
+from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.topics.version_notes import repaired_by, unlike_kafka
 from fencepost.cli.views.console import print_facts, print_lines, styled
-from fencepost.explorers.verdict import Verdict
+from fencepost.explorers.verdict import PropertyResult, Verdict
 from fencepost.invariants.gravity import CONSEQUENCES, gravity
-from fencepost.model.language.actions import Kind
-from fencepost.model.language.machine import REPAIRED
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.machine import REPAIRED, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from fencepost.api.answers.results import CheckResult
     from fencepost.api.asking.targets import Question
-    from fencepost.explorers.verdict import PropertyResult
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
     from rich.console import Console
     from rich.text import Text
 

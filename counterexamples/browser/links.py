@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote_plus, urlencode
@@ -14,8 +15,6 @@ from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from fencepost.model.language.machine import Machine
 
 VERSION, START, REMOVED, STEPS = "version", "start", "removed", "steps"

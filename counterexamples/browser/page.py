@@ -12,15 +12,15 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.counterexamples.browser.book import Book
+from fencepost.counterexamples.browser.book import Book, stories
 from fencepost.counterexamples.browser.links import Link
 from fencepost.counterexamples.browser.session import described
 from fencepost.counterexamples.browser.setting import set_up
-from fencepost.counterexamples.browser.stories import stories
 from fencepost.counterexamples.browser.view import mark_of
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE
@@ -31,8 +31,6 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.invariants.protocols import Protocol
 
 VERSION = "314.0.7"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Iterator
 from contextlib import suppress
 from enum import IntEnum
 from functools import cache
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.violating_binding import unmet
@@ -17,9 +19,6 @@ from fencepost.model.language.records import Record, Scalar, declared_class, fie
 from fencepost.model.language.trees import expression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import CodeType, FrameType
-
     from fencepost.counterexamples.browser.setting import Setting
     from fencepost.model.language.actions import Action
     from fencepost.model.language.interpreter import Step

@@ -7,13 +7,14 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.browser import links, page
 from fencepost.counterexamples.browser.session import described
@@ -23,9 +24,6 @@ from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.running.files import lock_folder
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HOST = "127.0.0.1"
 PREFIX = "explorer-"

@@ -5,6 +5,7 @@ trace.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,6 @@ from fencepost.model.language.errors import DisabledError, FencepostError, Usage
 from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
     from fencepost.counterexamples.browser.setting import Setting
     from fencepost.counterexamples.browser.view import View
     from fencepost.counterexamples.trace import Trace

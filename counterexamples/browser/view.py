@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.browser.refusals import number_of, refusal
@@ -18,8 +19,6 @@ from fencepost.model.language.errors import DomainError
 from fencepost.model.language.interpreter import Path, Transition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fencepost.counterexamples.browser.refusals import Refusal
     from fencepost.counterexamples.browser.setting import Setting
     from fencepost.model.language.actions import Action, Property

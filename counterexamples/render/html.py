@@ -9,32 +9,38 @@ from __future__ import annotations
 
 import inspect
 import linecache
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.counterexamples.history import transitions
-from fencepost.counterexamples.prevention import known_as, preventions
+from fencepost.counterexamples.prevention import Line, known_as, preventions
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.render.markup import card_html
-from fencepost.counterexamples.render.parties import ELSEWHERE
+from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
 from fencepost.counterexamples.render.pictures import Card, cards
-from fencepost.counterexamples.render.story import FORGOTTEN, GONE, IN_FLIGHT, LOST, RECEIVED, story
+from fencepost.counterexamples.render.story import (
+    FORGOTTEN,
+    GONE,
+    IN_FLIGHT,
+    LOST,
+    RECEIVED,
+    Event,
+    Flight,
+    Story,
+    story,
+)
 from fencepost.counterexamples.sources import place_of, promises
+from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for, violating_binding
+from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import FencepostError
+from fencepost.model.language.interpreter import Path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.counterexamples.prevention import Line
-    from fencepost.counterexamples.render.parties import Lane
-    from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.interpreter import Path
     from jinja2 import Environment
 
 LABELS, LANE, ROW, TOP = 290, 140, 40, 46

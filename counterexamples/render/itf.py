@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fencepost.counterexamples.promises import kept
 from fencepost.counterexamples.states import log_ends
+from fencepost.counterexamples.trace import Trace
 from fencepost.counterexamples.violating_binding import violated_for
 from fencepost.model.language.domains import BitSet, Domain, Flag, InFlight, Member
-from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Key, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fencepost.counterexamples.replay import Replay
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
 
 ACTION = "mbt::actionTaken"
 """The variable in which Quint and tools that replay traces look for the action that led to a state."""

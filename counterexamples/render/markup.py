@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
-from fencepost.counterexamples.render.pictures import DROPPED
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.render.pictures import Card, Entry, Log, Value
+from fencepost.counterexamples.render.pictures import DROPPED, Card, Entry, Log, Value
 
 COLOURS = 8
 """Colours of epochs; they come round again."""

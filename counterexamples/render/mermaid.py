@@ -6,21 +6,18 @@ sent, a note says so.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from fencepost.counterexamples.folding import fold
 from fencepost.counterexamples.promises import kept
-from fencepost.counterexamples.render.parties import ELSEWHERE
-from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, story
+from fencepost.counterexamples.render.parties import ELSEWHERE, Lane
+from fencepost.counterexamples.render.story import FORGOTTEN, IN_FLIGHT, LOST, RECEIVED, Event, Flight, Story, story
+from fencepost.counterexamples.states import Change
 from fencepost.counterexamples.violating_binding import violated_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.counterexamples.render.parties import Lane
-    from fencepost.counterexamples.render.story import Event, Flight, Story
     from fencepost.counterexamples.replay import Replay
-    from fencepost.counterexamples.states import Change
 
 NOTE = 56
 """Characters after which a line in the diagram is folded."""

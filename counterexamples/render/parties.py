@@ -6,22 +6,17 @@ a record of the state is a lane too, unless the cast names an owner of everythin
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.counterexamples.states import is_aside
-from fencepost.model.language.domains import NONE, Domain, Index, InFlight, domain_of
+from fencepost.model.language.actions import Action
+from fencepost.model.language.cast import Cast
+from fencepost.model.language.domains import NONE, Domain, Index, InFlight, Linear, domain_of
 from fencepost.model.language.errors import ModelError
-from fencepost.model.language.records import ArrayOf, Channel, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.cast import Cast
-    from fencepost.model.language.domains import Linear
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key, Record
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Scalar, fields
 
 ELSEWHERE = "environment"
 """The lane of steps that no party of the protocol takes: what the network or an operator does."""

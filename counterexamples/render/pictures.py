@@ -6,18 +6,14 @@ What a step changed stands out: records that it appended or dropped, fields with
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from fencepost.counterexamples.states import Cell, parts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.counterexamples.render.parties import Lane, Parties
-    from fencepost.counterexamples.states import Part
-    from fencepost.model.language.records import Key
+from fencepost.counterexamples.render.parties import Lane, Parties
+from fencepost.counterexamples.states import Cell, Part, parts
+from fencepost.model.language.records import Key
 
 MANY = 10
 """Fields that a card shows in full; of more, those that tell how far a replica is, and those that changed."""

@@ -7,22 +7,18 @@ A message is followed from the step that puts it into a bag or a channel to the 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.counterexamples.history import FOLDED, folded, transitions
 from fencepost.counterexamples.render.parties import Lane, Parties, parties
 from fencepost.counterexamples.states import Change, changes
+from fencepost.counterexamples.trace import Trace
 from fencepost.model.language.domains import InFlight
+from fencepost.model.language.interpreter import Path, Step, Transition
 from fencepost.model.language.printing import show_message
-from fencepost.model.language.records import ArrayOf, BagOf, Channel, Key, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Path, Step, Transition
-    from fencepost.model.language.records import FieldType
+from fencepost.model.language.records import ArrayOf, BagOf, Channel, FieldType, Key, Nested, Record, Scalar, fields
 
 RECEIVED, FORGOTTEN, LOST, IN_FLIGHT, GONE = "received", "forgotten", "lost", "in flight", "taken out"
 """The fate of a message: an action took it by its parameter (`lost` where that loses it), `normalize` dropped it, it

@@ -8,22 +8,19 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.files import make_sure_folder
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.errors import UsageError
 from fencepost.site import checks, entries, links, protocols, settings, traces
-from fencepost.site.evidence import card, with_stories
-from fencepost.site.markdown import text_of
-from fencepost.site.places import EXPLORER, around_explorer, slug
+from fencepost.site.entries import card, with_stories
+from fencepost.site.places import EXPLORER, around_explorer, slug, text_of
 from fencepost.site.stale import stale
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STATIC = ("site.css", "settings.js")
 STAGES = 5

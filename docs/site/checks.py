@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.answers.matrix import MEANING
 from fencepost.api.calls.vacuity import TELLS, UNBREAKABLE, falsifiable, report, vacuous
-from fencepost.api.topics.fault_words import breaks_with, left_out, tolerated, words_of
-from fencepost.api.topics.matrices import ORDER, best_of, history, measured
+from fencepost.api.topics.claims import breaks_with, left_out, tolerated, words_of
+from fencepost.api.topics.matrices import ORDER, Found, best_of, history, measured
 from fencepost.counterexamples.render.html import figure
-from fencepost.explorers.program.removal import guards
-from fencepost.invariants.catalogue import runs, values_of
+from fencepost.explorers.program.removal import Guard, guards
+from fencepost.invariants.catalogue import Run, runs, values_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.site.markdown import number, table
+from fencepost.model.language.machine import Machine
+from fencepost.site.places import number, table
 from fencepost.site.stale import LOSS, SIZES, crashes_measured
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from fencepost.api.topics.matrices import Found
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.invariants.catalogue import Run
-    from fencepost.model.language.machine import Machine
 
 COUNTED = ("needed", "nothing-broke", "same-states", "bound")
 """The purposes whose guards are counted for each base."""

@@ -6,21 +6,17 @@ Each reads a file of `invariants/figures/`, which a program in `benchmarks/` has
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.topics.advice_words import row_of
 from fencepost.api.topics.advising import advise, versions
-from fencepost.api.topics.crash_table import cells, lost_with, outcome
-from fencepost.api.topics.fault_words import breaks_with
+from fencepost.api.topics.claims import breaks_with
+from fencepost.api.topics.measured import cells, lost_with, outcome
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.theorems import THEOREMS
-from fencepost.site.markdown import table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.site.markdown import Column, Figures, Row, Table
+from fencepost.site.places import Column, Figures, Row, Table, table_of
 
 
 def gigabytes(value: float) -> str:

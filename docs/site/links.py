@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from html import escape, unescape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries
@@ -13,10 +14,6 @@ from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.site import places
 from fencepost.site.tables import with_tables
 from fencepost.site.traces import names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
 FRONT = {"ARCHITECTURE.md": "architecture.md", "CHANGELOG.md": "changelog.md"}
 """The pages of the repository outside of docs/ that are on the site, and their places."""

@@ -1,27 +1,65 @@
 """Where everything is on the site: one place for each protocol, guard, run, entry, trace and source file.
 
 Places are paths from the root of the site, of pages before they are rendered: `protocols/kip320.md#follower-fetch-1`.
+Pages are written as Markdown, with the tables of `table`.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from fencepost.api.topics.evidence import cases_of
 from fencepost.api.topics.matrices import best_of, measured
 from fencepost.counterexamples.browser.links import differing, link
-from fencepost.invariants.catalogue import entries, sections
+from fencepost.invariants.catalogue import Entry, Run, entries, sections
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.invariants.run import Case
+from fencepost.model.language.machine import Machine
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+Row = list[str]
+Table = tuple[Row, Iterable[Row]]
+"""The head of a table, and its rows."""
+Figures = dict[str, Any]
+"""A row as it was measured."""
+Column = str | Callable[[Figures], str]
+"""A format of a row's figures, or a function that makes a cell of them."""
+_NUMBER = re.compile(r"\**[\d.,]*\**")
 
-    from fencepost.invariants.catalogue import Entry, Run
-    from fencepost.invariants.run import Case
-    from fencepost.model.language.machine import Machine
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Yield the lines of a table; columns of numbers are set to the right."""
+    found = list(rows)
+    columns = list(zip(*found, strict=True)) or [("-",)] * len(head)
+    yield row(head)
+    yield row(["--:" if all(map(_NUMBER.fullmatch, column)) else "---" for column in columns])
+    yield from map(row, found)
+
+
+def row(cells: Sequence[str]) -> str:
+    """Return a row of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def number(value: int | None) -> str:
+    """Return a number with commas; nothing for None."""
+    return "" if value is None else f"{value:,}"
+
+
+def text_of(lines: Iterable[str]) -> str:
+    """Return lines as the text of a page."""
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def table_of(rows: Iterable[Figures], columns: dict[str, Column]) -> Table:
+    """Return a table of rows with these columns, by their titles."""
+    return list(columns), (
+        [made.format(**row) if isinstance(made, str) else made(row) for made in columns.values()] for row in rows
+    )
+
 
 EXPLORER = "explore/index.html"
 PAGES = {

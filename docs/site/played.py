@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from statistics import median
-from typing import TYPE_CHECKING
 
 from fencepost.invariants.figures.store import load
-from fencepost.site.markdown import table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.site.markdown import Column, Figures, Row, Table
-
+from fencepost.site.places import Column, Figures, Row, Table, table_of
 
 # -- releases of Kafka
 

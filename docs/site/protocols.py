@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.api.asking.quantities import counted
 from fencepost.api.calls.listing import protocol_data
-from fencepost.api.topics.matrices import best_of, measured
+from fencepost.api.topics.matrices import Found, best_of, measured
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.program.removal import guards
-from fencepost.invariants.catalogue import runs_of
-from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.explorers.program.removal import Guard, guards
+from fencepost.invariants.catalogue import Run, runs_of
+from fencepost.invariants.protocols import PROTOCOLS, Protocol
+from fencepost.model.language.machine import Machine
 from fencepost.site import places
 from fencepost.site.checks import without_it
-from fencepost.site.markdown import number, row, table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.api.topics.matrices import Found
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.invariants.catalogue import Run
-    from fencepost.invariants.protocols import Protocol
-    from fencepost.model.language.machine import Machine
+from fencepost.site.places import number, row, table
 
 
 def pages() -> dict[str, Iterator[str]]:

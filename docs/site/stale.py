@@ -5,23 +5,20 @@ Programs in `benchmarks/figures/` take the questions from here, and store the ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.api.asking.constants import read_values
-from fencepost.api.kept import digest
+from fencepost.api.files import digest
 from fencepost.api.topics import matrices
 from fencepost.invariants.catalogue import evidence, values_of
 from fencepost.invariants.figures.store import load
 from fencepost.invariants.protocols import protocol
 from fencepost.invariants.theorems import THEOREMS
+from fencepost.model.language import Constants
 from fencepost.model.language.errors import FencepostError
 from fencepost.site.figures import measured_proofs
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language import Constants
 
 PROTOCOL = "replication"
 LOSS = "leader-has-acknowledged"

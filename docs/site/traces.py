@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import escape
 from multiprocessing import get_context
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from fencepost.counterexamples.browser.links import link_of_trace
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.render import render
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.site import places
-from fencepost.site.markdown import table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from fencepost.site.places import table
 
 INTRODUCTION = (
     "Every archived history, a shortest one for its question. The length counts its states, the initial one included."
@@ -39,8 +37,6 @@ def names() -> tuple[str, ...]:
 
 def listed() -> Iterator[str]:
     """Yield the lines of the list of all traces."""
-    from fencepost.counterexamples.browser.links import link_of_trace
-
     yield from ("# Traces", "", INTRODUCTION, "")
     rows = []
     for name in names():
@@ -62,8 +58,6 @@ def listed() -> Iterator[str]:
 
 def page(name: str) -> str:
     """Return the page of an archived trace."""
-    from fencepost.counterexamples.browser.links import link_of_trace
-
     made = replay(ARCHIVE / f"{name}.trace")
     place = places.of_trace(name)
     others = [

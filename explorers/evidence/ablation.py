@@ -1,4 +1,4 @@
-"""Ablation: one guard removed at a time, one constant set differently, and all properties checked.
+"""Ablation: one guard removed at a time, one constant set differently (a row each), and all properties checked.
 
 A guard that is removed lets more happen and never less, so what the whole machine reaches is reached without the guard
 too: if as many states are reached, they are the same ones.
@@ -6,28 +6,61 @@ too: if as many states are reached, they are the same ones.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from threading import Lock
-from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.native.masked import MaskedSearch, same_states
-from fencepost.explorers.program.removal import Guard
-from fencepost.explorers.verdict import Verdict, require_no_error
-from fencepost.model.language.actions import Kind
+from fencepost.explorers.native.compile import Kernels, compiled
+from fencepost.explorers.native.masked import Departure, MaskedSearch, same_states
+from fencepost.explorers.program.removal import Guard, guards
+from fencepost.explorers.verdict import Options, Result, Verdict, require_no_error
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
+from fencepost.model.language.machine import Machine
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from fencepost.explorers.evidence.rows import Row
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.masked import Departure
-    from fencepost.explorers.verdict import Options, Result
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
+@dataclass(frozen=True)
+class Setting:
+    """A constant set to another value than the rest of the matrix has: a switch turned, another choice taken."""
+
+    constant: str
+    value: int
+    condition: str
+    sentence: str
+    """The meaning of the constant."""
+
+    @property
+    def name(self) -> str:
+        """The setting as it is written on the command line: `elr=on`."""
+        return self.condition
+
+    def values(self, constants: Constants) -> dict[str, int]:
+        """Return the values of all constants under this setting."""
+        return {**constants.values, self.constant: self.value}
+
+
+Row = Guard | Setting
+
+
+def rows_of(machine: Machine, constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Row, ...]:
+    """Return every guard, every switch turned, every other choice, and other values of constants that are named."""
+    return (*guards(machine), *settings(constants, more))
+
+
+def settings(constants: Constants, more: Mapping[str, tuple[int, ...]]) -> tuple[Setting, ...]:
+    """Return the settings that differ in one constant: switches, choices, and values of others that are named."""
+    found = []
+    for name, constant in constants.declared().items():
+        values = list(more.get(name, ()))
+        if constant.kind is bool or issubclass(constant.kind, IntEnum):
+            values += range(int(constant.low), int(constant.high) + 1)
+        for value in dict.fromkeys(values):
+            if value != int(constants.values[name]):
+                word = {True: "on", False: "off"}.get(value == 1) if constant.kind is bool else constant.show(value)
+                found.append(Setting(name, value, f"{name}={str(word).replace('_', '-')}", constant.meaning))
+    return tuple(found)
 
 
 class Purpose(StrEnum):

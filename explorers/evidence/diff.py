@@ -11,22 +11,18 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from fencepost.explorers.evidence.space import Space
 from fencepost.explorers.program.removal import guards
+from fencepost.model.language.actions import Action
+from fencepost.model.language.interpreter import Path
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.trees import definition_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.explorers.evidence.space import Space
-    from fencepost.model.language.actions import Action
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
-
 
 Array = np.ndarray[Any, Any]
 SIDES = ("a", "b")

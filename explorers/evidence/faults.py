@@ -8,31 +8,25 @@ nothing fewer does. Where it does not, as a property or another guard reads a bu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
+from fencepost.explorers.native.compile import Kernels
 from fencepost.explorers.program.ir.monotone import BUDGET, why_fewer_matter
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.search import search
-from fencepost.explorers.verdict import Cause, Reason, Result, Verdict, ended_by_signal, require_no_error
-from fencepost.model.language.domains import Extreme, Range, linear
+from fencepost.explorers.verdict import Cause, Options, Reason, Result, Verdict, ended_by_signal, require_no_error
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.domains import Extreme, Linear, Range, linear
 from fencepost.model.language.errors import DomainError, UsageError, nearest
-from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.records import Nested, Scalar, fields
+from fencepost.model.language.interpreter import Interpreter, Path
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Nested, Scalar, Schema, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.verdict import Options
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.domains import Linear
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Schema
-
     Look = Callable[[Constants, Options], Result]
 
 Faults = tuple[int, ...]

@@ -5,29 +5,23 @@ Observations of a state are its fields, or numbers computed from it. States with
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.native.blame import blame
-from fencepost.explorers.native.compile import NO_PARENT, load
-from fencepost.explorers.native.generate import source_of
+from fencepost.explorers.native.compile import NO_PARENT, load, source_of
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.machine import write_look
 from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.native.search import Search
 from fencepost.explorers.paths import budgets
 from fencepost.explorers.program.ir.translate import translate
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError, UsageError, nearest
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fencepost.explorers.native.search import Search
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.records import FieldType
-
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, fields
 
 Array = np.ndarray[Any, Any]
 

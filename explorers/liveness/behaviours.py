@@ -7,16 +7,14 @@ no state is examined in more rounds than there are strong promises, plus one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.calls import Fairness, Graph
 from fencepost.explorers.verdict import Reach
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 WHEN, THEN = 1, 2

@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import THEN, WHEN, WORD, FairAnswer, Terms, analyse
+from fencepost.explorers.liveness.calls import StepMeaning
 from fencepost.explorers.liveness.generated import Compiled, Graph, compiled, family
 from fencepost.explorers.liveness.kernels import MOST_COST
 from fencepost.explorers.liveness.reference import BehaviourFinding, beside_error, summary, with_behaviours
 from fencepost.explorers.liveness.shown import confirmed
 from fencepost.explorers.native.blame import blame
+from fencepost.explorers.native.expansion import Expansion
 from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import Cause, PropertyResult, Reach, Reason, Result, Verdict, out_of_time
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
 from fencepost.model.language.errors import DomainError, MismatchError
 from fencepost.model.language.interpreter import Path
-
-if TYPE_CHECKING:
-    from fencepost.explorers.liveness.transition_ids import StepMeaning
-    from fencepost.explorers.native.expansion import Expansion
-    from fencepost.model.language.actions import Property
 
 Array = np.ndarray[Any, Any]
 CHUNK = 1 << 16

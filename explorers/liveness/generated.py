@@ -8,34 +8,37 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.liveness.behaviours import Rows
-from fencepost.explorers.liveness.transition_ids import TransitionIds, transition_ids_of
+from fencepost.explorers.liveness.calls import TransitionIds, transition_ids_of
 from fencepost.explorers.native.blame import blame, explain
-from fencepost.explorers.native.compile import NO_PARENT, Kernels, Shapes, begin, compile_watched
-from fencepost.explorers.native.expansion import Worker, WorkerPool
-from fencepost.explorers.native.generate import Source, source_of
+from fencepost.explorers.native.compile import (
+    NO_PARENT,
+    Kernels,
+    Shapes,
+    Source,
+    Watching,
+    begin,
+    compile_watched,
+    source_of,
+)
+from fencepost.explorers.native.expansion import Expansion, Worker, WorkerPool
 from fencepost.explorers.native.layout import layout_of
 from fencepost.explorers.native.lower.actions import Wanted
 from fencepost.explorers.native.lower.machine import write_expand, write_marks
 from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.native.compile import Watching
-    from fencepost.explorers.native.expansion import Expansion
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 
 @dataclass(frozen=True)

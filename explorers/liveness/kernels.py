@@ -14,7 +14,7 @@ edges inside one group count. Kernels get the graph as the addresses of its arra
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, i32s, i64s, kernel, u8s, u64s, u64ss
+from fencepost.explorers.native.llvm.types import helper, i32s, i64s, kernel, u8s, u64s, u64ss
 
 FAIR, BROKEN, UNFAIR = 0, 1, 2
 FAR = 1 << 62
@@ -22,8 +22,8 @@ MOST_COST = 0x7FFFFFFFFFFFFFFF
 """The end of 64 bits: it stands for every cost that is as large or larger."""
 OFFSETS, TARGETS, CLASSES, ALLOWED, MARKS, COSTS, BY_EDGE, PRICED = 0, 1, 2, 3, 4, 5, 6, 7
 """Addresses of a graph's arrays: `marks` of its states, costs by class and by edge, and how many edges have a cost."""
-MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST = 0, 1, 2, 3, 4, 5, 6, 7
-"""Addresses of what promises need: by class, by state, in words, four by component; and its first number."""
+MASKS, ENABLED, STRONG, HAPPENS, SOMEWHERE, EVERYWHERE, VERDICTS, FIRST, WORDS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+"""Addresses of what promises need: by class, by state, in words, four by component; the first number, and the words."""
 
 
 @kernel
@@ -156,9 +156,7 @@ def components(graph: I64s, nodes: I32s, group: I32s, component: I32s, order: I3
 
 
 @kernel
-def promises(
-    graph: I64s, judging: I64s, words: I64, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s
-) -> I64:
+def promises(graph: I64s, judging: I64s, nodes: I32s, component: I32s, group: I32s, found: I64, fair: I32s) -> I64:
     """Judge components: write to `fair` the number of those that keep every promise, and to `group` what is left.
 
     Of a component that breaks a strong promise the states that do not enable it are left, as a group of their own; they
@@ -166,6 +164,7 @@ def promises(
     `somewhere` are zero for each component, `everywhere` is all bits, `verdicts` are FAIR.
     """
     offsets, targets, classes = i64s(graph[OFFSETS], 0), i32s(graph[TARGETS], 0), i32s(graph[CLASSES], 0)
+    words = judging[WORDS]
     allowed, strong, verdicts = u8s(graph[ALLOWED], 0), u64s(judging[STRONG], 0), u8s(judging[VERDICTS], 0)
     masks, enabled = u64ss(judging[MASKS], 0, words), u64ss(judging[ENABLED], 0, words)
     happens, somewhere = u64ss(judging[HAPPENS], 0, words), u64ss(judging[SOMEWHERE], 0, words)

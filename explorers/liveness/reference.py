@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
@@ -10,19 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import networkx as nx
 from fencepost.explorers.liveness.shown import Instance, confirmed, instances, retrace
-from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Verdict, model_error
-from fencepost.model.language.actions import Kind
+from fencepost.explorers.verdict import LEFT, Cost, PropertyResult, Reach, Result, Verdict, model_error
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
+from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
+from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.explorers.verdict import Result
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
-    from fencepost.model.language.records import Key
-
     Graph = Mapping[Key, list[Transition]]
     """Every reachable state with all steps out of it, in breadth-first order."""
 

@@ -5,23 +5,17 @@ Whatever an engine finds is asked here before anyone sees it, and so is every tr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.verdict import Reach
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Action, Kind, Property
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import MismatchError
-from fencepost.model.language.interpreter import Path
-from fencepost.model.language.records import Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.model.language.actions import Action, Property
-    from fencepost.model.language.fairness import Fairness
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
-    from fencepost.model.language.records import Key
+from fencepost.model.language.fairness import Fairness
+from fencepost.model.language.interpreter import Interpreter, Path, Step, Transition
+from fencepost.model.language.records import Key, Scalar, fields
 
 Instance = tuple[int, tuple[Any, ...]]
 """One promise of fairness: its place in `fair`, and the values of its `each`."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, Protocol
 
+from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm import checks
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, MismatchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter, Path
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Path
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 
 class Explored(Protocol):

@@ -14,31 +14,28 @@ import hashlib
 import os
 import re
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.keys import MOST_KEYS
-from fencepost.explorers.native.layout import BITS
+from fencepost.explorers.native.layout import BITS, Layout
 from fencepost.explorers.native.store import Position
 from fencepost.explorers.running import files, sealed
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError, UnkeptError, UsageError
-from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from fencepost.explorers.native.compile import Source
     from fencepost.explorers.native.expansion import Expansion
-    from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.verdict import Options
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
     from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType, Record
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -46,25 +43,6 @@ SLOTS = ("states-0", "states-1")
 ROWS = 1 << 14
 """Rows that are examined together: they fit a core's cache."""
 OURS = re.compile(r"\d{1,9}-(rows|fresh|parents|hashes)\.bin")
-
-
-class Entry(TypedDict):
-    """A data file."""
-
-    bytes: int
-    sha256: str
-
-
-class Manifest(TypedDict):
-    """All of a checkpoint that is not in its data files."""
-
-    format: int
-    question: dict[str, object]
-    slot: Literal["states-0", "states-1"]
-    position: Position
-    bases: list[list[int]]
-    """For each owner the number of its states, and of the first row of each level that is kept."""
-    files: dict[str, Entry]
 
 
 def save(search: Expansion) -> Path:
@@ -91,6 +69,7 @@ def save(search: Expansion) -> Path:
             "question": question(search),
             "slot": here,
             "position": position,
+            # of each owner the number of its states, and of the first row of each level that is kept
             "bases": [[part.count, *part.levels] for part in search.partitions],
             "files": entries,
         }
@@ -281,7 +260,10 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise UsageError(
             f"there is no checkpoint in {folder}: run once with `checkpoint={str(folder)!r}` and a budget."
         ) from None
-    return sealed.read_sealed(text, path, FORMAT, Manifest)
+    content = sealed.read_sealed(text, path, FORMAT)
+    if content.get("slot") not in SLOTS:  # files in the folder that it names are removed
+        raise sealed.damaged(path)
+    return content
 
 
 def _slot_in_use(folder: Path) -> str:
@@ -292,14 +274,14 @@ def _slot_in_use(folder: Path) -> str:
         return ""
 
 
-def _write(path: Path, array: np.ndarray[Any, Any]) -> Entry:
+def _write(path: Path, array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """Write an array as a file that does not exist yet."""
     content = np.ascontiguousarray(array).view(np.uint8).data
     files.create_file(path, content)
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
-def _read(path: Path, entry: Entry, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+def _read(path: Path, entry: dict[str, Any], dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
     """Return the `count` values of a file, (count,) of `dtype`; raise DamagedError if it is not as it was written."""
     size = count * dtype.itemsize
     try:

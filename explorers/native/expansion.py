@@ -9,15 +9,16 @@ which states enter a partition, and with it every number and every trace, is the
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from fencepost.explorers.native.blame import blame, explain
-from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.compile import NO_PARENT, Kernels, Run, Source
 from fencepost.explorers.native.kernels import DEAD, END, FIRST, LAST, NUMBER, PIECE, ROWS
 from fencepost.explorers.native.keys import OPENED, TOGETHER, Trees
 from fencepost.explorers.native.llvm.libraries import address_of
@@ -26,21 +27,13 @@ from fencepost.explorers.native.nodes import LINES, TREE
 from fencepost.explorers.native.packed import BASE, EXPANDED, FACTS, KNOWN, OWNERS, STORED
 from fencepost.explorers.native.store import BATCH, ROUND, Buffers, Partition, Position, Progress, TooManyStates, sizes
 from fencepost.explorers.paths import with_late_faults
-from fencepost.explorers.verdict import ENOUGH
+from fencepost.explorers.verdict import ENOUGH, Options
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import MismatchError
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.compile import Kernels, Run
-    from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.verdict import Options
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Path
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 UNDECIDED = 1 << 62
 LARGE = 1 << 23

@@ -8,7 +8,7 @@ translates this text; it also runs as plain Python, with numpy's numbers.
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, take, u32s, u64s, u64ss
+from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, take, u32s, u64s, u64ss
 from fencepost.explorers.native.nodes import key_successors, opened_rows
 from fencepost.explorers.native.packed import (
     AHEAD, ANCESTORS, DONE, FAR, FARTHEST, KEPT, KNOWN, LEFT, LIMIT, OWNER_SHIFT, OWNERS, RING, ROOM, SLOTS, STORED,

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.native import packed
 from fencepost.explorers.native.llvm.libraries import address_of, reserved
 from fencepost.explorers.native.nodes import INDEX, INDEX_SLOTS, NODE_BITS, NODE_COUNT, NODE_ROOM, NODES, TREE
 from fencepost.model.language.errors import MismatchError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 

@@ -7,22 +7,16 @@ memory, which of its bits are kept, and what its fields are counted from.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from fencepost.explorers.native.memory_layout import WORD, ends_of, extent, field_of, record_of, state_of
-from fencepost.model.language.domains import End, Linear
-from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.domains import Depending, Domain
-    from fencepost.model.language.records import FieldType, Key, Record
-
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.domains import Depending, Domain, End, Linear
+from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
 
 BITS = 8 * WORD
 STEPS = 6

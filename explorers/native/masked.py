@@ -5,31 +5,25 @@ The definition is `Interpreter(without(machine, guard), ..., bounded=True)`, whi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.native.blame import blame
+from fencepost.explorers.native.compile import Kernels
+from fencepost.explorers.native.expansion import Worker
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.search import Search
-from fencepost.explorers.program.removal import without
-from fencepost.model.language.actions import Kind
+from fencepost.explorers.native.store import Progress
+from fencepost.explorers.program.removal import Guard, without
+from fencepost.explorers.verdict import Options
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.expansion import Worker
-    from fencepost.explorers.native.store import Progress
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.explorers.verdict import Options
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path, Step
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 NOWHERE = -1
 

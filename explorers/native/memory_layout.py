@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from fencepost.model.language.domains import BitSet, Range, linear
+from fencepost.model.language.domains import BitSet, Domain, Linear, Range, linear
 from fencepost.model.language.errors import ModelError
 from fencepost.model.language.records import ArrayOf, FieldType, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.model.language.domains import Domain, Linear
 
 WORD = 8
 """Bytes of a word: states are whole words, so that rows hash and compare as such."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, u32s, u64s, u64ss
+from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s, u64s, u64ss
 from fencepost.explorers.native.packed import MISSING, OWNER_BITS, ones
 
 NODES, NODE_ROOM, NODE_COUNT, INDEX, INDEX_SLOTS, NODE_BITS = 0, 1, 2, 3, 4, 5

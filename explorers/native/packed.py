@@ -19,7 +19,7 @@ Fingerprints are keys as well, without nodes. These are helpers of the kernels i
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, kernel, prefetch, u32s, u64s, u64ss
+from fencepost.explorers.native.llvm.types import helper, kernel, prefetch, u32s, u64s, u64ss
 
 OWNERS = 32
 OWNER_BITS, OWNER_SHIFT = 5, 59

@@ -7,17 +7,18 @@ search, and what it has found.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.compile import Kernels, begin, forced, generate
+from fencepost.explorers.native.compile import Kernels, Source, begin, forced, generate
 from fencepost.explorers.native.expansion import Expansion, digest_of, processors
-from fencepost.explorers.native.store import TooManyStates
+from fencepost.explorers.native.store import Progress, TooManyStates
 from fencepost.explorers.native.tiers import Tiers
 from fencepost.explorers.running.interrupts import Signals
 from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
+    BoundCount,
     Compiled,
     GuardCount,
     Options,
@@ -32,19 +33,11 @@ from fencepost.explorers.verdict import (
     out_of_memory,
     out_of_time,
 )
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UnkeptError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.generate import Source
-    from fencepost.explorers.native.store import Progress
-    from fencepost.explorers.verdict import BoundCount
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.interpreter import Path
+from fencepost.model.language.machine import Machine
 
 
 class Search(Expansion):

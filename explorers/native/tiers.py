@@ -13,18 +13,13 @@ import math
 import os
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fencepost.explorers.native.compile import Kernels, Tier, bound, load
 from fencepost.explorers.native.llvm.aside import Meanwhile
-from fencepost.explorers.native.llvm.libraries import is_kept, library, take
+from fencepost.explorers.native.llvm.libraries import Library, is_kept, library, take
 from fencepost.explorers.native.llvm.objects import CHEAP, LEVEL, CompileError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.explorers.native.llvm.libraries import Library
-    from fencepost.explorers.native.llvm.unit import Lowered
+from fencepost.explorers.native.llvm.types import Lowered
 
 START = 0.15
 """Seconds of a processor that another process takes to start."""

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fencepost.explorers.program.subset.numbers import domains_of
-from fencepost.explorers.program.subset.program import check
-from fencepost.explorers.program.subset.scope import Scope
+from fencepost.explorers.program.subset.kinds import Function
+from fencepost.explorers.program.subset.places import Scope
+from fencepost.explorers.program.subset.program import Program, check
+from fencepost.explorers.program.subset.sources import domains_of
+from fencepost.model.language.actions import Property
 from fencepost.model.language.domains import Member
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, fields
 from fencepost.model.language.trees import USER_MODULE, module_name, source_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.program.subset.kinds import Function
-    from fencepost.explorers.program.subset.program import Program
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.machine import Machine
 
 
 def texts(machine: Machine, properties: tuple[Property, ...]) -> list[str]:

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.explorers.program.subset.kinds import Function
 from fencepost.explorers.program.subset.program import check, guard_calls, is_require
 from fencepost.model.language.acting import Action, summary_of
 from fencepost.model.language.errors import ModelError, UsageError, nearest
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.trees import definition_of, source_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.program.subset.kinds import Function
-    from fencepost.model.language.machine import Machine
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HELPER = "Return whether "

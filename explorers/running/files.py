@@ -14,11 +14,9 @@ import sys
 import time
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 from uuid import uuid4
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST = 1 << 26
 """Bytes of a file that is read as a whole."""

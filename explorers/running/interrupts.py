@@ -1,22 +1,23 @@
 """Cancellation of running work: Ctrl-C and SIGTERM, or a caller. One way for searches, walks, proofs and compilers.
 
 What works in rounds is asked to stop after the current one (`Signals`); what does not is interrupted (`interruptible`).
+The memory of the process, what it has used and may take, is measured here too.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
 
 from fencepost.explorers.verdict import Cause, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 AGAIN = 0.02
 """Seconds until an interrupt is tried again if an exception would be lost: a callback of LLVM takes less."""
@@ -161,3 +162,36 @@ def _would_be_lost(frame: FrameType | None) -> bool:
             return True
         at = at.f_back
     return False
+
+
+UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes that the system counts in."""
+DEFAULT_SHARE = 0.8
+"""The share of the available memory that a search takes by default."""
+
+
+def peak_memory() -> int:
+    """Return how many bytes this process has used at most; 0 where the system does not say, as in WebAssembly."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+
+
+def default_memory() -> int:
+    """Return the bytes that a search may take by default: a share of what is available to this process."""
+    import psutil
+
+    available = int(psutil.virtual_memory().available)
+    limit = _control_group_rest()
+    return int(DEFAULT_SHARE * (available if limit is None else min(available, limit)))
+
+
+def _control_group_rest() -> int | None:
+    """Return the free memory below a container's limit, or None without one; the system's own figure ignores it."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        return int((folder / "memory.max").read_text()) - int((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no such file, or "max"
+        return None

@@ -12,6 +12,7 @@ import pickle
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -21,7 +22,7 @@ from uuid import uuid4
 import numpy as np
 from fencepost.explorers.cross_check import cross_check
 from fencepost.explorers.native.blame import blame, explain
-from fencepost.explorers.native.compile import NO_PARENT
+from fencepost.explorers.native.compile import NO_PARENT, Kernels
 from fencepost.explorers.native.expansion import still_counted
 from fencepost.explorers.native.search import Search, bounds_reached, guards_counted, judged
 from fencepost.explorers.native.store import Progress
@@ -42,6 +43,7 @@ from fencepost.explorers.spark.store import (
 from fencepost.explorers.spark.work import (
     Ask,
     Looked,
+    Origin,
     Received,
     Work,
     digest,
@@ -55,27 +57,24 @@ from fencepost.explorers.verdict import (
     LEFT,
     VIOLATED,
     Cause,
+    Options,
+    PropertyResult,
     Reason,
     Result,
     cause_of,
     deep_enough,
     model_error,
 )
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, MismatchError, UsageError
+from fencepost.model.language.interpreter import Path
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.spark.machines import Origin
-    from fencepost.explorers.verdict import Options, PropertyResult
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
     from pyspark import SparkContext
 
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import json
 import mmap
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from fencepost.explorers.native.compile import Kernels
+from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.llvm.libraries import address_of
 from fencepost.explorers.native.packed import (
     ANCESTORS,
@@ -29,13 +33,6 @@ from fencepost.explorers.native.packed import (
 )
 from fencepost.explorers.native.store import FILL, GROWTH, MOST_STATES, TooManyStates
 from fencepost.explorers.running.files import lock_folder, write_file
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.layout import Layout
 
 FIRST_ROWS = 1 << 12
 FIRST_SLOTS = 1 << 12

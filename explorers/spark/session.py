@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,13 +28,10 @@ from fencepost.explorers.running.interrupts import Signals
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from pyspark import SparkContext
 
     Sender = Callable[[int], Iterator[tuple[int, bytes]]]
     Receiver = Callable[[int, list[bytes]], bytes]
-    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark import SparkConf
 

@@ -12,10 +12,11 @@ import os
 import re
 import struct
 import zlib
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
@@ -27,8 +28,6 @@ from fencepost.explorers.verdict import refuse_replacing
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fencepost.explorers.native.search import Search
     from pyarrow.fs import FileSystem
 
@@ -122,12 +121,6 @@ class Manifest:
     def depth(self) -> int:
         """Levels that have states."""
         return sum(1 for count in self.levels if count)
-
-
-class _File(TypedDict):
-    format: int
-    question: dict[str, object]
-    manifest: Manifest
 
 
 def folder_of(url: str) -> tuple[FileSystem, str]:
@@ -293,7 +286,7 @@ def load_manifest(store: Store, native: Search) -> Manifest:
         raise UsageError(
             f"there is no checkpoint of the spark engine in {store.url}: run once with `checkpoint={store.url!r}`."
         )
-    stored = sealed.read_sealed(store.read(MANIFEST, MOST), f"{store.url}/{MANIFEST}", FORMAT, _File)
+    stored = sealed.read_sealed(store.read(MANIFEST, MOST), f"{store.url}/{MANIFEST}", FORMAT)
     refuse_other_question(store.url, stored["question"], question(native))
     manifest = Manifest(**stored["manifest"])
     for level, blocks in enumerate(manifest.blocks, manifest.base):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.walk.walker import KEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pyspark.sql import DataFrame, SparkSession
 
 PIECES = 10

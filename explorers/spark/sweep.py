@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.native.checkpoint import model_of
@@ -20,17 +21,14 @@ from fencepost.explorers.spark.session import first_cause
 from fencepost.explorers.spark.store import Store, folder_of
 from fencepost.explorers.verdict import Cause, Reason, Verdict, out_of_time
 from fencepost.explorers.walk.measures import deepest_log
-from fencepost.explorers.walk.walker import End, Walker
+from fencepost.explorers.walk.walker import End, Walker, Walks
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pyarrow as pa
-    from fencepost.explorers.spark.machines import Origin
-    from fencepost.explorers.walk.walker import Walks
+    from fencepost.explorers.spark.work import Origin
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = 4
@@ -40,12 +38,6 @@ BLOCK_STEPS = 50_000
 """Steps of the walks of a block: what one call of the walker does."""
 FIRST_ROUND, ROUND_SECONDS = 4, 20.0
 """Blocks for each processor in the first round, and the seconds of later ones: a round is kept when it is done."""
-
-
-class _Manifest(TypedDict):
-    format: int
-    question: dict[str, object]
-    models: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -150,7 +142,7 @@ def _entries(system: Any, path: str) -> list[Any]:
 
 def _manifest(folder: str) -> dict[str, Any]:
     try:
-        return sealed.read_sealed(Store(folder).read(MANIFEST, MOST), f"{folder}/{MANIFEST}", FORMAT, _Manifest)
+        return sealed.read_sealed(Store(folder).read(MANIFEST, MOST), f"{folder}/{MANIFEST}", FORMAT)
     except DamagedError:
         raise UsageError(
             f"{folder} is not empty, and there is no readable {MANIFEST} of a sweep in it: name another folder."

@@ -1,36 +1,86 @@
 """Tasks of a distributed search: expand a level, and take in what arrives.
 
 A task may run again, elsewhere or for a second time on the same mapped partition; it reads only blocks that the store
-keeps, and takes what arrives in the order of the senders, so it does the same again.
+keeps, and takes what arrives in the order of the senders, so it does the same again. An executor gets the machine by
+the protocol's name, or from the text of a user's own file.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import stat
 import struct
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import numpy as np
+from fencepost.explorers.model_files import Files, load_sent
 from fencepost.explorers.native.checkpoint import are_states
+from fencepost.explorers.native.compile import Kernels, compiled
 from fencepost.explorers.native.expansion import UNDECIDED, Worker, count_bounds, digest_of, hash_rows, insert
+from fencepost.explorers.native.layout import Layout
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.native.store import BATCH, Buffers, Partition, sizes
 from fencepost.explorers.spark.mapped_partition import MappedPartition, locked
 from fencepost.explorers.spark.store import SOURCE_SHIFT, Block, Store
+from fencepost.invariants.protocols import Protocol, protocol
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.machine import Machine
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.spark.machines import Origin
-    from fencepost.model.language.actions import Property
+@dataclass(frozen=True)
+class Origin:
+    """A machine and its constants, in a form that can be sent and compared."""
+
+    name: str
+    files: Files
+    """The files that define the protocol; none for one of ours."""
+    values: tuple[tuple[str, int], ...]
+    properties: tuple[str, ...]
+    """Those that are judged; all of the protocol's if empty. Our own protocols are compiled with all in any case."""
+    normalize: bool
+
+    def protocol(self) -> Protocol:
+        """Return the machine with its properties."""
+        return _found(self)
+
+    def machine(self) -> Machine:
+        """Return the machine."""
+        return _found(self).machine
+
+    def constants(self) -> Constants:
+        """Return the constants."""
+        return self.machine().set_constants(dict(self.values))
+
+    def kernels(self) -> Kernels:
+        """Return the compiled machine, once in a process."""
+        return _kernels(self)
+
+
+@cache
+def _kernels(origin: Origin) -> Kernels:
+    found = _found(origin)
+    chosen = found.compiled_with(found.select(origin.properties))
+    made = compiled(found.machine, origin.constants(), chosen, normalize=origin.normalize)
+    gc.freeze()  # PySpark collects garbage after every task, and would look at all of this each time
+    return made
+
+
+@cache
+def _found(origin: Origin) -> Protocol:
+    if not origin.files:
+        return protocol(origin.name)
+    module = load_sent(origin.files)
+    return Protocol(cast("Machine", module.MACHINE), tuple(module.PROPERTIES))
+
 
 LARGEST = 48 << 20
 """Bytes of states in one block that is sent: a task keeps no more than this for each receiver."""

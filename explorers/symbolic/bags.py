@@ -10,17 +10,14 @@ in a bag, its messages are in any order, and what could depend on it is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.symbolic import terms
+from fencepost.explorers.symbolic.frames import Refs
 from fencepost.explorers.symbolic.places import Arr, Bag, Cell, Endless, Rec, agree, clone
 from fencepost.explorers.symbolic.terms import Flag, Mask
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.explorers.symbolic.references import Refs
 
 Slots = list[tuple[Flag, Rec]]
 """Messages with whether they are there."""

@@ -6,22 +6,18 @@ import hashlib
 import inspect
 import pickle
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers.program.fingerprint import ends, plain_texts, texts
 from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.model import language
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.machine import Machine
 
 MARK = hashlib.sha256().digest_size
 """Bytes of the checksum before a proof."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import BinaryOp, Order, UnaryOp
 from fencepost.explorers.program.subset.kinds import INT
 from fencepost.explorers.symbolic import loops, terms
+from fencepost.explorers.symbolic.frames import Frame, Refs, Walking, asked, merge, read
 from fencepost.explorers.symbolic.places import MOST_MEMBERS, Bag
-from fencepost.explorers.symbolic.references import Refs, asked, merge, read
-from fencepost.explorers.symbolic.terms import Members, Num, UnknownOperation
+from fencepost.explorers.symbolic.terms import Flag, Members, Num, UnknownOperation, Value
 from fencepost.model.language import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.symbolic.frames import Frame, Walking
-    from fencepost.explorers.symbolic.terms import Flag, Value
 
 _SHORTCUTS: dict[Callable[..., Any], Callable[..., Value]] = {bits.contains: terms.member, bits.size: terms.size}
 """Helpers of `bits` that are one term on sets; the others are walked through."""

@@ -6,21 +6,16 @@ a violation yet: it is a counterexample to induction, and shows what the conjunc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import z3
-from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.models import OpenValueError, Pair, pair_of, smallest_model
+from fencepost.explorers.symbolic.places import Rec
+from fencepost.explorers.symbolic.pool import Asking
+from fencepost.explorers.symbolic.system import Happening, Move, System
 from fencepost.explorers.symbolic.terms import Flag, boolean, either, negate
-from fencepost.model.language.actions import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.symbolic.places import Rec
-    from fencepost.explorers.symbolic.system import Happening, Move, System
-    from fencepost.model.language.actions import Property
+from fencepost.model.language.actions import Kind, Property
 
 
 @dataclass(frozen=True)

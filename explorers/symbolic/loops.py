@@ -9,20 +9,14 @@ one, so an error in the body is a cut of the proof.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import z3
-from fencepost.explorers.program.ir.nodes import FoldOp
+from fencepost.explorers.program.ir.nodes import Clause, Fold, FoldOp, For
 from fencepost.explorers.symbolic import terms
+from fencepost.explorers.symbolic.frames import Frame, Numbers, Refs, Walking, read
 from fencepost.explorers.symbolic.places import Bag, Cell, Kind, Slot
-from fencepost.explorers.symbolic.references import Numbers, Refs, read
 from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.nodes import Clause, Fold, For
-    from fencepost.explorers.symbolic.frames import Frame, Walking
-    from fencepost.explorers.symbolic.terms import Value
-
 
 Ends = tuple[int | None, int | None]
 Shape = Ends | int | None

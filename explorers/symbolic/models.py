@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import z3
 from fencepost.explorers.symbolic import terms
@@ -20,16 +21,11 @@ from fencepost.explorers.symbolic.places import (
     plain,
     scalars,
 )
+from fencepost.explorers.symbolic.pool import Asking
+from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import Flag, Members, Num, Value
 from fencepost.model.language.domains import NONE, BitSet, Domain, InFlight, Range, linear
-from fencepost.model.language.records import Nested, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.symbolic.asking import Asking
-    from fencepost.explorers.symbolic.system import Happening, System
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key, Nested, fields
 
 MOST_REFUSED = 100
 """Constants that a machine refuses together, after which no others are looked for."""

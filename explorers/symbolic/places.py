@@ -5,22 +5,18 @@ Storing under a condition keeps the old value where the condition fails, so no s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import z3
 from fencepost.explorers.symbolic import terms
 from fencepost.explorers.symbolic.terms import Flag, Mask, Members, Num, Value
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Domain, Extreme, Index, Linear, Member, Range, linear
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.records import ArrayOf, FieldType, Key, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from fencepost.model.language.constants import Constants
-
 
 MOST_MEMBERS = 62
 """Members that a plain set can have, however large its constants are."""

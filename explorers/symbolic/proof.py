@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import z3
 from fencepost.explorers.running.interrupts import Stopped, interruptible
-from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import MoveAnswer, consecution, initiation, state_properties
-from fencepost.explorers.symbolic.pool import apart, over
+from fencepost.explorers.symbolic.models import Pair
+from fencepost.explorers.symbolic.pool import Asking, apart, over
 from fencepost.explorers.symbolic.replays import replay
 from fencepost.explorers.symbolic.system import System
 from fencepost.explorers.symbolic.terms import negate
 from fencepost.explorers.symbolic.unroll import History, PropertyFailure, Reached, bounded, error_at_start, over_steps
 from fencepost.explorers.verdict import Verdict, refuse_behaviours, worst
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from fencepost.explorers.symbolic.models import Pair
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,19 @@ from __future__ import annotations
 import re
 import sys
 import typing
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from fencepost.explorers.parameters import values_of
+from fencepost.explorers.paths import values_of
+from fencepost.model.language.actions import Property
 from fencepost.model.language.constants import SHAPE
 from fencepost.model.language.domains import BitSet, Extreme, Index, InFlight, Range, domain_of, linear
 from fencepost.model.language.errors import DisabledError, DomainError, MismatchError, UsageError, nearest
 from fencepost.model.language.interpreter import Interpreter, Path, Step
+from fencepost.model.language.machine import Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fencepost.explorers.symbolic.unroll import History
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.machine import Machine
 
 
 def replay(machine: Machine, history: History, properties: tuple[Property, ...]) -> Path:

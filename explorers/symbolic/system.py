@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.explorers.program.ir.program import Function
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.explorers.symbolic.bags import canonical, settle
+from fencepost.explorers.symbolic.frames import Check, Refs
 from fencepost.explorers.symbolic.places import Bag, Kind, Lifting, Rec, clone, fresh, in_domain, zero
-from fencepost.explorers.symbolic.references import Refs
 from fencepost.explorers.symbolic.terms import Flag, Value, both, negate, truth
 from fencepost.explorers.symbolic.walk import Walk
+from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.actions import Kind as PropertyKind
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Domain, Index, InFlight, Member
 from fencepost.model.language.domains import Flag as FlagDomain
 from fencepost.model.language.errors import UsageError
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import Schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from fencepost.explorers.program.ir.program import Function
-    from fencepost.explorers.symbolic.frames import Check
-    from fencepost.model.language.actions import Action, Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
 
 MOST_MOVES = 100_000
 """Combinations of the parameters of an action that are followed, each by a walk of its own."""

@@ -9,25 +9,21 @@ from __future__ import annotations
 import hashlib
 import sys
 import time
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import count, permutations, product
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.verdict import Verdict
+from fencepost.model.language.actions import Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.domains import BitSet, Index, Range, linear
 from fencepost.model.language.interpreter import Interpreter
-from fencepost.model.language.records import ArrayOf, Channel, Nested, Record, Row, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
-
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, Channel, Key, Nested, Record, Row, Scalar, fields
 
 
 class Field(NamedTuple):

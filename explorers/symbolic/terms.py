@@ -7,14 +7,12 @@ can, so a value stays plain while nothing symbolic has touched it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import z3
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 Flag = Any
 """A `bool`, or a Boolean term of z3."""

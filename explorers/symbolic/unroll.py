@@ -6,13 +6,13 @@ what the chosen move makes of the state before.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import z3
 from fencepost.explorers.running.interrupts import Stopped
-from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.induction import open_cuts, state_properties, step_properties
 from fencepost.explorers.symbolic.models import (
     OpenValueError,
@@ -25,14 +25,10 @@ from fencepost.explorers.symbolic.models import (
     value_under,
 )
 from fencepost.explorers.symbolic.places import Rec, agree, key_under
-from fencepost.explorers.symbolic.pool import apart
+from fencepost.explorers.symbolic.pool import Asking, apart
+from fencepost.explorers.symbolic.system import Happening, System
 from fencepost.explorers.symbolic.terms import Flag, boolean, both, either, implies, negate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.explorers.symbolic.system import Happening, System
-    from fencepost.model.language.records import Key
+from fencepost.model.language.records import Key
 
 
 @dataclass(frozen=True)

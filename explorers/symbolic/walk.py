@@ -6,26 +6,20 @@ semantics makes: an index inside its array, a value inside its domain, room in a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import z3
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.subset.scope import refusal
+from fencepost.explorers.program.ir.program import Function, Program
+from fencepost.explorers.program.subset.places import refusal
 from fencepost.explorers.symbolic import bags, expressions, loops, terms
-from fencepost.explorers.symbolic.frames import Check, Frame
+from fencepost.explorers.symbolic.frames import Check, Frame, Numbers, Refs, merge, read
 from fencepost.explorers.symbolic.loops import Quantified, held_by
 from fencepost.explorers.symbolic.places import Arr, Bag, Endless
-from fencepost.explorers.symbolic.references import Numbers, Refs, merge, read
 from fencepost.explorers.symbolic.terms import Flag, Num, UnknownOperation, Value
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.explorers.program.ir.program import Function, Program
-    from fencepost.model.language.records import Record
-
+from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
 
 MOST_ROUNDS = 4096
 """Rounds of one loop that are followed."""

@@ -8,7 +8,7 @@ by their addresses. `explorers/native/llvm/` translates this text.
 from __future__ import annotations
 
 import numpy as np
-from fencepost.explorers.native.llvm.declare import helper, kernel
+from fencepost.explorers.native.llvm.types import helper, kernel
 
 GOLDEN = 0x9E3779B97F4A7C15
 UNDECIDED = 1 << 62

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.paths import budgets
-from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Record
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
 
 
 def faults_used(machine: Machine, states: np.ndarray[Any, Any], initial: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.native.expansion import processors
@@ -21,18 +22,12 @@ from fencepost.explorers.verdict import (
     worst,
 )
 from fencepost.explorers.walk.measures import deepest_log, estimate
-from fencepost.explorers.walk.walker import REGISTERS, End
-from fencepost.model.language.actions import Kind
+from fencepost.explorers.walk.walker import REGISTERS, End, Walker, Walks
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from fencepost.explorers.walk.walker import Walker, Walks
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Path
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.interpreter import Path
+from fencepost.model.language.machine import Machine
 
 BATCH_STEPS = 20_000
 """Steps of the walks of one call: about a tenth of a second, between looks at budgets and signals."""

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from fencepost.explorers.native.blame import blame, explain
 from fencepost.explorers.native.compile import Kernels, compiled
-from fencepost.explorers.native.llvm.libraries import library
-from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.llvm.libraries import Kernel, library
+from fencepost.explorers.native.llvm.types import Unit
 from fencepost.explorers.native.lower.machine import CODES
 from fencepost.explorers.verdict import refuse_behaviours
 from fencepost.explorers.walk.measures import faults_used
-from fencepost.model.language.actions import Kind
+from fencepost.model.language.actions import Kind, Property
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DomainError, UsageError
 from fencepost.model.language.interpreter import Interpreter, Path
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from fencepost.explorers.native.compile import Kernels
-    from fencepost.explorers.native.llvm.libraries import Kernel
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import Key
 
 REGISTERS = 4096
 """Registers of the sketch that counts different states: it is right to 1.04 / sqrt(4096), which is 1.6 %."""

@@ -9,18 +9,13 @@ import json
 import re
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fencepost.kafka.audit.judging import Rules
+from fencepost.kafka.audit.judging import Brokers, Rules
 from fencepost.model.cluster.machine import MACHINE
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.kafka.audit.partition import Brokers
-
 
 TYPES = (
     "REGISTER_BROKER_RECORD",

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
 
-from fencepost.explorers.running.shapes import misfit
 from fencepost.kafka.audit.logs import Note, add_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 BATCH = re.compile(r"baseOffset: (\d{1,18}) lastOffset: (\d{1,18}) ", re.ASCII)
 EPOCH = re.compile(r"partitionLeaderEpoch: (-?\d{1,9})\b", re.ASCII)
@@ -126,40 +121,72 @@ def _note(notes: list[Note], what: str, path: Path, at: int, said: str) -> None:
 NAME = re.compile(r"[A-Z0-9_]{1,80}", re.ASCII)
 ID = re.compile(r"[A-Za-z0-9_+/=-]{0,80}", re.ASCII)
 """A topic's id, in base 64."""
-Int8 = Annotated[int, range(-(1 << 7), 1 << 7)]
-Int16 = Annotated[int, range(-(1 << 15), 1 << 15)]
-Int32 = Annotated[int, range(-(1 << 31), 1 << 31)]
-Int64 = Annotated[int, range(-(1 << 63), 1 << 63)]
-Epoch = Annotated[int, range(-1, 1 << 30)]
+Shape = Callable[[object], bool]
+"""Whether a value of JSON is of a kind."""
+
+
+def _number(least: int, beyond: int) -> Shape:
+    return lambda value: type(value) is int and least <= value < beyond
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _brokers(value: object) -> bool:
+    return isinstance(value, list) and all(map(_BROKER, value))
+
+
+def _objects(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+
+
+def _or_none(shape: Shape) -> Shape:
+    return lambda value: value is None or shape(value)
+
+
+_INT8, _INT16, _INT32, _INT64 = (_number(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64))
+_EPOCH = _number(-1, 1 << 30)
 """An epoch rises by one at a time, and never to the end of its numbers."""
-Brokers = list[Annotated[int, range(1 << 31)]]
-Some = Brokers | None
-WHERE = {"topicId": str, "partitionId": Int32}
-_OPTIONAL = {
-    "removingReplicas": Some,
-    "addingReplicas": Some,
-    "leaderRecoveryState": Int8,
-    "eligibleLeaderReplicas": Some,
-    "lastKnownElr": Some,
+_BROKER = _number(0, 1 << 31)
+_SOME = _or_none(_brokers)
+WHERE: dict[str, Shape] = {"topicId": _text, "partitionId": _INT32}
+_OPTIONAL: dict[str, Shape] = {
+    "removingReplicas": _SOME,
+    "addingReplicas": _SOME,
+    "leaderRecoveryState": _INT8,
+    "eligibleLeaderReplicas": _SOME,
+    "lastKnownElr": _SOME,
 }
-_FLAGS = {"fenced": bool, "inControlledShutdown": bool}
-FIELDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+_FLAGS: dict[str, Shape] = {"fenced": _flag, "inControlledShutdown": _flag}
+FIELDS: dict[str, tuple[dict[str, Shape], dict[str, Shape]]] = {
     "PARTITION_RECORD": (
-        {**WHERE, "replicas": Brokers, "isr": Brokers, "leader": Int32, "leaderEpoch": Epoch, "partitionEpoch": Epoch},
+        {
+            **WHERE,
+            "replicas": _brokers,
+            "isr": _brokers,
+            "leader": _INT32,
+            "leaderEpoch": _EPOCH,
+            "partitionEpoch": _EPOCH,
+        },
         _OPTIONAL,
     ),
-    "PARTITION_CHANGE_RECORD": (WHERE, {**_OPTIONAL, "replicas": Some, "isr": Some, "leader": Int32}),
-    "REGISTER_BROKER_RECORD": ({"brokerId": Int32, "brokerEpoch": Int64}, _FLAGS),
-    "UNREGISTER_BROKER_RECORD": ({"brokerId": Int32}, {}),
-    "FENCE_BROKER_RECORD": ({"id": Int32}, {}),
-    "UNFENCE_BROKER_RECORD": ({"id": Int32}, {}),
-    "BROKER_REGISTRATION_CHANGE_RECORD": ({"brokerId": Int32}, dict.fromkeys(_FLAGS, Int8)),
-    "REGISTER_CONTROLLER_RECORD": ({"controllerId": Int32}, {"features": list[dict[str, object]]}),
-    "TOPIC_RECORD": ({"topicId": str, "name": str}, {}),
-    "REMOVE_TOPIC_RECORD": ({"topicId": str}, {}),
-    "CONFIG_RECORD": ({"resourceType": Int8, "resourceName": str, "name": str, "value": str | None}, {}),
-    "CLEAR_ELR_RECORD": ({}, {"topicName": str | None}),
-    "FEATURE_LEVEL_RECORD": ({"name": str, "featureLevel": Int16}, {}),
+    "PARTITION_CHANGE_RECORD": (WHERE, {**_OPTIONAL, "replicas": _SOME, "isr": _SOME, "leader": _INT32}),
+    "REGISTER_BROKER_RECORD": ({"brokerId": _INT32, "brokerEpoch": _INT64}, _FLAGS),
+    "UNREGISTER_BROKER_RECORD": ({"brokerId": _INT32}, {}),
+    "FENCE_BROKER_RECORD": ({"id": _INT32}, {}),
+    "UNFENCE_BROKER_RECORD": ({"id": _INT32}, {}),
+    "BROKER_REGISTRATION_CHANGE_RECORD": ({"brokerId": _INT32}, dict.fromkeys(_FLAGS, _INT8)),
+    "REGISTER_CONTROLLER_RECORD": ({"controllerId": _INT32}, {"features": _objects}),
+    "TOPIC_RECORD": ({"topicId": _text, "name": _text}, {}),
+    "REMOVE_TOPIC_RECORD": ({"topicId": _text}, {}),
+    "CONFIG_RECORD": ({"resourceType": _INT8, "resourceName": _text, "name": _text, "value": _or_none(_text)}, {}),
+    "CLEAR_ELR_RECORD": ({}, {"topicName": _or_none(_text)}),
+    "FEATURE_LEVEL_RECORD": ({"name": _text, "featureLevel": _INT16}, {}),
 }
 """For each type of record the fields that it must have, and those that it may have."""
 
@@ -172,7 +199,7 @@ def fits(kind: object, version: object, data: object) -> bool:
     there = {name: shape for name, shape in {**WHERE, **optional, **needed}.items() if name in data}
     return (
         set(needed) <= set(data)
-        and not misfit(version, Int16)
-        and not any(misfit(data[name], shape) for name, shape in there.items())
+        and _INT16(version)
+        and all(shape(data[name]) for name, shape in there.items())
         and ID.fullmatch(data.get("topicId", "")) is not None
     )

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from fencepost.kafka.audit.cluster_context import UNCLEAN
+from fencepost.kafka.audit.cluster_context import UNCLEAN, ClusterContext, Moment
 from fencepost.kafka.audit.findings import SORTS, Found
-from fencepost.kafka.audit.judging import JudgedChange, electable, judge_change, standing, with_inactive, with_stale
-from fencepost.kafka.audit.partition import (
+from fencepost.kafka.audit.judging import (
     CLEARED,
     NO_LEADER,
     SAME_LEADER,
     Brokers,
     Conditions,
     Core,
+    JudgedChange,
     change_of,
+    electable,
+    judge_change,
     read_partition,
+    standing,
+    with_inactive,
+    with_stale,
 )
 from fencepost.kafka.formatting import show_brokers, when
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.kafka.audit.cluster_context import ClusterContext, Moment
 
 SETTLES = 1000
 """Milliseconds that a change of many partitions may take: the controller writes it in several batches."""

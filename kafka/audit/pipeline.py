@@ -5,32 +5,27 @@ from __future__ import annotations
 import gc
 import shutil
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import accumulate, chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
-from fencepost.kafka.audit.cluster_context import TYPES, LogRecord, gather_context
-from fencepost.kafka.audit.controller_history import controller_history
-from fencepost.kafka.audit.copies import Compared, compare, topic_of
+from fencepost.kafka.audit.cluster_context import TYPES, ClusterContext, LogRecord, gather_context
+from fencepost.kafka.audit.controller_history import ControllerHistory, controller_history
 from fencepost.kafka.audit.following import follow
-from fencepost.kafka.audit.partition import NO_LEADER
-from fencepost.kafka.audit.reading import FINDING, arrow_schema
+from fencepost.kafka.audit.judging import NO_LEADER
+from fencepost.kafka.audit.logs import Compared, Copy, compare, topic_of
+from fencepost.kafka.audit.reading import FINDING, Reading, arrow_schema
 from fencepost.kafka.audit.records import Partition
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
     import pyarrow as pa
-    from fencepost.kafka.audit.cluster_context import ClusterContext
-    from fencepost.kafka.audit.controller_history import ControllerHistory
-    from fencepost.kafka.audit.copies import Copy
-    from fencepost.kafka.audit.reading import Reading
     from pyspark.sql import SparkSession
 
 HISTORIES, FINDINGS, JUDGED = "histories", "findings", "judged.json"

@@ -8,23 +8,21 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.running import sealed
 from fencepost.explorers.running.files import read_file, write_file
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.logs import Coverage, File, Note, add_run, files_in, identity
-from fencepost.kafka.driver.maven import java_version, tool
-from fencepost.kafka.driver.releases import RELEASES, compile_driver, locate_release
+from fencepost.kafka.driver.releases import RELEASES, compile_driver, java_version, locate_release, tool
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import pyarrow as pa
     from pyarrow import RecordBatch
 
@@ -94,19 +92,13 @@ class Reading:
         write_file(self.folder / MANIFEST, sealed.seal(data))
 
 
-class _Manifest(TypedDict):
-    format: int
-    parts: list[str]
-    files: list[File]
-
-
 def earlier(folder: Path) -> Reading:
     """Return the record of an earlier run's reading in a folder; raise UsageError without one."""
     refused = UsageError(
         f"{folder} has no readable {MANIFEST} of an audit: leave out `resume=True` and name another folder."
     )
     try:
-        data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT, _Manifest)
+        data = sealed.read_sealed(read_file(folder / MANIFEST), folder / MANIFEST, FORMAT)
     except (OSError, sealed.DamagedError) as error:
         raise refused from error
     files, parts = [File.of(item) for item in data["files"]], data["parts"]

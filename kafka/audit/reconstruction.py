@@ -8,29 +8,23 @@ they have not. A path that it does not find may exist.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, pairwise, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from fencepost.counterexamples.replay import follow
+from fencepost.counterexamples.replay import Replay, follow
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import protocol
-from fencepost.kafka.audit.controller_history import NAME, ControllerHistory, controller_state
+from fencepost.kafka.audit.controller_history import NAME, ControllerHistory, Point, controller_state
 from fencepost.model.cluster.state import is_running
 from fencepost.model.language import bits
+from fencepost.model.language.actions import Property
 from fencepost.model.language.errors import UsageError
 from fencepost.model.language.interpreter import Interpreter, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.counterexamples.replay import Replay
-    from fencepost.kafka.audit.controller_history import Point
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.records import Key
 
 MOST_STATES = 4_000
 """States that are examined with the rules of one version: real logs of 19 recorded states took up to 406."""

@@ -7,19 +7,18 @@ the ELR and nothing else speaks against it, the leader that lacks the record sho
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.kafka.audit.findings import SORTS, Found
-from fencepost.kafka.audit.partition import NO_LEADER
+from fencepost.kafka.audit.judging import NO_LEADER
 from fencepost.kafka.formatting import clock, many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.kafka.audit.copies import Compared, Copy, Run
+    from fencepost.kafka.audit.logs import Compared, Copy, Run
 
 BAD = ("unclean", "last-known", "none-of-them")
 """Elections of a leader that may lack what was acknowledged."""

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fencepost.kafka.audit.cluster_context import version_of
-from fencepost.kafka.audit.findings import SEVERITIES, SORTS
-from fencepost.kafka.audit.logs import Note
-from fencepost.kafka.audit.partition import NO_LEADER
-from fencepost.kafka.audit.pipeline import FINDINGS, FOUND, HISTORIES, batches
+from fencepost.kafka.audit.findings import SEVERITIES, SORTS, Severity, Sort
+from fencepost.kafka.audit.judging import NO_LEADER
+from fencepost.kafka.audit.logs import File, Note
+from fencepost.kafka.audit.pipeline import FINDINGS, FOUND, HISTORIES, Judged, MetadataLog, batches
 from fencepost.kafka.audit.reading import arrow_schema
 from fencepost.kafka.formatting import clock, many, when
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-    from fencepost.kafka.audit.findings import Severity, Sort
-    from fencepost.kafka.audit.logs import File
-    from fencepost.kafka.audit.pipeline import Judged, MetadataLog
 
 
 FORMAT = 1

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.maven import Artifact, fetch_jars, move_folder, pom, run, tool
-from fencepost.kafka.driver.releases import compile_driver
+from fencepost.kafka.driver.releases import Artifact, compile_driver, fetch_jars, move_folder, pom, run, tool
 from fencepost.model.language.errors import UsageError, nearest
 
 if TYPE_CHECKING:

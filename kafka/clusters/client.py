@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
-from fencepost.kafka.clusters.cluster import ClusterError
-from fencepost.kafka.clusters.processes import Process
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.kafka.clusters.cluster import Cluster
+from fencepost.kafka.clusters.cluster import Cluster, ClusterError, Process
 
 PATIENCE = 40.0
 """Seconds after which a call is given up; the clients' own limits are shorter."""

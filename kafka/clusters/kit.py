@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom, run, tool
-from fencepost.kafka.driver.releases import BROKERS, compile_driver, line_of, locate_release
+from fencepost.kafka.driver.releases import (
+    BROKERS,
+    Artifact,
+    compile_driver,
+    fetch_jars,
+    line_of,
+    locate_release,
+    pom,
+    run,
+    tool,
+)
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SOURCES = Path(__file__).parent / "java"
 LOGGING = SOURCES / "log4j2.xml"

@@ -11,11 +11,9 @@ import socket
 import struct
 import threading
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Literal
 
 PRODUCE, FETCH, ALTER_PARTITION = 0, 1, 56
 """The APIs that scenarios speak of, by their numbers in Kafka's protocol."""

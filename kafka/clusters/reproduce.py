@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,16 +15,12 @@ from fencepost.kafka.clusters.client import Client
 from fencepost.kafka.clusters.cluster import Cluster, Shape
 from fencepost.kafka.clusters.scenario import Harm, Scenario, named
 from fencepost.kafka.clusters.scenarios import hyp_1, hyp_3, hyp_10, hyp_11, hyp_13, hyp_16, hyp_17, hyp_18
-from fencepost.kafka.clusters.stage import NotReached, Stage
-from fencepost.kafka.clusters.story import Story
+from fencepost.kafka.clusters.stage import Line, NotReached, Stage, Story
 from fencepost.kafka.driver.process import MEMORY_FOLDER
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from fencepost.kafka.clusters.kit import Kit
-    from fencepost.kafka.clusters.story import Line
 
 FORMAT = 1
 SCENARIOS: tuple[Scenario, ...] = (

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from fencepost.kafka.clusters.stage import Stage
 from fencepost.model.language.errors import UsageError, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from fencepost.kafka.clusters.stage import Stage
 
 Harm = Literal["lost", "out", "leaderless"]
 Number = tuple[int, int]

@@ -1,24 +1,76 @@
-"""The words that scenarios are written in: what the operator does, what the network does, and what is seen."""
+"""The words that scenarios are written in: what the operator does, what the network delays, and what is seen.
+
+A story is printed line by line, as it happens.
+"""
 
 from __future__ import annotations
 
 import json
 import signal
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
-from fencepost.kafka.clusters.cluster import STARTED
-from fencepost.kafka.clusters.flows import fetches
-from fencepost.kafka.driver.maven import run
+from fencepost.kafka.clusters.client import Client
+from fencepost.kafka.clusters.cluster import CONTROLLER, STARTED, Cluster, Log
+from fencepost.kafka.clusters.proxy import ALTER_PARTITION, FETCH, Flow
+from fencepost.kafka.driver.releases import run
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
-    from fencepost.kafka.clusters.client import Client
-    from fencepost.kafka.clusters.cluster import Cluster, Log
-    from fencepost.kafka.clusters.proxy import Flow
-    from fencepost.kafka.clusters.story import Story
+def fetches(follower: int, of: int) -> Flow:
+    """Return the fetches by which a follower copies the log of a leader."""
+    return Flow(of, f"broker-{follower}-fetcher", FETCH)
+
+
+def metadata(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
+    """Return the fetches by which a broker gets the metadata log from the controller; its heartbeats are others."""
+    return Flow(CONTROLLER, f"raft-client-{broker}", FETCH, way)
+
+
+def alterations(broker: int, way: Literal["requests", "answers"] = "requests") -> Flow:
+    """Return the requests by which a leader asks the controller to change the ISR."""
+    return Flow(CONTROLLER, str(broker), ALTER_PARTITION, way)
+
+
+Kind = Literal["step", "operator", "seen", "log"]
+MARKS: dict[Kind, str] = {"step": "", "operator": "$ ", "seen": "  ", "log": "  | "}
+"""The mark before a line: a step of the story, a command of the operator, what is seen then, a line of a log or a
+tool."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line with the seconds since the beginning."""
+
+    seconds: float
+    kind: Kind
+    text: str
+
+    def shown(self) -> str:
+        """Return the line as it is printed."""
+        return f"{self.seconds:7.2f}  {MARKS[self.kind]}{self.text}"
+
+
+@dataclass
+class Story:
+    """The lines so far; each is handed to `hear` at once."""
+
+    hear: Callable[[Line], None]
+    lines: list[Line] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self.began
+
+    def tell(self, text: str, kind: Kind = "step") -> None:
+        """Add a line."""
+        line = Line(round(self.seconds, 2), kind, text)
+        self.lines.append(line)
+        self.hear(line)
+
 
 WAIT = 60.0
 """Seconds for what must come about if the cluster works at all."""

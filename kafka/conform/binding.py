@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import fencepost.kafka.quorum.mapping as quorum
 import fencepost.kafka.replication.mapping as replication
 from fencepost.invariants.protocols import protocol as named_protocol
+from fencepost.kafka.driver.ablation import Ablation
+from fencepost.kafka.driver.execute import Execution
+from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import BROKERS, HERE, KAFKA, Harness
 from fencepost.kafka.quorum.guards import ABLATION as QUORUM_ABLATION
 from fencepost.kafka.quorum.nodes import Nodes
 from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.guards import ABLATION
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from fencepost.kafka.driver.ablation import Ablation
-    from fencepost.kafka.driver.execute import Execution
-    from fencepost.kafka.driver.process import Driver
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.interpreter import Interpreter
+from fencepost.model.language.machine import Machine
 
 FORMAT = 1
 """The format of the JSON of every comparison."""

@@ -25,8 +25,8 @@ from fencepost.kafka.conform.binding import FORMAT
 from fencepost.kafka.conform.histories import transitions
 from fencepost.kafka.conform.suite import Player, executed, grounds, seen_by_agent, suite, tools
 from fencepost.kafka.driver.execute import SetAsideError
-from fencepost.kafka.driver.maven import run, tool
 from fencepost.kafka.driver.process import Driver, FailedError
+from fencepost.kafka.driver.releases import run, tool
 from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.kafka.fuzz.histories import FLAGS, Alarm, Fuzzer, Script, fuzz_release, words
 from fencepost.model.language.actions import Kind

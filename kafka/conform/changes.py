@@ -10,31 +10,27 @@ epochs move.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from fencepost.explorers.native.search import Search
 from fencepost.explorers.verdict import Options
 from fencepost.kafka.conform.binding import FORMAT, PROTOCOL
-from fencepost.kafka.driver.ablation import read_sizes
+from fencepost.kafka.driver.ablation import Sizes, read_sizes
 from fencepost.kafka.driver.process import Driver
+from fencepost.kafka.driver.releases import Release
 from fencepost.kafka.formatting import seconds
 from fencepost.model.cluster.partition_change import active, change_isr, elr_after, first_in_order, leader_after
 from fencepost.model.cluster.reassignment import operator_cancels_reassignment, operator_reassigns_replicas
 from fencepost.model.cluster.state import has_elr, newest, replicas
 from fencepost.model.language import NONE, bits
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, UsageError
 from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.kafka.driver.ablation import Sizes
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.machine import Machine
+from fencepost.model.language.machine import Machine
 
 SIZES = read_sizes(
     "brokers=3 movable=3 spare=1 reassignments=2 cancels=1 elections=1 fences=2 crashes=0 shrinks=0 "

@@ -14,27 +14,20 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.removal import guards
-from fencepost.kafka.conform.binding import FORMAT
-from fencepost.kafka.driver.ablation import Whose
-from fencepost.kafka.driver.chances import Ground, Variant
+from fencepost.kafka.conform.binding import FORMAT, Binding
+from fencepost.kafka.driver.ablation import Ablation, Sizes, Whose
+from fencepost.kafka.driver.chances import Ground, Trial, Variant, try_step
+from fencepost.kafka.driver.execute import Execution
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.trying import Trial, try_step
+from fencepost.kafka.driver.releases import Release
 from fencepost.kafka.formatting import seconds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.driver.ablation import Ablation, Sizes
-    from fencepost.kafka.driver.execute import Execution
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.constants import Constants
-
+from fencepost.model.language.constants import Constants
 
 MOST_STATES = 150_000
 SHOWN = 8

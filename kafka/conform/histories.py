@@ -6,35 +6,27 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import write
 from fencepost.counterexamples.trace import Trace
 from fencepost.invariants.protocols import protocol as named_protocol
-from fencepost.kafka.conform.binding import FORMAT
-from fencepost.kafka.driver.execute import Tally
-from fencepost.kafka.driver.process import Driver, LineCoverage
+from fencepost.kafka.conform.binding import FORMAT, Binding
+from fencepost.kafka.driver.execute import Difference, Execution, Tally
+from fencepost.kafka.driver.process import ClassLines, Driver, LineCoverage
+from fencepost.kafka.driver.releases import Release
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.formatting import count_histories, many, seconds
 from fencepost.model.language.actions import Kind
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from fencepost.kafka.conform.binding import Binding
-    from fencepost.kafka.driver.execute import Difference, Execution
-    from fencepost.kafka.driver.process import ClassLines
-    from fencepost.kafka.driver.releases import Release
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Step, Transition
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.records import Key
 
 MOST_STATES = 50_000
 """The plain semantics explores the state graph; a larger one takes it too long."""

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from fencepost.counterexamples.trace import Trace
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
-from fencepost.kafka.driver.chances import Chance, after, can_be_tried
-from fencepost.kafka.driver.trying import try_step
+from fencepost.kafka.driver.chances import Chance, after, can_be_tried, try_step
+from fencepost.kafka.driver.execute import Execution
+from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.replication.brokers import Brokers
 from fencepost.kafka.replication.mapping import ACTIONS, NOT_DRIVEN, refuse
 from fencepost.model.language.actions import Kind
-from fencepost.model.language.interpreter import Interpreter, Step
-
-if TYPE_CHECKING:
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.kafka.driver.execute import Execution
-    from fencepost.kafka.driver.process import Driver
-    from fencepost.model.language.interpreter import Transition
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.records import Key
 
 ELECTS = "controller_elects_preferred"
 

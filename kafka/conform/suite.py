@@ -29,9 +29,8 @@ from fencepost.kafka.clusters.kit import JAVASSIST
 from fencepost.kafka.conform.guards import groups, variant_rows
 from fencepost.kafka.driver.ablation import read_sizes
 from fencepost.kafka.driver.chances import Ground
-from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom
 from fencepost.kafka.driver.process import Driver, FailedError
-from fencepost.kafka.driver.releases import HERE, compile_driver
+from fencepost.kafka.driver.releases import HERE, Artifact, compile_driver, fetch_jars, pom
 from fencepost.kafka.driver.walks import Cover, state_graph, walks
 from fencepost.kafka.fuzz.histories import FLAGS
 from fencepost.model.language.errors import UsageError

@@ -8,20 +8,16 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fencepost.counterexamples.trace import Trace
 from fencepost.kafka.conform.binding import PROTOCOL, REPLICATION
 from fencepost.kafka.driver.releases import adapt_classes, classes_in, model_of, select_lines
 from fencepost.model.language.errors import DisabledError, DomainError, UsageError
-from fencepost.model.language.interpreter import Interpreter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.counterexamples.trace import Trace
-    from fencepost.model.language.interpreter import Step, Transition
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
 
 TEMPLATE = Path(__file__).parent / "PartitionHistoryTest.java.template"
 NEWEST = "99.0"

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from fencepost.explorers.program.removal import Guard
+from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.removal import Guard
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import Key
 
 
 class Whose(StrEnum):

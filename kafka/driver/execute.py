@@ -5,19 +5,15 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.counterexamples.states import changes
-from fencepost.kafka.driver.process import FailedError
+from fencepost.kafka.driver.process import Driver, FailedError
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from fencepost.kafka.driver.process import Driver
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
-    from fencepost.model.language.records import Key
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.records import Key
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,11 @@ import xml.etree.ElementTree as ET
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from fencepost.explorers.running.cache import cache_folder
-from fencepost.kafka.driver.maven import Artifact, fetch_jars, pom, run, tool
+from fencepost.kafka.driver.releases import Artifact, Release, fetch_jars, pom, run, tool
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from fencepost.kafka.driver.releases import Release
-
 
 PATIENCE = 60.0
 """Seconds after which a process that does not answer is given up."""

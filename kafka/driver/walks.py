@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 import networkx as nx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
-    from fencepost.model.language.records import Key
-
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.records import Key
 
 NEAR = 40
 """States that are examined for the nearest edge that was not taken."""

@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from fencepost.explorers.running.files import read_named
+from fencepost.kafka.clusters.kit import Kit
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import BROKERS, KAFKA, RELEASES, Harness
+from fencepost.kafka.driver.releases import BROKERS, KAFKA, RELEASES, Harness, Release
 from fencepost.kafka.driver.releases import release as release_of
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.kafka.clusters.kit import Kit
-    from fencepost.kafka.driver.releases import Release
 
 FUZZ = Harness(RELEASES, "fencepost.Fuzz", (*BROKERS.sources, KAFKA / "fuzz" / "java"))
 PROFILES = {

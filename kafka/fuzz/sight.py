@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import random
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fencepost.invariants.figures.store import load
 from fencepost.kafka.clusters.kit import kit
-from fencepost.kafka.driver.maven import run
 from fencepost.kafka.driver.process import DriverError
+from fencepost.kafka.driver.releases import run
 from fencepost.kafka.fuzz.histories import FLAGS, REPAIRS, SWITCHES, Alarm, Fuzzer, fuzz_release
 from fencepost.model.language.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIGURE = "sight"
 UNFIT = "the release has no such place"

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from fencepost.kafka.driver.ablation import Ablation, Check, read_sizes, with_and_without
+from fencepost.kafka.driver.ablation import Ablation, Check, Sizes, read_sizes, with_and_without
 from fencepost.kafka.quorum.mapping import AS_BUILT, NOT_COMPARED, NOT_DRIVEN
 from fencepost.kafka.quorum.nodes import FETCH, NO_FETCH, NODE, STATE, without_forgotten
 from fencepost.model.language import NONE, bits
+from fencepost.model.language.constants import Constants
+from fencepost.model.language.interpreter import Interpreter, Step
+from fencepost.model.language.records import Key
 from fencepost.model.quorum.state import Phase, Role, State, leads
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.kafka.driver.ablation import Sizes
-    from fencepost.model.language.constants import Constants
-    from fencepost.model.language.interpreter import Interpreter, Step
-    from fencepost.model.language.records import Key
 
 NOT_ELECTED = ("it is not elected",)
 _CLIENT = "KafkaRaftClient"

@@ -9,15 +9,13 @@ answers; they are not written to bytes. A message that no action is about, such 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.kafka.driver.execute import Act
+from fencepost.model.language.constants import Constants
 from fencepost.model.quorum.constants import Applied, Completion, Emptiness, Report, Source
 from fencepost.model.quorum.leader import no_op
 from fencepost.model.quorum.machine import VERSIONS
-
-if TYPE_CHECKING:
-    from fencepost.model.language.constants import Constants
 
 RELEASES: dict[str, str] = {
     "3.9.2": "kafka-3.9",

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.kafka.driver.execute import Difference, Execution, InFlight
 from fencepost.kafka.quorum.mapping import ACTIONS, ASIDE, no_op_of, reset
 from fencepost.model.language import NONE
-from fencepost.model.language.records import fields
+from fencepost.model.language.interpreter import Interpreter, Step, Transition
+from fencepost.model.language.records import Key, fields
 from fencepost.model.quorum.state import Entry, Fetch, Node, Phase, State
-
-if TYPE_CHECKING:
-    from fencepost.model.language.interpreter import Interpreter, Step, Transition
-    from fencepost.model.language.records import Key
-
 
 STATE = {name: place for place, (name, _) in enumerate(fields(State))}
 NODE = {name: place for place, (name, _) in enumerate(fields(Node))}

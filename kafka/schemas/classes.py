@@ -1,17 +1,26 @@
-"""The process that answers questions about Kafka's generated message classes and its code."""
+"""The process that answers questions about Kafka's generated message classes and its code, and claims."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from fencepost.kafka.driver.maven import tool
 from fencepost.kafka.driver.process import Driver
-from fencepost.kafka.driver.releases import JAVA_OPTIONS, Release, classes_in, compile_driver, locate_release, model_of
+from fencepost.kafka.driver.releases import (
+    JAVA_OPTIONS,
+    Release,
+    classes_in,
+    compile_driver,
+    locate_release,
+    model_of,
+    tool,
+)
 
 SOURCES = Path(__file__).parent / "java"
 RAFT = "org.apache.kafka.raft.KafkaRaftClient"
@@ -98,3 +107,45 @@ class Classes(Driver):
 
 def _trip(told: dict[str, Any]) -> Trip:
     return Trip(told.get("bytes", 0), told.get("read", ""), told.get("refused", ""))
+
+
+ClaimCheck = Callable[["Classes"], "Observation"]
+
+
+class ClaimVerdict(StrEnum):
+    """Verdict of a release on a claim."""
+
+    HOLDS = "holds"
+    DIFFERS = "differs"
+    """The release has what the claim is about, and it is otherwise."""
+    NOT_BUILT = "not built"
+    """The release has nothing of what the claim is about."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A verdict, and what was seen in the classes."""
+
+    verdict: ClaimVerdict
+    what: str
+
+
+def holds_if(condition: object, what: str, otherwise: str) -> Observation:
+    """Return the observations, by whether they agree with the claim."""
+    return Observation(ClaimVerdict.HOLDS, what) if condition else Observation(ClaimVerdict.DIFFERS, otherwise)
+
+
+def not_built(what: str) -> Observation:
+    """Say that a release has nothing of what the claim is about."""
+    return Observation(ClaimVerdict.NOT_BUILT, what)
+
+
+def in_order(refers: list[str], *names: str) -> bool:
+    """Return whether a method refers to these, one after another."""
+    rest = iter(refers)
+    return all(name in rest for name in names)
+
+
+def span(versions: list[int]) -> str:
+    """Return versions in words, which stand together."""
+    return f"{versions[0]} to {versions[-1]}" if len(versions) > 1 else ", ".join(map(str, versions)) or "none"

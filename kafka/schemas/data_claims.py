@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fencepost.kafka.schemas.checks import holds_if, in_order, not_built, span
-from fencepost.kafka.schemas.classes import MESSAGES
-
-if TYPE_CHECKING:
-    from fencepost.kafka.schemas.checks import ClaimCheck, Observation
-    from fencepost.kafka.schemas.classes import Classes
-
+from fencepost.kafka.schemas.classes import (
+    MESSAGES,
+    ClaimCheck,
+    Classes,
+    Observation,
+    holds_if,
+    in_order,
+    not_built,
+    span,
+)
 
 PARTITION = "kafka.cluster.Partition"
 IDS = "topics[].partitions[].new_isr[]"

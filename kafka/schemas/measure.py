@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from fencepost.invariants.catalogue import entries
-from fencepost.kafka.schemas.classes import Classes, jars_of
+from fencepost.kafka.schemas.classes import Classes, Observation, jars_of
 from fencepost.kafka.schemas.data_claims import CLAIMS as DATA_CLAIMS
 from fencepost.kafka.schemas.quorum_claims import CLAIMS as QUORUM_CLAIMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.kafka.schemas.checks import Observation
 
 Row = dict[str, str]
 CHECKS = dict((*QUORUM_CLAIMS, *DATA_CLAIMS))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fencepost.kafka.schemas.checks import holds_if, in_order, not_built, span
-from fencepost.kafka.schemas.classes import MESSAGES, RAFT
-
-if TYPE_CHECKING:
-    from fencepost.kafka.schemas.checks import ClaimCheck, Observation
-    from fencepost.kafka.schemas.classes import Classes, Trip
-
+from fencepost.kafka.schemas.classes import (
+    MESSAGES,
+    RAFT,
+    ClaimCheck,
+    Classes,
+    Observation,
+    Trip,
+    holds_if,
+    in_order,
+    not_built,
+    span,
+)
 
 FIELD = "topics[].partitions[].high_watermark"
 RESPONSE_FIELD = "responses[].partitions[].high_watermark"

@@ -10,11 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import lowered
+from fencepost.explorers.native.compile import load, lowered
 from fencepost.explorers.program.ir.nodes import Binary, Compare, Numbers, Order, Store
+from fencepost.explorers.program.ir.program import rebuilt
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.walk import rebuilt
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.protocols import PROTOCOLS

@@ -9,7 +9,7 @@ import pytest
 import z3
 from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.terms import boolean, choose, endless_members, equal, member, with_member
 from fencepost.explorers.verdict import Verdict

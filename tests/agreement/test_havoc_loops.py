@@ -11,7 +11,7 @@ import pytest
 import z3
 from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic import loops
 from fencepost.explorers.symbolic.places import agree, load
 from fencepost.explorers.symbolic.proof import Settings, prove

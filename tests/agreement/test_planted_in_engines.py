@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from fencepost.explorers.liveness import calls
 from fencepost.explorers.native import layout, masked, tiers
-from fencepost.explorers.native.compile import Kernels
+from fencepost.explorers.native.compile import Kernels, lowered
 from fencepost.explorers.native.compile import load as load_kernels
-from fencepost.explorers.native.generate import lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.native.lower import bags, lanes
 from fencepost.explorers.program.ir import nodes, ranges

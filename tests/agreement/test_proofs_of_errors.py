@@ -10,7 +10,7 @@ import z3
 from fencepost.api.answers.proof_report import ProveResult
 from fencepost.api.calls.prove import explain
 from fencepost.api.calls.prove import prove as asked
-from fencepost.cli.views.display import Display
+from fencepost.cli.views.console import Display
 from fencepost.explorers.symbolic.places import load
 from fencepost.explorers.symbolic.proof import Settings, prove
 from fencepost.explorers.symbolic.system import System

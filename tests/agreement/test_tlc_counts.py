@@ -6,8 +6,7 @@ And for constants that TLC was not asked about, those of a search written by han
 from __future__ import annotations
 
 import pytest
-from fencepost.explorers.judge import judge
-from fencepost.explorers.search import search
+from fencepost.explorers.search import judge, search
 from fencepost.explorers.verdict import Options, Verdict
 from fencepost.invariants.catalogue import runs_of, values_of
 from fencepost.invariants.protocols import protocol

@@ -9,9 +9,8 @@ import pytest
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
 from fencepost.explorers.program.ir.nodes import Failure
-from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.program import inside, text
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.protocols import PROTOCOLS
 

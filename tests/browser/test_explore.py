@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.counterexamples.browser.stories import stories
+from fencepost.counterexamples.browser.book import stories
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol

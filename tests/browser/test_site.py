@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.api.topics.crash_table import cells, outcome
+from fencepost.api.topics.measured import cells, outcome
+from fencepost.counterexamples.browser.book import stories
 from fencepost.counterexamples.browser.links import read as read_link
 from fencepost.counterexamples.browser.session import Session
 from fencepost.counterexamples.browser.setting import set_up
-from fencepost.counterexamples.browser.stories import stories
 from fencepost.counterexamples.browser.view import VIOLATED
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.trace import ARCHIVE

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge
+from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Evidence, Run, evidence
 

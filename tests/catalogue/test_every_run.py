@@ -3,7 +3,7 @@
 import pytest
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import judge
+from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import Profile, Run, runs, values_of
 from fencepost.invariants.protocols import protocol

@@ -2,12 +2,11 @@
 run."""
 
 import pytest
-from fencepost.api.asking.targets import Question
-from fencepost.api.calls.engines import source_of
+from fencepost.api.asking.targets import Question, source_of
 from fencepost.explorers.verdict import Options
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import protocol
-from fencepost.site.designs import every_cell
+from fencepost.site.tables import every_cell
 
 from tests.catalogue.archive import evidence_on, fired_in
 

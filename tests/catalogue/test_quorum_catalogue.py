@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from fencepost.explorers.judge import values_of
 from fencepost.explorers.search import search as native
+from fencepost.explorers.search import values_of
 from fencepost.explorers.verdict import Options, PropertyResult, Verdict
 from fencepost.invariants import quorum, quorum_liveness
 from fencepost.invariants.catalogue import Profile, Run, entries, evidence, runs_of
 from fencepost.model.quorum.machine import MACHINE
-from fencepost.site.designs import SLOW, shares
+from fencepost.site.tables import SLOW, shares
 
 from tests.catalogue.archive import evidence_on, fired_in
 from tests.helpers.places import DOCS

@@ -4,7 +4,7 @@ hold."""
 from typing import Any
 
 import pytest
-from fencepost.explorers.judge import judge
+from fencepost.explorers.search import judge
 from fencepost.explorers.verdict import Options
 from fencepost.invariants import replication_liveness
 from fencepost.invariants.catalogue import Run, entries, evidence, runs_of, values_of

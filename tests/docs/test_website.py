@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from fencepost.api.topics.advice_words import change_of, headline, released_of, row_of
 from fencepost.api.topics.advising import advise
-from fencepost.api.topics.crash_table import cells, outcome
 from fencepost.api.topics.matrices import best_of, measured
+from fencepost.api.topics.measured import cells, outcome
 from fencepost.counterexamples.trace import ARCHIVE
 from fencepost.explorers.program.removal import guards
 from fencepost.invariants.catalogue import entries, runs_of
 from fencepost.invariants.protocols import PROTOCOLS, protocol
-from fencepost.site import evidence, links, protocols, settings, traces
+from fencepost.site import links, protocols, settings, traces
 from fencepost.site.build import GROUPS, build
 from fencepost.site.build import built as built_pages
-from fencepost.site.evidence import details
+from fencepost.site.entries import all_stories, card, details, with_stories
 from fencepost.site.places import around_explorer, of_entry, of_run, of_trace, rendered, slug
 
 from tests.helpers.commands import fencepost
@@ -189,11 +189,11 @@ def test_the_page_of_a_trace_leads_into_the_explorer_and_to_what_it_is_evidence_
 
 
 def test_every_story_is_offered_on_the_first_page_and_where_its_subject_is() -> None:
-    names = [story.name for story in evidence.all_stories()]
-    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', evidence.card())
+    names = [story.name for story in all_stories()]
+    offered = re.findall(r'href="explore/index\.html#story=([^"]+)"', card())
     assert (offered[0], sorted(offered)) == ("kip-903", sorted(names))
     places = ("guarantees/kip-903.md", "kafka/findings/hyp-10.md", "guarantees/bugs.md")
-    found = {place: evidence.with_stories(built().get(place) or (DOCS / place).read_text(), place) for place in places}
+    found = {place: with_stories(built().get(place) or (DOCS / place).read_text(), place) for place in places}
     rest = found["guarantees/kip-903.md"].partition("\n")[2]
     assert rest.lstrip().startswith("[Story, step by step: ")
     assert "](../explore/index.html#story=kip-903)" in rest.partition("##")[0]

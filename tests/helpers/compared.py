@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.explorers.native.generate import with_switches
+from fencepost.explorers.native.compile import with_switches
 from fencepost.explorers.program.removal import without
 from fencepost.explorers.program.subset.program import check, guards_of
 from fencepost.model.language.errors import DisabledError, DomainError

@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from fencepost.kafka.audit.copies import Compared, Copy, Run
+from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.audit.records import Partition
 
 Harm = Literal["", "unclean", "disk"]

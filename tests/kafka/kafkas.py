@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from fencepost.kafka.driver.maven import missing_tools
+from fencepost.kafka.driver.releases import missing_tools
 
 KAFKA = "4.1.2"
 LACKING = missing_tools()

@@ -11,8 +11,7 @@ from fencepost.counterexamples.replay import replay
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.kafka.clusters.kit import Kit, kit
 from fencepost.kafka.conform.upstream import TEMPLATE, kafka_test
-from fencepost.kafka.driver.maven import fetch_jars, tool
-from fencepost.kafka.driver.releases import adapt_classes, classes_in
+from fencepost.kafka.driver.releases import adapt_classes, classes_in, fetch_jars, tool
 
 from tests.helpers.commands import fencepost
 from tests.helpers.places import ARCHIVE

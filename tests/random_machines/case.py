@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.liveness.reference import with_behaviours
-from fencepost.explorers.native.compile import load
-from fencepost.explorers.native.generate import lowered
+from fencepost.explorers.native.compile import load, lowered
 from fencepost.explorers.native.llvm.objects import CHEAP
 from fencepost.explorers.plain import PlainSearch
 from fencepost.explorers.program.ir.translate import translate

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.program.ir import nodes
+from fencepost.explorers.program.ir.program import inside
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset import __file__
 from fencepost.model.language.actions import Kind
 from fencepost.model.language.errors import ModelError, UsageError

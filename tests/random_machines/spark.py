@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost.explorers.spark.explore import Explore
-from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.spark.work import Origin
 from fencepost.model.language.errors import ModelError
 
 from tests.random_machines.case import Case, said

@@ -17,7 +17,7 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 
 from fencepost.api import Cluster, audit
 from fencepost.explorers.spark.session import spark
-from fencepost.kafka.audit.copies import copies_in
+from fencepost.kafka.audit.logs import copies_in
 from fencepost.kafka.audit.pipeline import HISTORIES, HISTORY, JUDGED, MetadataLog, judge
 from fencepost.kafka.audit.reading import MANIFEST, arrow_schema, command, read
 from fencepost.kafka.audit.report import report

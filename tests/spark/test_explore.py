@@ -18,8 +18,8 @@ pytest.importorskip("pyspark", reason="these tests have an environment of their 
 from fencepost.api.calls.base import are_same
 from fencepost.explorers.search import search
 from fencepost.explorers.spark.explore import Explore
-from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, spark
+from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.verdict import LEFT, CrossCheckError, Options
 from fencepost.invariants.catalogue import runs_of
 from fencepost.invariants.protocols import LINEAGE, protocol

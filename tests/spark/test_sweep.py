@@ -13,15 +13,15 @@ import pytest
 pytest.importorskip("pyspark", reason="these tests have an environment of their own: tox -e spark")
 
 import fencepost.api as f
-from fencepost.api.calls.grids import axes_of, settings_of
+from fencepost.api.asking.constants import axes_of, settings_of
 from fencepost.cli.commands.sweep import maps_of, page
 from fencepost.explorers.running import sealed
 from fencepost.explorers.spark import session
 from fencepost.explorers.spark import sweep as sweeping
-from fencepost.explorers.spark.machines import Origin
 from fencepost.explorers.spark.session import Cluster, first_cause, require_java, spark
 from fencepost.explorers.spark.summary import Point, smallest_unsafe, summarise
 from fencepost.explorers.spark.sweep import Sweep, cell_of, walker_of
+from fencepost.explorers.spark.work import Origin
 from fencepost.explorers.walk.sample import Plan, sample
 from fencepost.invariants.protocols import protocol
 from fencepost.model.language.errors import UsageError

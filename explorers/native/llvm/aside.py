@@ -14,12 +14,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.native.llvm.objects import LEVEL, CompileError, Object, compiled
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.unit import Lowered, Unit
+from fencepost.explorers.native.llvm.types import Lowered, Unit
 
 MOST = 64
 """Modules that one process compiles."""

@@ -6,7 +6,7 @@ to wrap (`wrapped`, words). There is no `nsw`, and no shift by more than 63.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm.types import (
     GREATEST,
@@ -15,6 +15,7 @@ from fencepost.explorers.native.llvm.types import (
     WORD_BITS,
     Cell,
     Code,
+    Memory,
     Named,
     Sort,
     Struct,
@@ -27,11 +28,6 @@ from fencepost.explorers.native.llvm.types import (
     spelled,
     word,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.llvm.types import Memory
 
 SIGNED = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 UNSIGNED = {"==": "eq", "!=": "ne", "<": "ult", "<=": "ule", ">": "ugt", ">=": "uge"}

@@ -5,12 +5,8 @@ The first code stays: what comes after an error may be its consequence.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import WORD_BITS, Cell, Sort, Value, number
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.builder import Builder
 
 INDEX, VALUE, SHIFT, FULL, ABSENT, NUMBER, SUM = 1, 2, 3, 4, 5, 6, 7
 """An index outside its array, a value outside its domain, a negative shift, a full bag, a message that is not in its

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import NoReturn, Protocol
 
-from fencepost.explorers.native.llvm.types import CELLS, Code, Named, Sort, Value, Vector, View, flag, number, word
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Memory, Type
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import (
+    CELLS,
+    Code,
+    Memory,
+    Named,
+    Sort,
+    Type,
+    Value,
+    Vector,
+    View,
+    flag,
+    number,
+    word,
+)
 
 _COMPARED: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",

@@ -18,22 +18,18 @@ import os
 import struct
 import threading
 import weakref
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm
 import numpy as np
 from fencepost.explorers.native.llvm.aside import compiled_somewhere
 from fencepost.explorers.native.llvm.objects import LEVEL, Object, digest, machine_of, native
+from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
 from fencepost.explorers.running.cache import cache_folder, read_cached, write_cached
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from fencepost.explorers.native.llvm.unit import Export, Lowered, Unit
-
 
 _FORMAT = "fencepost object 1"
 _RESULTS = {"None": None, "I64": ctypes.c_int64, "U64": ctypes.c_uint64}

@@ -7,16 +7,13 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
 from fencepost.explorers.native.llvm.translate import Module
-from fencepost.explorers.native.llvm.unit import Lowered
-from fencepost.explorers.running.memory import peak_memory
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.unit import Export, Unit
+from fencepost.explorers.native.llvm.types import Export, Lowered, Unit
+from fencepost.explorers.running.interrupts import peak_memory
 
 LEVEL = 1
 """How much LLVM optimizes, 0 to 3. Measured: 2 and 3 take longer to compile and search no faster."""

@@ -9,19 +9,25 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.expressions import Expressions, Translating
-from fencepost.explorers.native.llvm.types import GREATEST, NOTHING, Sort, Value, View, number
-from fencepost.explorers.native.llvm.unit import kind_of
+from fencepost.explorers.native.llvm.types import (
+    GREATEST,
+    NOTHING,
+    Export,
+    Memory,
+    Sort,
+    Type,
+    Unit,
+    Value,
+    View,
+    kind_of,
+    number,
+)
 from fencepost.model.language.trees import module_of
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.types import Memory, Type
-    from fencepost.explorers.native.llvm.unit import Export, Unit
-
 
 PLAIN = 'nounwind "no-builtins"'
 ATTRIBUTES = {"kernel": PLAIN, "helper": PLAIN, "inlined": f"alwaysinline {PLAIN}", "apart": f"noinline {PLAIN}"}

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import CELLS, Sort, Value, Vector, number
-from fencepost.explorers.native.lower.bounds import Trying
+from fencepost.explorers.native.llvm.types import CELLS, Sort, Type, Value, Vector, number
+from fencepost.explorers.native.lower.bounds import Bounds, Trying
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
+from fencepost.explorers.native.lower.masks import Masks
 from fencepost.explorers.native.lower.module import BYTES, CHECKS, NUMBERS, PLAIN, ROWS, Module, symbol
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.lower.sieve import Sieve
 from fencepost.explorers.native.packed import OWNERS
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, nest
-from fencepost.explorers.program.ir.nodes import Call, Fits
-from fencepost.explorers.program.ir.walk import inside
-from fencepost.model.language.actions import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from fencepost.explorers.native.llvm.types import Type
-    from fencepost.explorers.native.lower.bounds import Bounds
-    from fencepost.explorers.native.lower.masks import Masks
-    from fencepost.explorers.program.ir.nodes import Node, Slot
-    from fencepost.explorers.program.ir.program import Action, Program
-    from fencepost.model.language.actions import Property
+from fencepost.explorers.program.ir.nodes import Call, Fits, Node, Slot
+from fencepost.explorers.program.ir.program import Action, Program, inside
+from fencepost.model.language.actions import Kind, Property
 
 _WORDS = Vector(CELLS["u64"], 0)
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
+from fencepost.explorers.native.llvm.types import Cell, Memory, Sort, Struct, Value, Vector, flag, number
 from fencepost.explorers.native.lower.loops import counted, only_if
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.llvm.types import Memory
 
 
 class Bags:

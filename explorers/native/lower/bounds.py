@@ -7,24 +7,18 @@ otherwise is not slowed down.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import Sort, Value, Vector, number
+from fencepost.explorers.native.llvm.types import Memory, Sort, Type, Value, Vector, number
 from fencepost.explorers.native.lower.choosing import Choosing
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN
+from fencepost.explorers.native.lower.module import BLOCK, CHECKS, NUMBERS, PLAIN, Module
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.program.ir.nest import Compute, Guarded, Over, can_fail, nest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from fencepost.explorers.native.llvm.types import Memory, Type
-    from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program.ir.nodes import Slot
+from fencepost.explorers.program.ir.nodes import Slot
 
 
 class Bounds:

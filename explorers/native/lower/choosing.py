@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Struct, Value, number
+from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.loops import counted
-from fencepost.model.language.domains import InFlight
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.lower.code import Code
-    from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program.ir.nest import Nest
-    from fencepost.explorers.program.ir.nodes import Slot
-    from fencepost.explorers.program.ir.program import Parameter
-    from fencepost.model.language.domains import Domain
+from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.program.ir.nest import Nest
+from fencepost.explorers.program.ir.nodes import Slot
+from fencepost.explorers.program.ir.program import Parameter
+from fencepost.model.language.domains import Domain, InFlight
 
 
 class Choosing:

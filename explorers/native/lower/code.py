@@ -6,18 +6,13 @@ outside its domain is stored, and nothing outside an array is read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.types import Sort, Value, number
 from fencepost.explorers.native.lower.expressions import Expressions
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import Failure
+from fencepost.explorers.program.ir.nodes import Block, Failure, Statement
 from fencepost.explorers.program.subset.kinds import BagRef, Int
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.nodes import Block, Statement
-    from fencepost.model.language.domains import Domain
+from fencepost.model.language.domains import Domain
 
 
 class Code(Expressions):

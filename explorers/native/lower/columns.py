@@ -7,11 +7,12 @@ such as loops whose rounds depend on what was found, is `Unsuited`, and is evalu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.native.llvm import checks
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Cell, Sort, Struct, Value, Vector, flag, number
 from fencepost.explorers.native.lower.lanes import (
     ALL,
@@ -23,21 +24,15 @@ from fencepost.explorers.native.lower.lanes import (
     Lanewise,
     Mask,
     Places,
+    Thing,
     Unsuited,
 )
 from fencepost.explorers.native.lower.loops import counted
+from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nest import can_fail
-from fencepost.explorers.program.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
+from fencepost.explorers.program.ir.nodes import BinaryOp, Block, Expression, Failure, FoldOp, Slot, UnaryOp
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.lower.lanes import Thing
-    from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program.ir.nodes import Block, Expression, Slot
 
 MOST_ROUNDS = 64
 """Rounds of a loop that ends at another number in each lane: all of them are done, however few a state needs."""

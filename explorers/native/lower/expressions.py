@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fencepost.explorers.native.llvm import checks
-from fencepost.explorers.native.llvm.types import WORD_BITS, Sort, Value, number
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import WORD_BITS, Memory, Sort, Value, number
+from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.loops import counted, counted_down
+from fencepost.explorers.native.lower.shape import Shape
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import BinaryOp, Failure, FoldOp, UnaryOp
+from fencepost.explorers.program.ir.nodes import BinaryOp, Expression, Failure, FoldOp, Slot, Source, UnaryOp
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Memory
-    from fencepost.explorers.native.lower.bags import Bags
-    from fencepost.explorers.native.lower.shape import Shape
-    from fencepost.explorers.program.ir.nodes import Expression, Slot, Source
 
 
 class Whole(Protocol):

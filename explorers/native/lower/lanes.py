@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from fencepost.explorers.native.llvm.builder import ends
-from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Sort, Value, number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Memory
+from fencepost.explorers.native.llvm.builder import Builder, ends
+from fencepost.explorers.native.llvm.types import GREATEST, LEAST, Memory, Sort, Value, number
 
 LANES = 16
 """States side by side: as many as bytes fit the registers that every processor has."""

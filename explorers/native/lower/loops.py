@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import Sort, Value, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.explorers.native.llvm.builder import Builder
 
 
 class Round(NamedTuple):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE
@@ -12,16 +13,10 @@ from fencepost.explorers.native.lower.actions import Acting, Wanted
 from fencepost.explorers.native.lower.columns import Columns
 from fencepost.explorers.native.lower.lanes import LANES, Unsuited
 from fencepost.explorers.native.lower.loops import counted, only_if
-from fencepost.explorers.native.lower.module import BYTES, PLAIN
+from fencepost.explorers.native.lower.module import BYTES, PLAIN, Module
 from fencepost.explorers.native.lower.shape import ERROR
 from fencepost.explorers.native.memory_layout import WORD
-from fencepost.model.language.actions import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from fencepost.explorers.native.lower.module import Module
-    from fencepost.model.language.actions import Property
+from fencepost.model.language.actions import Kind, Property
 
 EXPAND = (
     ("e", "Checks"), ("rows", "Rows"), ("first", "I64"), ("last", "I64"), ("number", "I64"), ("c", "Constants"),

@@ -6,17 +6,12 @@ and the first state that it was tried in is noted; `Interpreter(bounded=True)` i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.checks import RARE, too_long
-from fencepost.explorers.native.llvm.types import number
+from fencepost.explorers.native.llvm.types import Value, number
 from fencepost.explorers.native.lower.loops import only_if
+from fencepost.explorers.native.lower.module import Module
 from fencepost.explorers.native.lower.shape import ERROR
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Value
-    from fencepost.explorers.native.lower.module import Module
 
 
 class Masks:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
-from fencepost.explorers.native.layout import packing_size
+from fencepost.explorers.native.layout import Layout, packing_size
 from fencepost.explorers.native.llvm import checks
 from fencepost.explorers.native.llvm.builder import Builder
-from fencepost.explorers.native.llvm.types import CELLS, Named, Sort, Value, Vector, View, number
-from fencepost.explorers.native.llvm.unit import Lowered
+from fencepost.explorers.native.llvm.types import CELLS, Export, Lowered, Named, Sort, Type, Value, Vector, View, number
 from fencepost.explorers.native.lower.bags import Bags
 from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.lanes import LANES
@@ -16,19 +16,10 @@ from fencepost.explorers.native.lower.loops import counted, only_if
 from fencepost.explorers.native.lower.rows import Rows
 from fencepost.explorers.native.lower.shape import ERROR, STATE, Shape
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.walk import inside
+from fencepost.explorers.program.ir.nodes import Expression
+from fencepost.explorers.program.ir.program import Function, Program, inside
 from fencepost.explorers.program.subset.kinds import INT, Int, Rec
 from fencepost.model.language.errors import ModelError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.llvm.types import Type
-    from fencepost.explorers.native.llvm.unit import Export
-    from fencepost.explorers.program.ir.nodes import Expression
-    from fencepost.explorers.program.ir.program import Function, Program
-
 
 PLAIN = 'nounwind "no-builtins"'
 CHECKS = Vector(CELLS["i64"], 0)
@@ -181,7 +172,7 @@ class Module:
     def kernel(
         self, name: str, parameters: Sequence[tuple[str, str]], result: str = "None"
     ) -> tuple[Builder, dict[str, Value]]:
-        """Begin a kernel: parameters with the words that say how they are passed, as `llvm.unit` has them."""
+        """Begin a kernel: parameters with the words that say how they are passed, as `llvm.types` has them."""
         kinds = [self.passed(kind) for _, kind in parameters]
         build = Builder(name, kinds, exported=True, attributes=PLAIN)
         build.owned(0)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from fencepost.explorers.native.llvm.types import Records, Struct, Value, described, number
+from fencepost.explorers.native.layout import Layout
+from fencepost.explorers.native.llvm.builder import Builder
+from fencepost.explorers.native.llvm.types import Memory, Records, Struct, Value, described, number
 from fencepost.explorers.native.memory_layout import ends_of, extent
-from fencepost.model.language.domains import NONE, End, First, Linear, linear
-
-if TYPE_CHECKING:
-    from fencepost.explorers.native.layout import Layout
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.llvm.types import Memory
-    from fencepost.model.language.domains import Depending, Domain
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType, Record
+from fencepost.model.language.domains import NONE, Depending, Domain, End, First, Linear, linear
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import FieldType, Record
 
 ERROR, STATE = 0, 1
 """Places in the check array: the code of the first error, and the number of the state that it happened in."""

@@ -6,28 +6,22 @@ other, and the choices in their order, so that steps come in the order in which 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from fencepost.explorers.native.layout import BITS
+from fencepost.explorers.native.llvm.builder import Builder
 from fencepost.explorers.native.llvm.types import CELLS, Sort, Struct, Value, Vector, number
+from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.columns import Columns
-from fencepost.explorers.native.lower.lanes import LANES, Places, Unsuited
+from fencepost.explorers.native.lower.lanes import LANES, Places, Thing, Unsuited
 from fencepost.explorers.native.lower.loops import counted
-from fencepost.explorers.program.ir.nest import Compute, Guarded, Over
-from fencepost.model.language.domains import InFlight
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fencepost.explorers.native.llvm.builder import Builder
-    from fencepost.explorers.native.lower.code import Code
-    from fencepost.explorers.native.lower.lanes import Thing
-    from fencepost.explorers.native.lower.module import Module
-    from fencepost.explorers.program.ir.nest import Nest
-    from fencepost.explorers.program.ir.nodes import Slot
-    from fencepost.explorers.program.ir.program import Function, Parameter
-    from fencepost.model.language.domains import Domain
+from fencepost.explorers.native.lower.module import Module
+from fencepost.explorers.program.ir.nest import Compute, Guarded, Nest, Over
+from fencepost.explorers.program.ir.nodes import Slot
+from fencepost.explorers.program.ir.program import Function, Parameter
+from fencepost.model.language.domains import Domain, InFlight
 
 MOST_WORDS = 8
 """Words of bits for the choices of an action in a state; with more, its guards are evaluated state by state."""

@@ -6,14 +6,16 @@ field by field.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from fencepost.explorers.program.ir.nodes import (
     Assign,
     At,
     Binary,
     BinaryOp,
+    Block,
     Call,
     Clause,
     Compare,
@@ -31,26 +33,21 @@ from fencepost.explorers.program.ir.nodes import (
     Literal,
     Local,
     Logic,
+    Node,
     Numbers,
     Order,
     Return,
     Select,
     Slot,
+    Source,
+    Statement,
+    Type,
 )
-from fencepost.explorers.program.ir.walk import inside, rebuilt
+from fencepost.explorers.program.ir.program import inside, rebuilt
 from fencepost.explorers.program.subset.kinds import INT, Among, Arr, Rec, kind_of
-from fencepost.model.language.domains import NONE, BitSet, Range, linear
+from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
 from fencepost.model.language.domains import Extreme as Widest
-from fencepost.model.language.records import ArrayOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from typing import Any
-
-    from fencepost.explorers.program.ir.nodes import Block, Node, Source, Statement, Type
-    from fencepost.model.language.domains import Domain, Linear
-    from fencepost.model.language.records import Record
-
+from fencepost.model.language.records import ArrayOf, Nested, Record, Scalar, fields
 
 INDEX = frozenset([Failure.INDEX])
 NUMBER = frozenset([Failure.NUMBER])

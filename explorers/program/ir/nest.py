@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from fencepost.explorers.program.ir.nodes import Assign, Call, Local, Require
-from fencepost.explorers.program.ir.walk import inside
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.ir.nodes import Block, Node, Slot
-    from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program
+from fencepost.explorers.program.ir.nodes import Assign, Block, Call, Local, Node, Require, Slot
+from fencepost.explorers.program.ir.program import Action, Guard, Parameter, Program, inside
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Int, Rec
-
-if TYPE_CHECKING:
-    from fencepost.model.language.domains import Domain
+from fencepost.model.language.domains import Domain
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 """The numbers that every engine has; a result outside them is an error on all but the plain one."""

@@ -5,22 +5,15 @@ A pass over the program, so that every engine warns of the same.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.nodes import Order
-from fencepost.explorers.program.ir.walk import inside, parts
-from fencepost.model.language.domains import NONE, Extreme, Index, Linear, Range, linear
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from fencepost.explorers.program.ir.nodes import Node
-    from fencepost.explorers.program.ir.program import Function, Guard, Program
-    from fencepost.model.language.domains import Domain, InFlight
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType, Record
+from fencepost.explorers.program.ir.nodes import Node, Order
+from fencepost.explorers.program.ir.program import Function, Guard, Program, inside, parts
+from fencepost.model.language.domains import NONE, Domain, Extreme, Index, InFlight, Linear, Range, linear
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 
 class ModelWarning(NamedTuple):

@@ -6,23 +6,18 @@ nothing until they hold; an end that keeps growing is let go to 64 bits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.ir import nodes
-from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, Span, minus, plus
-from fencepost.explorers.program.ir.walk import parts, rebuilt
+from fencepost.explorers.program.ir.nodes import Failures, Slot
+from fencepost.explorers.program.ir.program import Function, Program, parts, rebuilt
+from fencepost.explorers.program.ir.spans import FLAG, WIDE, Box, End, Span, minus, plus
 from fencepost.explorers.program.subset.kinds import INT, Arr, BagRef, Rec
 from fencepost.model.language.domains import Domain
 from fencepost.model.language.records import Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.program.ir.nodes import Failures, Slot
-    from fencepost.explorers.program.ir.program import Function, Program
-    from fencepost.explorers.program.ir.spans import End
 
 ROUNDS = 3
 """Rounds in which spans may grow step by step, before an end that still grows is let go."""

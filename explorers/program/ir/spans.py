@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.ir.nodes import LEAST, MOST
-from fencepost.model.language.domains import NONE, BitSet, Linear, Range, linear
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.model.language.constants import Constant
-    from fencepost.model.language.domains import Domain
+from fencepost.model.language.constants import Constant
+from fencepost.model.language.domains import NONE, BitSet, Domain, Linear, Range, linear
 
 End = Linear | int
 

@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.expressions import kind_of_value, where
 from fencepost.explorers.program.ir.lifted import Lifted, over_values
-from fencepost.explorers.program.ir.nodes import Expression, Fold, FoldOp, Local, Logic, Require, Return
-from fencepost.explorers.program.ir.program import Action, Behaviour, Effects, Function, Guard, Parameter, Program
+from fencepost.explorers.program.ir.nodes import (
+    At,
+    Block,
+    Expression,
+    Fold,
+    FoldOp,
+    Local,
+    Logic,
+    Require,
+    Return,
+    Slot,
+    Type,
+)
+from fencepost.explorers.program.ir.program import (
+    Action,
+    Behaviour,
+    Effects,
+    Function,
+    Guard,
+    Parameter,
+    Paths,
+    Program,
+    inside,
+)
 from fencepost.explorers.program.ir.ranges import with_ranges
 from fencepost.explorers.program.ir.statements import Statements
-from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import INT, BagRef, Rec, Several
+from fencepost.explorers.program.subset.kinds import Function as SubsetFunction
+from fencepost.explorers.program.subset.program import Program as SubsetProgram
 from fencepost.explorers.program.subset.program import bounds_of, check, guard_calls
-from fencepost.model.language.records import ArrayOf, BagOf, Nested, Scalar, fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
-
-    from fencepost.explorers.program.ir.nodes import At, Block, Slot, Type
-    from fencepost.explorers.program.ir.program import Paths
-    from fencepost.explorers.program.subset.kinds import Function as SubsetFunction
-    from fencepost.explorers.program.subset.program import Program as SubsetProgram
-    from fencepost.model.language.actions import Action as ModelAction
-    from fencepost.model.language.actions import Property
-    from fencepost.model.language.machine import Machine
-    from fencepost.model.language.records import FieldType, Record
+from fencepost.model.language.actions import Action as ModelAction
+from fencepost.model.language.actions import Property
+from fencepost.model.language.machine import Machine
+from fencepost.model.language.records import ArrayOf, BagOf, FieldType, Nested, Record, Scalar, fields
 
 
 def translate(machine: Machine, properties: tuple[Property, ...] = ()) -> Program:

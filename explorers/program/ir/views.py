@@ -9,6 +9,7 @@ A channel is the record that engines see: an array of messages, and how many of 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,10 +17,12 @@ from typing import TYPE_CHECKING
 from fencepost.explorers.program.ir.lifted import field_of
 from fencepost.explorers.program.ir.nodes import (
     MOST,
+    At,
     Binary,
     BinaryOp,
     Copy,
     Element,
+    Expression,
     Extreme,
     Failure,
     Field,
@@ -28,19 +31,16 @@ from fencepost.explorers.program.ir.nodes import (
     Literal,
     Local,
     Numbers,
+    Slot,
+    Statement,
     Store,
+    Type,
 )
-from fencepost.explorers.program.subset.kinds import INT, Arr, Queue, Rec, kind_of
+from fencepost.explorers.program.subset.kinds import INT, Arr, Function, Queue, Rec, kind_of
 from fencepost.explorers.program.subset.sources import step_of
-from fencepost.model.language.records import Nested, Scalar, fields, is_row
+from fencepost.model.language.records import Nested, Record, Scalar, fields, is_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.explorers.program.ir.nodes import At, Expression, Slot, Statement, Type
-    from fencepost.explorers.program.subset.kinds import Function
-    from fencepost.model.language.records import Record
-
     Made = Callable[[], Expression]
     """Makes an expression: a new one each time, because every node stands in one place."""
     Items = Made | tuple["Items", ...]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import types
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.subset import hints, sources, written
 from fencepost.explorers.program.subset.kinds import (
@@ -22,15 +21,12 @@ from fencepost.explorers.program.subset.kinds import (
     kind_of,
     say,
 )
-from fencepost.explorers.program.subset.places import head
+from fencepost.explorers.program.subset.places import Scope, head
 from fencepost.model.language.actions import Action, Property, choose, fits
 from fencepost.model.language.constants import MOST, Constants
 from fencepost.model.language.domains import NONE, Range
 from fencepost.model.language.errors import nearest
 from fencepost.model.language.records import Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.subset.scope import Scope
 
 ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 BUILTINS = {"min", "max", "abs", "len", "int", "bool"}

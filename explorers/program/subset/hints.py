@@ -5,21 +5,16 @@ from __future__ import annotations
 import ast
 import os
 import types
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fencepost.explorers.program.subset.kinds import Arr, BagRef, Queue, Rec, Several
+from fencepost.explorers.program.subset.kinds import Arr, BagRef, Queue, Rec, Several, Type
+from fencepost.explorers.program.subset.places import Scope
 from fencepost.model.language.constants import Constants
 from fencepost.model.language.errors import nearest
-from fencepost.model.language.records import fields
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from fencepost.explorers.program.subset.kinds import Type
-    from fencepost.explorers.program.subset.scope import Scope
-    from fencepost.model.language.records import Record
+from fencepost.model.language.records import Record, fields
 
 NONE = "write NONE, with `from fencepost.model.language import NONE`, in a domain that has it: Index(n, none=True)"
 IS_NONE = "write `{} NONE`, with `from fencepost.model.language import NONE`"

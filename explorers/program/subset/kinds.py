@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.records import (
     ArrayOf,
     BagOf,
@@ -19,11 +21,6 @@ from fencepost.model.language.records import (
     is_channel,
     is_row,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from fencepost.model.language.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import ast
 import textwrap
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from fencepost.explorers.program.subset.kinds import CONSTS, INT, NOTHING, Arr, BagRef, Function, Queue, Rec, Type, say
-from fencepost.explorers.program.subset.numbers import require_numbers
-from fencepost.explorers.program.subset.scope import Scope, refusal
+from fencepost.explorers.program.subset.places import Scope, refusal
+from fencepost.explorers.program.subset.sources import require_numbers
 from fencepost.explorers.program.subset.statements import Statements
 from fencepost.model.language.actions import Action, Property, require
 from fencepost.model.language.domains import Domain, InFlight
 from fencepost.model.language.errors import ModelError, nearest
+from fencepost.model.language.fairness import Fairness
+from fencepost.model.language.machine import Machine
 from fencepost.model.language.own_names import at_line, path_shown
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields, pointed_at
 from fencepost.model.language.trees import module_of, source_lines, was_edited
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from types import TracebackType
-
-    from fencepost.model.language.fairness import Fairness
-    from fencepost.model.language.machine import Machine
-
 
 Named = TypeVar("Named")
 Looked = TypeVar("Looked")

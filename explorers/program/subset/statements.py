@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from fencepost.explorers.program.subset import hints, sources, written
 from fencepost.explorers.program.subset.expressions import ARITHMETIC, Expressions
@@ -20,11 +19,8 @@ from fencepost.explorers.program.subset.kinds import (
     Type,
     say,
 )
+from fencepost.explorers.program.subset.places import Known, Scope
 from fencepost.model.language.acting import is_choice, require
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.subset.places import Known
-    from fencepost.explorers.program.subset.scope import Scope
 
 
 class Statements:

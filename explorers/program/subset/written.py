@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fencepost.explorers.program.subset.kinds import INT, Among, Arr, BagRef, Queue, Rec, Type, say
-from fencepost.model.language.domains import BitSet
+from fencepost.explorers.program.subset.sources import Reader
+from fencepost.model.language.domains import BitSet, Domain
 from fencepost.model.language.records import ArrayOf, BagOf, Nested, Record, Scalar, fields
-
-if TYPE_CHECKING:
-    from fencepost.explorers.program.subset.sources import Reader
-    from fencepost.model.language.domains import Domain
 
 
 def record_of(reader: Reader, node: ast.expr) -> type[Record] | None:

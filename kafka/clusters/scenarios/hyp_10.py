@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage
 
 BROKERS = (1, 2, 3, 4)
 RECORDS = 1000

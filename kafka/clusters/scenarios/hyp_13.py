@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage
 
 BROKERS = (1, 2, 3)
 COMES_BACK_SECONDS = 25

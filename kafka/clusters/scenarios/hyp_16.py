@@ -7,12 +7,8 @@ HYP-17 it loses them, and the repair of this finding does not help.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage
 
 BROKERS = (1, 2, 3)
 RECORDS = 100

@@ -7,15 +7,11 @@ leader is the only one that can be elected.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fencepost.kafka.clusters.cluster import CONTROLLER
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage
 
 RECORDS = 100
 NOTICES_SECONDS = 30

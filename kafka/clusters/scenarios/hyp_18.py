@@ -6,14 +6,9 @@ member, and at no directory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fencepost.kafka.clusters.cluster import CONTROLLER
-from fencepost.kafka.clusters.flows import alterations
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-
-if TYPE_CHECKING:
-    from fencepost.kafka.clusters.stage import Stage
+from fencepost.kafka.clusters.stage import Stage, alterations
 
 RECORDS = 100
 BACK_SECONDS = 15

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from fencepost.kafka.clusters.flows import alterations, fetches, metadata
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-from fencepost.kafka.clusters.stage import NotReached, Stage
+from fencepost.kafka.clusters.stage import NotReached, Stage, alterations, fetches, metadata
 
 BROKERS = (0, 1, 2)
 LAG_SECONDS, DEFAULT_LAG_SECONDS = 10, 30

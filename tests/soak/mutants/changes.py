@@ -32,7 +32,7 @@ FILES = {
         ("search", "native", "search expansion store"),
         ("walks", "walk", "sample walker measures"),
         ("symbolic", "symbolic", "terms places expressions bags loops walk"),
-        ("liveness", "liveness", "behaviours engine calls transition_ids generated"),
+        ("liveness", "liveness", "behaviours engine calls generated"),
     )
 }
 """By pass: its files."""

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fencepost.explorers.evidence.ablation import Ablation, RowOutcome
-from fencepost.explorers.evidence.rows import Row
+from fencepost.explorers.evidence.ablation import Ablation, Row, RowOutcome
 from fencepost.explorers.running.interrupts import BY_KEYBOARD
 from fencepost.explorers.verdict import Result
 

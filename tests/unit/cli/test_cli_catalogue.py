@@ -166,9 +166,9 @@ def test_compact_leaves_runs_with_properties_of_behaviours_their_states(monkeypa
 
 
 def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.explorers import judge as judging
+    from fencepost.explorers import search as searching
 
-    judge = judging.judge
+    judge = searching.judge
 
     def interrupted(item: Run, *rest: Any) -> Any:
         made = judge(item, *rest)
@@ -178,7 +178,7 @@ def test_ctrl_c_ends_the_catalogue_after_the_run_that_it_hit(monkeypatch: pytest
             differences=("the search did not finish",),
         )
 
-    monkeypatch.setattr(judging, "judge", interrupted)
+    monkeypatch.setattr(searching, "judge", interrupted)
     result = check()
     assert "2 runs: 0 as expected, 1 cut short, 1 not begun." in result.stdout
     assert "Stopped: SIGINT was received." in result.stdout

@@ -7,7 +7,7 @@ from weakref import WeakValueDictionary
 import pytest
 from fencepost.api.asking import watching
 from fencepost.explorers.native.llvm import libraries
-from fencepost.explorers.program.ir.text import text
+from fencepost.explorers.program.ir.program import text
 from fencepost.explorers.program.ir.translate import translate
 from fencepost.invariants.protocols import PROTOCOLS
 

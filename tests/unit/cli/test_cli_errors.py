@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from fencepost.api.calls.grids import axes_of
+from fencepost.api.asking.constants import axes_of
 from fencepost.cli.commands.options import Count
 from fencepost.cli.main import run
 from fencepost.invariants.protocols import protocol

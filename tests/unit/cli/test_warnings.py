@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from fencepost.api.answers.warned import of_text
+from fencepost.api.answers.results import of_text
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls import first_model as first
 from fencepost.api.calls.check import check

@@ -16,11 +16,10 @@ from urllib.request import urlopen
 import pytest
 from fencepost.api import replay
 from fencepost.counterexamples.browser import links, page
-from fencepost.counterexamples.browser.book import Book
+from fencepost.counterexamples.browser.book import Book, Story, stories
 from fencepost.counterexamples.browser.serving import HOST, address, server
 from fencepost.counterexamples.browser.session import Session, described
 from fencepost.counterexamples.browser.setting import set_up
-from fencepost.counterexamples.browser.stories import Story, stories
 from fencepost.counterexamples.browser.view import PARAMETERS, VIOLATED, arrival
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import replay_text

@@ -6,7 +6,7 @@ from pathlib import Path as File
 from typing import Annotated
 
 import pytest
-from fencepost.api.answers.traces import trace_of_path
+from fencepost.api.answers.counterexample import trace_of_path
 from fencepost.api.asking.model_files import load_protocol
 from fencepost.api.calls import first_model as first
 from fencepost.counterexamples.reader import read

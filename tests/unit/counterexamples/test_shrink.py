@@ -7,10 +7,9 @@ from typing import Any
 import fencepost.counterexamples.shrink as shrinking
 import pytest
 from fencepost.api.calls.shrink import ShrinkResult
-from fencepost.counterexamples.lowering import lower, named, shapes, sizes
 from fencepost.counterexamples.reader import read
 from fencepost.counterexamples.replay import follow, write
-from fencepost.counterexamples.shortening import Attempts, simpler, without
+from fencepost.counterexamples.shortening import Attempts, lower, named, shapes, simpler, sizes, without
 from fencepost.counterexamples.shrink import Limits, Shrunk, shrink
 from fencepost.counterexamples.trace import ARCHIVE, Trace, trace_of_path
 from fencepost.explorers.program.removal import find_guard

@@ -10,8 +10,7 @@ import pytest
 from fencepost.counterexamples.replay import replay, write
 from fencepost.counterexamples.trace import trace_of
 from fencepost.explorers import plain
-from fencepost.explorers.evidence.ablation import Ablation, Purpose, RowOutcome, explore_rows
-from fencepost.explorers.evidence.rows import rows_of, settings
+from fencepost.explorers.evidence.ablation import Ablation, Purpose, RowOutcome, explore_rows, rows_of, settings
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.native.masked import MaskedSearch, same_states
 from fencepost.explorers.program.removal import Guard, find_guard, guards, without

@@ -249,10 +249,6 @@ def test_a_checkpoint_of_another_format_is_refused_by_name(tmp_path: Path, numbe
 
 
 EDITS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    **{
-        f"without its {part}": lambda manifest, part=part: manifest.pop(part)
-        for part in ("question", "position", "bases", "files", "slot")
-    },
     "it names another folder, whose files would be removed": lambda manifest: manifest.update(slot="../states-0"),
     "a level ends outside of its arrays": lambda manifest: manifest["position"].update(
         ends=[10**7] * 32, judged=[10**7] * 32

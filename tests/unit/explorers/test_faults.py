@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from fencepost import api
-from fencepost.api.topics.fault_words import breaks_with, tolerated
+from fencepost.api.topics.claims import breaks_with, tolerated
 from fencepost.explorers.evidence.faults import choose_kinds, fault_kinds, natively, spent, tolerance
 from fencepost.explorers.native.compile import compiled
 from fencepost.explorers.running.interrupts import BY_KEYBOARD

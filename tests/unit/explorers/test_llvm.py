@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from fencepost.explorers.native.llvm.libraries import Library
 from fencepost.explorers.native.llvm.objects import compiled
-from fencepost.explorers.native.llvm.types import described
-from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.llvm.types import Unit, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,7 +33,7 @@ from fencepost.explorers.native.llvm.objects import (
     native,
     translated,
 )
-from fencepost.explorers.native.llvm.unit import Unit
+from fencepost.explorers.native.llvm.types import Unit
 from fencepost.explorers.running.cache import cache_folder
 from fencepost.explorers.search import search
 from fencepost.explorers.verdict import Options
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from fencepost.explorers.native.generate import Source
+    from fencepost.explorers.native.compile import Source
 
 TEXT = "@kernel\ndef more(a: I64) -> I64:\n    return a + {}\n"
 ARM = Target("aarch64-unknown-linux-gnu")
@@ -177,7 +177,7 @@ def test_a_cache_that_cannot_be_written_keeps_nothing_and_stops_nobody(folder: P
 def test_processes_that_compile_the_same_at_once_all_get_it(folder: Path) -> None:
     code = (
         "from fencepost.explorers.native.llvm.libraries import "
-        "library\nfrom fencepost.explorers.native.llvm.unit import Unit\n"
+        "library\nfrom fencepost.explorers.native.llvm.types import Unit\n"
         f"print(library(Unit({TEXT.format(40)!r}))[0].kernels()['more'](2))"
     )
     command = [sys.executable, "-c", code]
@@ -327,7 +327,7 @@ def test_a_process_that_is_forked_compiles_for_itself(folder: Path) -> None:
         import os
         from fencepost.explorers.native.llvm import aside
         from fencepost.explorers.native.llvm.libraries import library
-        from fencepost.explorers.native.llvm.unit import Unit
+        from fencepost.explorers.native.llvm.types import Unit
         aside.MOST = 1
         def asked(number):
             return library(Unit({TEXT!r}.format(number)))[0].kernels()["more"](0)

@@ -18,8 +18,8 @@ from fencepost.explorers.native.lower.code import Code
 from fencepost.explorers.native.lower.module import Module, Plain
 from fencepost.explorers.program.ir import nodes
 from fencepost.explorers.program.ir.nodes import LEAST, MOST, At, BinaryOp, Failure, Slot, UnaryOp
+from fencepost.explorers.program.ir.program import inside
 from fencepost.explorers.program.ir.translate import translate
-from fencepost.explorers.program.ir.walk import inside
 from fencepost.explorers.program.subset.kinds import INT
 from fencepost.invariants.protocols import PROTOCOLS
 from fencepost.model.language.interpreter import Interpreter

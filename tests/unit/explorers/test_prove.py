@@ -19,9 +19,8 @@ from fencepost.cli.commands.prove import print_report
 from fencepost.cli.views.console import results
 from fencepost.explorers.program.subset.program import check
 from fencepost.explorers.running.interrupts import BY_KEYBOARD, Stopped, interruptible
-from fencepost.explorers.symbolic.asking import Asking
 from fencepost.explorers.symbolic.cache import cached
-from fencepost.explorers.symbolic.pool import apart, over
+from fencepost.explorers.symbolic.pool import Asking, apart, over
 from fencepost.explorers.symbolic.proof import Proof, Settings, prove
 from fencepost.explorers.symbolic.templates import candidates
 from fencepost.explorers.verdict import Verdict

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from fencepost.api.asking import targets
 from fencepost.api.asking.targets import Question
-from fencepost.api.calls import engines
 from fencepost.counterexamples import shrink
 from fencepost.counterexamples.replay import replay
 from fencepost.counterexamples.trace import ARCHIVE
-from fencepost.explorers.judge import source_of
 from fencepost.explorers.native.compile import compiled
-from fencepost.explorers.search import search
+from fencepost.explorers.search import search, source_of
 from fencepost.explorers.verdict import Options
 from fencepost.explorers.walk.walker import Walker
 from fencepost.invariants.catalogue import runs, values_of
@@ -56,10 +55,10 @@ def test_what_is_named_is_compiled_for_every_use(name: str) -> None:
     found, file = PROTOCOLS[run.protocol], ARCHIVE / run.trace[name]
     asked, constants = found.select((name,)), found.machine.set_constants(values_of(run))
     sources = (
-        engines.source_of(Question(found, constants, asked), Options()),
+        targets.source_of(Question(found, constants, asked), Options()),
         source_of(run.protocol, values_of(run), (name,), normalize=True),
         shrink.source_of(replay(file).trace),
-        engines.source_of(Question(found, constants, asked), Options(), masked=True),
+        targets.source_of(Question(found, constants, asked), Options(), masked=True),
     )
     assert all(asked[0] in source.state_properties + source.step_properties for source in sources)
 

@@ -12,7 +12,7 @@ import pytest
 from fencepost.api.topics.advice_words import KINDS
 from fencepost.api.topics.advising import advise, notes, patches_read, versions
 from fencepost.api.topics.applying import findings_of, measured_on
-from fencepost.api.topics.crash_table import cells
+from fencepost.api.topics.measured import cells
 from fencepost.counterexamples.reader import read
 from fencepost.explorers.evidence.faults import fault_kinds
 from fencepost.invariants.catalogue import evidence
@@ -69,7 +69,7 @@ def test_settings_that_were_not_searched_are_not_answered(args: str) -> None:
 
 
 def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api.topics import crash_table
+    from fencepost.api.topics import measured
 
     point = {
         **cells(3)[0],
@@ -77,14 +77,14 @@ def test_a_search_that_did_not_end_decides_nothing(monkeypatch: pytest.MonkeyPat
         "least": None,
         "unknown": [{"faults": {"crashes": 3}, "why": "max-states"}],
     }
-    monkeypatch.setattr(crash_table, "cells", lambda _: [point])
+    monkeypatch.setattr(measured, "cells", lambda _: [point])
     done = fencepost("advise", "-v", "--elr", "off")
     assert done.exit_code == 3
     assert "not decided" in done.stdout
 
 
 def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fencepost.api.topics import crash_table
+    from fencepost.api.topics import measured
 
     row = {"version": "kafka-4.1", "min_isr": 2, "least": 3, "most": {"crashes": 2}, "unknown": [], "states": 7}
     rows = [
@@ -92,7 +92,7 @@ def test_what_a_release_as_it_is_loses_is_said_where_it_was_searched(monkeypatch
         {**row, "min_isr": 1, "least": None, "front": []},
     ]
     known = {**load("versions"), "losses": {"rows": rows}}
-    monkeypatch.setattr(crash_table, "load", lambda name: known if name == "versions" else load(name))
+    monkeypatch.setattr(measured, "load", lambda name: known if name == "versions" else load(name))
     asked = ("--replicas", "2", "--kafka", "4.1", "--min-isr")
     assert said(*asked, "2")["released"]["outcome"] == "lost with crashes 1, fences 2"
     assert said(*asked, "1")["released"]["outcome"] == "kept with up to crashes 2"

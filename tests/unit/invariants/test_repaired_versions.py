@@ -5,8 +5,7 @@ import re
 
 import pytest
 from fencepost.api.asking.targets import ask
-from fencepost.api.topics.evidence import of_kind
-from fencepost.api.topics.standing import WORDS, standing_of
+from fencepost.api.topics.evidence import WORDS, of_kind, standing_of
 from fencepost.api.topics.version_notes import version_notes
 from fencepost.invariants.figures.store import FOLDER
 from fencepost.invariants.protocols import PROTOCOLS

@@ -19,9 +19,18 @@ from fencepost.kafka.audit.controller_history import ControllerHistory, controll
 from fencepost.kafka.audit.dump_text import lines
 from fencepost.kafka.audit.findings import SEVERITIES, SORTS
 from fencepost.kafka.audit.following import Row, follow
-from fencepost.kafka.audit.judging import Rules, electable, judge_change, standing, with_inactive, with_stale
+from fencepost.kafka.audit.judging import (
+    SAME_LEADER,
+    Core,
+    PartitionChange,
+    Rules,
+    electable,
+    judge_change,
+    standing,
+    with_inactive,
+    with_stale,
+)
 from fencepost.kafka.audit.logs import Coverage, File, Note, files_in
-from fencepost.kafka.audit.partition import SAME_LEADER, Core, PartitionChange
 from fencepost.kafka.audit.reading import Reading, read, take_notes
 from fencepost.kafka.audit.reconstruction import reconstruct
 from fencepost.kafka.formatting import when

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 
-from fencepost.kafka.audit.copies import Compared, Copy, Run
+from fencepost.kafka.audit.logs import Compared, Copy, Run
 from fencepost.kafka.audit.records import UNKNOWN, Partition
 
 from tests.helpers.replicas import Harm, Played

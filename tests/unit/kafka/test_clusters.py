@@ -17,8 +17,7 @@ from fencepost.kafka.clusters.cluster import ClusterError
 from fencepost.kafka.clusters.kit import REPAIRS, Kit
 from fencepost.kafka.clusters.reproduce import SCENARIOS, Asked, Report, _elr, reproduce
 from fencepost.kafka.clusters.scenario import Cause, Scenario
-from fencepost.kafka.clusters.stage import Stage
-from fencepost.kafka.clusters.story import Line
+from fencepost.kafka.clusters.stage import Line, Stage
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost

@@ -10,9 +10,8 @@ import psutil
 import pytest
 from fencepost.invariants.protocols import protocol
 from fencepost.kafka.driver import releases as kafka
-from fencepost.kafka.driver.maven import fetch_jars, tool
 from fencepost.kafka.driver.process import Driver, DriverError, thrown
-from fencepost.kafka.driver.releases import model_of
+from fencepost.kafka.driver.releases import fetch_jars, model_of, tool
 from fencepost.kafka.driver.walks import Cover, state_graph
 from fencepost.kafka.replication.brokers import REPLICA, STATE
 from fencepost.kafka.replication.mapping import (
