@@ -10,7 +10,8 @@ from fencepost.kafka.driver.process import Driver
 from fencepost.kafka.driver.releases import release
 from fencepost.kafka.driver.walks import walks
 from fencepost.kafka.quorum.guards import GROUNDS
-from fencepost.kafka.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, Nodes, rules
+from fencepost.kafka.quorum.mapping import ACTIONS, FIELDS, NOT_COMPARED, NOT_DRIVEN, RELEASES, rules
+from fencepost.kafka.quorum.nodes import Nodes
 from fencepost.model.language.interpreter import Interpreter
 from fencepost.model.language.records import fields
 from fencepost.model.quorum.state import Fetch, Node, State
