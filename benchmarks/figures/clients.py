@@ -1,7 +1,7 @@
 """Real clients against the scripted cluster: many histories for each,
 twice; the stories of `docs/kafka/clients.md`; and mutants of our own client.
 
-    python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants]
+    python -m benchmarks.figures.clients [walks CLIENT ...] [stories [NAME ...]] [mutants [NAME ...]]
 
 Rows go to invariants/figures/clients.json; a client that was measured before is measured again.
 """
@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.invariants.figures.store import load, save
-from fencepost.kafka.clients.history import COVERED, DEPTH, Source, Story, of_archive, settings
+from fencepost.kafka.clients.history import APPLICATION, COVERED, DEPTH, FOLLOWERS, Source, Story, of_archive, settings
 from fencepost.kafka.clients.install import NEWEST, OWN, install_client
 from fencepost.kafka.clients.play import Times
 from fencepost.kafka.clients.report import ClientOutcome, Pool, run
@@ -130,11 +130,14 @@ def stories(names: list[str]) -> None:
         rows("stories", made, story=story.name)
 
 
-def mutants(number: int = 300) -> None:
+def mutants(names: list[str], number: int = 300) -> None:
     """Play with our own client, which keeps the rules, and with a mutant for each rule."""
     for mutant, rule in {"": "", **MUTANTS}.items():
+        if names and mutant not in names:
+            continue
         client = replace(install_client(OWN), name=f"{OWN}/{mutant}" if mutant else OWN)
-        histories = [*of_archive(), *Source(settings(), SEED).walks(number, DEPTH)]
+        told = [story.history for story in STORIES if story.keeps and story.history.has(*FOLLOWERS, *APPLICATION)]
+        histories = [*of_archive(), *told, *Source(settings(), SEED).walks(number, DEPTH)]
         outcome = run(client, histories, most=3)
         print(mutant or "none", rule, outcome.broken[rule], dict(outcome.broken))
         row = {"mutant": mutant or "none", "rule": rule, "histories": outcome.histories, "broken": outcome.broken[rule]}
@@ -146,7 +149,7 @@ def main(words: list[str]) -> None:
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     kind, names = (words[0], words[1:]) if words else ("", [])
     if kind in ("", "mutants"):
-        mutants()
+        mutants(names)
     if kind in ("", "stories"):
         stories(names)
     if kind in ("", "walks"):

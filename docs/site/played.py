@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from statistics import median
@@ -133,13 +134,18 @@ def _counts(found: dict[str, int]) -> str:
 
 
 def client_stories() -> Table:
-    """Return how often each story showed its defect: the rules, the clients that broke one, and the others."""
+    """Return how often each story showed its defect: its report, the clients that broke a rule, and the others."""
+    from fencepost.kafka.clients.stories import STORIES
+
+    told = {story.name: story for story in STORIES}
     groups: dict[str, list[Figures]] = {}
     for row in _played("stories"):
         groups.setdefault(row["story"], []).append(row)
-    return ["story", "rules", "broken", "kept in as many plays"], (
+    return ["story", "what happens", "report", "rules", "broken", "kept in as many plays"], (
         [
             f"`{name}`",
+            told[name].sentence,
+            REPORT.sub(r"[\g<0>](https://github.com/\1/issues/\2)", told[name].reference),
             ", ".join(_rule(rule) for rule in sorted({rule for row in rows for rule in row["rules"]})),
             ", ".join(f"{row['client']}: {row['broken']:,} of {row['plays']:,}" for row in rows if row["broken"]),
             ", ".join(row["client"] for row in rows if not row["broken"]),
@@ -148,9 +154,20 @@ def client_stories() -> Table:
     )
 
 
+REPORT = re.compile(r"([\w-]+/[\w.-]+)#(\d+)")
+"""An issue or a pull request of GitHub, as stories name it."""
+
+
 def _rule(name: str) -> str:
     """Return a rule as it is shown; the death of the process is not a rule."""
     return name if " " in name else f"`{name}`"
+
+
+def client_duties() -> Table:
+    """Return the rules by which clients are judged, each with its source."""
+    from fencepost.kafka.clients.rules import RULES
+
+    return ["rule", "from", "sentence"], ([f"`{rule.name}`", rule.source, rule.sentence] for rule in RULES)
 
 
 def client_mutants() -> Table:

@@ -355,6 +355,7 @@ _WORDS: dict[str, Callable[[], Table]] = {
     "clients-rules": played.client_rules,
     "clients-runs": played.client_runs,
     "clients-stories": played.client_stories,
+    "clients-duties": played.client_duties,
     "clients-mutants": played.client_mutants,
     "clients-deviations": played.client_deviations,
     "audit-runs": figures.audit,

@@ -167,6 +167,10 @@ def note_requests(plot: Plot, connection: Connection, message: wire.Message) -> 
     elif message.api == wire.OFFSET_FOR_LEADER_EPOCH:
         for item in (one for topic in body.topics for one in topic.partitions):
             note("validate", item.partition, item.current_leader_epoch, fetched=item.leader_epoch)
+    elif message.api == wire.OFFSET_COMMIT:
+        for item in (one for topic in body.topics for one in topic.partitions):
+            epoch = getattr(item, "committed_leader_epoch", NOBODY)
+            note("commit", item.partition_index, epoch, item.committed_offset)
     elif message.api == wire.LIST_OFFSETS:
         for item in (one for topic in body.topics for one in topic.partitions):
             note("list", item.partition_index, getattr(item, "current_leader_epoch", NOBODY))
@@ -193,7 +197,7 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
     world = plot.world
     base: dict[str, Any] = {"throttle_time": wire.NO_TIME, "error_code": wire.NONE}
     if message.api == wire.API_VERSIONS:
-        return wire.versions(), []
+        return wire.versions(has_groups=world.has_groups), []
     if message.api == wire.METADATA:
         return _metadata(world, broker, message, base)
     if message.api == wire.PRODUCE:
@@ -203,12 +207,15 @@ def answers(plot: Plot, broker: int, message: wire.Message) -> tuple[dict[str, A
         )
     if message.api == wire.FETCH:
         asked = fetched_partitions(message.body)
-        found = [world.fetch(broker, partition, item, identity) for partition, identity, item in asked]
+        rack = bool(getattr(message.body, "rack_id", ""))
+        found = [world.fetch(broker, place, item, identity, has_rack=rack) for place, identity, item in asked]
         return base | _data(world, broker, message, found), _told(
             world, broker, "fetch", found, is_named=message.version >= 16
         )
     if message.api == wire.FIND_COORDINATOR:
-        return base | _coordinator(message), []
+        return base | _coordinator(world, broker, message), []
+    if message.api in (wire.OFFSET_COMMIT, wire.OFFSET_FETCH):
+        return base | {"topics": _committed(world, message)}, []
     if message.api == wire.INIT_PRODUCER_ID:
         return base | {"producer_id": 1, "producer_epoch": 0}, []
     topics, events = _offsets(world, broker, message)
@@ -268,11 +275,12 @@ def _data(world: World, broker: int, message: wire.Message, found: list[Partitio
             "partition_index": item.partition,
             "error_code": item.error,
             "base_offset": item.base,
-            "log_start_offset": 0,
+            "log_start_offset": item.start,
             "record_errors": [],
             "high_watermark": item.end,
             "last_stable_offset": item.end,
             "aborted_transactions": None,
+            "preferred_read_replica": item.preferred,
             "records": b"".join(wire.batch(offset, one.epoch, one.value) for offset, one in item.records),
         }
         if item.leader != NOBODY or item.epoch != NOBODY:
@@ -305,6 +313,8 @@ def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, 
         events.append(
             Event("answer", 0, api, broker, item.partition, item.topic, epoch=epoch, offset=offset, error=shown)
         )
+        if item.preferred != NOBODY:
+            events.append(Event("preferred", 0, api, broker, item.partition, item.topic, item.preferred))
         if item.leader != NOBODY or item.epoch != NOBODY:
             named = (
                 is_named
@@ -318,10 +328,28 @@ def _told(world: World, broker: int, api: str, found: list[PartitionAnswer], *, 
     return events
 
 
-def _coordinator(message: wire.Message) -> dict[str, Any]:
-    nobody = {"node_id": -1, "host": "", "port": -1, "error_code": 15, "error_message": None}
+def _coordinator(world: World, broker: int, message: wire.Message) -> dict[str, Any]:
+    """Return the broker itself as the coordinator if the history has commits, otherwise an error."""
+    where = world.endpoint(broker, world.s.newest) if world.has_groups else None
+    host, port = where or ("", -1)
+    named = {"node_id": broker if where else -1, "host": host, "port": port, "error_message": None}
+    named["error_code"] = wire.NONE if where else wire.NO_COORDINATOR
     keys = getattr(message.body, "coordinator_keys", ())
-    return {**nobody, "coordinators": [{**nobody, "key": key} for key in keys]}
+    return {**named, "coordinators": [{**named, "key": key} for key in keys]}
+
+
+def _committed(world: World, message: wire.Message) -> list[dict[str, Any]]:
+    rows = []
+    for topic in message.body.topics or ():
+        for item in getattr(topic, "partitions", None) or topic.partition_indexes:
+            if message.api == wire.OFFSET_COMMIT:
+                epoch = getattr(item, "committed_leader_epoch", NOBODY)
+                world.committed[item.partition_index] = item.committed_offset, epoch
+            partition = item.partition_index if message.api == wire.OFFSET_COMMIT else item
+            offset, epoch = world.committed.get(partition, (NOBODY, NOBODY))
+            row = {"committed_offset": offset, "committed_leader_epoch": epoch, "metadata": ""}
+            rows.append({"partition_index": partition, "error_code": wire.NONE, **row})
+    return [{"name": TOPIC, "partitions": rows}]
 
 
 def _offsets(world: World, broker: int, message: wire.Message) -> tuple[list[dict[str, Any]], list[Event]]:
@@ -341,7 +369,7 @@ def _offsets(world: World, broker: int, message: wire.Message) -> tuple[list[dic
                 log = world.log(broker, partition)
                 if message.api == wire.LIST_OFFSETS:
                     row |= {
-                        "offset": len(log) if item.timestamp == LATEST else 0,
+                        "offset": len(log) if item.timestamp == LATEST else world.starts.get(partition, 0),
                         "timestamp": -1,
                         "leader_epoch": NOBODY,
                     }

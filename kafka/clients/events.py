@@ -13,6 +13,8 @@ Kind = Literal[
     "answer",
     "hint",
     "metadata",
+    "preferred",
+    "committing",
     "lost",
     "written",
     "delivered",
@@ -26,7 +28,8 @@ Kind = Literal[
 ]
 """`lost`: records were cut off a log. `written`: a record came into the log or was given to the producer.
 `reported`: the client reported an error. `truncated`: it reported a truncation, a loss or a reset. `moved`: the cluster
-changed. `died`: the process of the client died."""
+changed. `preferred`: a fetch was answered by the name of the replica to read from. `committing`: the application
+commits a position. `died`: the process of the client died."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ class Play:
     """Whether some brokers know no leader epochs, so that truncation need not be noticed."""
     logs: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     """For each partition and creation of its topic the final values in the leader's log."""
+    restarts: bool = False
+    """Whether another client takes over in the middle, which knows what was committed and nothing else."""
+    resets: bool = False
+    """Whether the reset policy is latest, so that a consumer may skip records without a report."""
     broken: str = ""
     """Why the client could not be driven to the end."""
     begun_again: str = ""

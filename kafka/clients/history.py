@@ -50,7 +50,7 @@ COVERED = (
 """Those and larger ones: what `benchmarks/clients.py` covers."""
 DEPTH = 30
 """Steps of a walk at most, by default."""
-NAME = re.compile(r"(walk|errors|cover) (\d+)\.(\d+)\Z")
+NAME = re.compile(r"(walk|errors|follower|cover) (\d+)\.(\d+)\Z")
 
 
 BESIDES = {
@@ -77,6 +77,22 @@ ERRORS = {
 }
 """Errors and omissions of brokers, for the next answer or the next three. They are drawn apart, so that a walk without
 them keeps its name and its moves; with them it is `errors SEED.NUMBER`."""
+FOLLOWERS = {
+    "records_are_deleted": "the log of the partition begins at its end then, on each broker",
+    "follower_serves": "the leader names a replica to consumers with a rack, and that broker serves them (KIP-392)",
+    "follower_begins_later": "the log of that replica begins after all that was written",
+    "follower_ends_earlier": "the last record is missing there, until the cluster is at rest",
+}
+"""Things about the logs that serve consumers."""
+APPLICATION = {
+    "client_commits": "the application commits its position, with the leader epoch of the record before it",
+    "client_commits_without_epoch": "the application commits its position alone",
+    "client_restarts": "the consumer ends, and another of its group begins at what was committed",
+    "client_resets": "the reset policy of the consumer is latest, from its start on",
+    "client_starts_over": "the application drops the topic, and takes it up again at once",
+    "client_asks_admin": "the application asks an admin client where the log ends",
+}
+"""Things that applications do with a client. A driver that lacks one says so, and the history is not judged."""
 CODES = {
     "topic_has_error": (3, 5),
     "partition_has_error": (5, 9, 72),
@@ -87,7 +103,7 @@ CODES = {
 
 @dataclass(frozen=True)
 class Move:
-    """A step of a history: an action of the model or one of BESIDES or ERRORS, with its parameters."""
+    """A step of a history: an action of the model, or one of the lists here, with its parameters."""
 
     name: str
     args: tuple[int, ...] = ()
@@ -109,6 +125,15 @@ class History:
     def role(self) -> str:
         """Whether the client produces or consumes."""
         return "consumer" if int(self.constants.consumer) else "producer"
+
+    @property
+    def reads_followers(self) -> bool:
+        """Whether a replica that follows serves the consumer, which has a rack then."""
+        return self.has("follower_serves")
+
+    def has(self, *names: str) -> bool:
+        """Return whether one of these moves is in it."""
+        return any(move.name in names for move in self.moves)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -159,6 +184,8 @@ class Source:
     """How many of the walks have something happen besides, and in how many a broker learns nothing until the end."""
     errors: float = 0.25
     """How many have answers with errors or omissions too."""
+    followers: float = 0.25
+    """How many of the others that are of consumers have a replica that serves them; each is `follower SEED.NUMBER`."""
     seen: set[tuple[object, ...]] = field(default_factory=set)
 
     def _machines(self) -> list[tuple[Interpreter, Constants]]:
@@ -190,7 +217,23 @@ class Source:
             steps = [item.step for item in next(walking[place % len(machines)])]
             found = of_steps(constants, steps, f"walk {self.seed}.{place}")
             found = self._with_more(found, random.Random(f"{self.seed} {place} besides"))  # noqa: S311 (no secret)
-            yield self._with_errors(found, random.Random(f"{self.seed} {place} errors"))  # noqa: S311 (no secret)
+            known = found
+            found = self._with_errors(found, random.Random(f"{self.seed} {place} errors"))  # noqa: S311 (no secret)
+            chance = random.Random(f"{self.seed} {place} followers")  # noqa: S311 (no secret)
+            yield self._with_follower(found, chance) if found is known and found.role == "consumer" else found
+
+    def _with_follower(self, history: History, chance: random.Random) -> History:
+        """Return a history in which a replica serves from some place on, and may have less of the log later."""
+        if chance.random() >= self.followers:
+            return history
+        moves = list(history.moves)
+        first = chance.randrange(1 + len(moves) // 2)
+        partition = chance.randrange(int(history.constants.partitions))
+        moves.insert(first, Move("follower_serves", (partition, chance.randrange(int(history.constants.brokers)))))
+        for _ in range(chance.randint(0, 2)):
+            name = chance.choice(("follower_begins_later", "follower_ends_earlier"))
+            moves.insert(chance.randrange(first + 1, len(moves) + 1), Move(name, (partition,)))
+        return History(history.constants, tuple(moves), history.name.replace("walk", "follower"))
 
     def _with_errors(self, history: History, chance: random.Random) -> History:
         """Return a history with one to three of ERRORS, at places that are drawn, or as it is."""
@@ -244,8 +287,8 @@ def by_name(name: str) -> History | None:
         return None
     first, number = int(found[2]), int(found[3])
     if found[1] != "cover":
-        share = float(found[1] == "errors")
-        return next(islice(Source(settings(), first, errors=share).walks(number + 1, DEPTH), number, None))
+        source = Source(settings(), first, errors=float(found[1] == "errors"), followers=float(found[1] == "follower"))
+        return next(islice(source.walks(number + 1, DEPTH), number, None))
     return next((one for one in Source(COVERED).cover() if one.name == name), None)
 
 
@@ -300,7 +343,8 @@ def of_archive() -> list[History]:
 def _move(text: str) -> Move:
     name, *args = text.split()
     name = name.replace("-", "_")
-    if name not in (*BESIDES, *ERRORS) and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
+    known = (*BESIDES, *ERRORS, *FOLLOWERS, *APPLICATION)
+    if name not in known and name not in {item.name for item in named_protocol(PROTOCOL).machine.actions}:
         raise ValueError(f"no move is called {text!r}")
     return Move(name, tuple(map(int, args)))
 
@@ -330,6 +374,8 @@ def _line(event: Event) -> str:
             "nothing new" if event.offset == NOBODY else f"offset {event.offset}"
         )
         return f"b{event.broker}-->>client: {said}"
+    if event.kind == "preferred":
+        return f"b{event.broker}-->>client: broker {event.leader} serves {part}"
     if event.kind in ("hint", "metadata"):
         leader = "no broker" if event.leader == NOBODY else f"broker {event.leader}"
         error = f" (error {event.error})" if event.error else ""

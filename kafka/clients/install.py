@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 DRIVERS = Path(__file__).parent / "drivers"
 PYTHON = {"librdkafka": "confluent-kafka", "kafka-python": "kafka-python", "aiokafka": "aiokafka"}
 """Clients that are wheels, each with its name on PyPI."""
-NEWEST = {"java": "4.4.0", "librdkafka": "2.16.1", "franz-go": "1.22.2", "kafka-python": "3.0.12", "aiokafka": "0.14.0"}
+GO = {"franz-go": ("go", "github.com/twmb/franz-go/pkg/kgo"), "sarama": ("sarama", "github.com/IBM/sarama")}
+"""Clients in Go: the folder of the driver, and the module. Before 1.40 sarama was Shopify's."""
+NEWEST = {
+    "java": "4.4.0",
+    "librdkafka": "2.16.1",
+    "franz-go": "1.22.2",
+    "sarama": "1.61.1",
+    "kafka-python": "3.0.12",
+    "aiokafka": "0.14.0",
+}
 """The clients that are known, each with the version that is taken if none is given."""
 OWN = "fencepost"
 """Our own small client, which needs nothing."""
@@ -72,7 +81,7 @@ def install_client(asked: str) -> Installed:
         return Installed(name, version)
     if name == "java":
         return _java(version)
-    return _go(version) if name == "franz-go" else _python(name, version)
+    return _go(name, version) if name in GO else _python(name, version)
 
 
 def _done(done: subprocess.CompletedProcess[str], title: str) -> None:
@@ -105,24 +114,24 @@ def _java(version: str) -> Installed:
     return Installed("java", version, (tool("java"), *JAVA, "-cp", f"{classes}:{jars}/*", "fencepost.clients.Driver"))
 
 
-def _go(version: str) -> Installed:
-    """Build the driver with this version of franz-go."""
-    source = DRIVERS / "go" / "main.go"
-    text = source.read_bytes()
-    folder = cache_folder() / "clients" / f"franz-go-{version}-{hashlib.sha256(text).hexdigest()[:12]}"
+def _go(name: str, version: str) -> Installed:
+    """Build the driver with this version of the client."""
+    where, module = GO[name]
+    text = (DRIVERS / where / "main.go").read_bytes()
+    if name == "sarama" and [int(part) for part in re.findall("[0-9]+", version)[:2]] < [1, 40]:
+        module, old = "github.com/Shopify/sarama", module
+        text = text.replace(old.encode(), module.encode())
+    folder = cache_folder() / "clients" / f"{name}-{version}-{hashlib.sha256(text).hexdigest()[:12]}"
     if not folder.is_dir():
         go = shutil.which("go")
         if go is None:
-            raise UsageError(f"`go` was not found, which builds the driver of franz-go: install Go, or {LEAVE}.")
+            raise UsageError(f"`go` was not found, which builds the driver of {name}: install Go, or {LEAVE}.")
         work = folder.with_suffix(".new")
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True, mode=0o700)
         (work / "main.go").write_bytes(text)
         (work / "go.mod").write_text("module driver\n\ngo 1.21\n", "utf-8")
-        _done(
-            run([go, "get", f"github.com/twmb/franz-go/pkg/kgo@v{version}"], SECONDS, "go", work),
-            f"franz-go=={version}",
-        )
-        _done(run([go, "build", "-o", "driver", "."], SECONDS, "go", work), f"franz-go=={version}")
+        for words in (["get", f"{module}@v{version}"], ["build", "-o", "driver", "."]):
+            _done(run([go, *words], SECONDS, "go", work), f"{name}=={version}")
         move_folder(work, folder)
-    return Installed("franz-go", version, (str(folder / "driver"),))
+    return Installed(name, version, (str(folder / "driver"),))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.brokers import POLL, Connection, Request, clock
 from fencepost.kafka.clients.events import NOBODY, Event, Play
-from fencepost.kafka.clients.history import BESIDES, ERRORS, SILENT, History, Move
+from fencepost.kafka.clients.history import APPLICATION, BESIDES, ERRORS, FOLLOWERS, SILENT, History, Move
 from fencepost.kafka.clients.world import CLUSTER_ACTIONS, TOPIC, World
 from fencepost.model.language.errors import DisabledError, DomainError
 
@@ -49,6 +49,9 @@ class Session(Protocol):
     def produce(self, partition: int, value: str) -> None:
         """Let it write a record."""
 
+    def do(self, what: str, **more: Any) -> None:
+        """Let the application do something else with it: commit, start over, ask an admin client."""
+
     async def stop(self) -> None:
         """Stop it."""
 
@@ -62,6 +65,10 @@ class Player:
         self.partitions = int(history.constants.partitions)
         self.play = Play(history.role, self.partitions, backoff=times.backoff)
         self.play.has_old_brokers = bool(history.constants.old_brokers)
+        self.play.restarts = history.has("client_restarts")
+        self.play.resets = history.has("client_resets")
+        self.done_with = asyncio.Event()
+        """Whether the client has committed, or says that it cannot."""
         self.began = clock()
         self.servers: dict[int, asyncio.Server] = {}
         self.connections: set[Connection] = set()
@@ -128,13 +135,17 @@ class Player:
 
     async def _begin(self) -> None:
         """Start the client and let it do what it does without any trouble; its next request waits for the history."""
-        command = {
+        self.command = command = {
             "role": self.play.role,
             "bootstrap": [f"127.0.0.1:{port}" for port in self.world.ports.values()],
             "topic": TOPIC,
             "partitions": self.partitions,
             "backoff": round(self.times.backoff * 1000),
             "timeout": round(max(15.0, self.times.recover) * 1000),
+            "rack": "r" if self.history.reads_followers else "",
+            "reset": "latest" if self.play.resets else "none",
+            "group": "g" if self.world.has_groups else "",
+            "resume": 0,
         }
         if self.play.role == "consumer":
             for _ in range(WARM):
@@ -149,14 +160,18 @@ class Player:
 
     def _more(self, partition: int | None = None) -> None:
         for place in range(self.partitions) if partition is None else (partition,):
-            self.done.clear()
             is_producer = self.play.role == "producer"
             self.world.written += is_producer
             value = f"w{self.world.written}" if is_producer else self.world.write(place)
-            self.outstanding[value] = place
-            self.note(Event("written", self.now(), partition=place, value=value))
+            self._wait_for(place, value)
             if is_producer:
                 self.session.produce(place, value)
+
+    def _wait_for(self, partition: int, value: str) -> None:
+        """Note what the client has to write, to read, or to find out."""
+        self.done.clear()
+        self.outstanding[value] = partition
+        self.note(Event("written", self.now(), partition=partition, value=value))
 
     def _hear(self, told: dict[str, Any]) -> None:
         if told["event"] in ("died", "broken"):
@@ -165,6 +180,9 @@ class Player:
             if is_dead:
                 self.note(Event("died", self.now(), error=told["error"]))
             self.done.set()
+            return
+        if told["event"] == "committed":
+            self.done_with.set()
             return
         kind: Any = "reported" if told["event"] == "error" else told["event"]
         partition = told.get("partition", NOBODY)
@@ -185,6 +203,8 @@ class Player:
         if kind == "truncated":
             self.reported |= set(range(self.partitions)) if partition == NOBODY else {partition}
             self.outstanding = {value: at for value, at in self.outstanding.items() if at not in self.reported}
+        if kind == "reported":
+            self.done_with.set()
         if not self.outstanding:
             self.done.set()
 
@@ -237,8 +257,11 @@ class Player:
             self.waiting = None
 
     async def _move(self, move: Move) -> None:
-        if move.name in CLUSTER_ACTIONS or move.name in BESIDES or move.name in ERRORS:
+        if move.name in (*CLUSTER_ACTIONS, *BESIDES, *ERRORS, *FOLLOWERS):
             await self._change(move)
+        elif move.name in APPLICATION:
+            self.note(Event("moved", self.now(), value=str(move)))
+            await self._apply(move)
         elif move.name == "client_has_more":
             self._more(*move.args)
         elif move.name in ("client_sends_request", "client_refreshes", "client_refreshes_one_topic"):
@@ -257,6 +280,41 @@ class Player:
                 self._release(is_data=is_data)
             elif request is not None:
                 request.build()
+
+    async def _apply(self, move: Move) -> None:
+        """Let the application do something; what is held would hold up a commit or an end."""
+        if move.name.startswith(("client_commits", "client_restarts", "client_asks")):
+            self._release(is_data=True)
+            self._release(is_data=False)
+        if move.name == "client_restarts":
+            await asyncio.wait_for(self.session.stop(), self.times.recover)
+            self.command["resume"] = 1
+            await self.session.start(self.command, self._hear)
+        elif move.name in ("client_starts_over", "client_asks_admin"):
+            self.world.written += 1
+            value = f"w{self.world.written}"
+            self._wait_for(move.args[0], value)
+            self.session.do(move.name.removeprefix("client_"), topic=TOPIC, partition=move.args[0], value=value)
+            with suppress(TimeoutError):
+                is_asked = move.name == "client_asks_admin"
+                await asyncio.wait_for(self.done.wait(), self.times.recover if is_asked else self.times.grace)
+        elif move.name != "client_resets":
+            await self._commit(move)
+
+    async def _commit(self, move: Move) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.done.wait(), self.times.recover)
+        read = [item for item in self.play.events if item.kind == "delivered" and item.partition == move.args[0]]
+        if not read:
+            return
+        answers = [item for item in self.play.events if item.kind == "answer" and item.offset == read[-1].offset]
+        epoch = answers[-1].epoch if move.name == "client_commits" and answers else NOBODY
+        found = Event("committing", self.now(), partition=move.args[0], epoch=epoch, offset=read[-1].offset + 1)
+        self.note(found)
+        self.done_with.clear()
+        self.session.do("commit", topic=TOPIC, partition=found.partition, offset=found.offset, epoch=epoch)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.done_with.wait(), self.times.recover)
 
     def _release(self, *, is_data: bool) -> None:
         request, self.held[is_data] = self.held[is_data], None
@@ -303,4 +361,5 @@ class Player:
     def _is_there(self, value: str, partition: int) -> bool:
         """Return whether a record is in the leader's log: what was cut off need not be read."""
         now = self.world.s.image[self.world.s.newest].partition[partition]
-        return any(item.value == value for item in self.world.logs[partition, now.topic, now.epoch])
+        log = self.world.logs[partition, now.topic, now.epoch][self.world.starts.get(partition, 0) :]
+        return any(item.value == value for item in log)

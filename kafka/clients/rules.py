@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.kafka.clients.events import NOBODY
-from fencepost.kafka.clients.wire import FENCED_EPOCH, NOT_LEADER
+from fencepost.kafka.clients.wire import FENCED_EPOCH, NOT_LEADER, OUT_OF_RANGE
 from fencepost.model.clients.discovery.constants import Accepts
 from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_metadata
+from fencepost.model.consumers.fetching import target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from fencepost.kafka.clients.events import Event, Play
 
 
-TO_LEADERS = ("produce", "fetch", "validate")
+TO_LEADERS = ("produce", "fetch", "validate", "list")
 """Requests that go to the leader in which a client believes."""
 SLACK = 0.05
 """Seconds that a client may take to pass news on among its threads."""
@@ -195,7 +197,21 @@ RULES = (
         "A truncation of what was read is reported, or the position reset as configured.",
     ),
     Rule("no-record-is-skipped", "KIP-320", "The consumer misses no record of the log without a report."),
-    Rule("no-record-is-delivered-twice", "KIP-320", "The consumer sees no record twice without a reset."),
+    Rule(
+        "no-record-is-delivered-twice",
+        "KIP-320",
+        "The consumer sees no record twice without a reset, and after a restart none before what was committed.",
+    ),
+    Rule(
+        "preferred-replica-is-used",
+        "KIP-392",
+        "The consumer fetches from the replica that the leader names, until that refuses or the leader changes.",
+    ),
+    Rule(
+        "errors-end-a-preference",
+        "KIP-392",
+        "The consumer does not fetch again at an offset that is out of range at the preferred replica.",
+    ),
     Rule(
         "reports-are-true",
         "KIP-320",
@@ -236,7 +252,7 @@ class Judge:
         for partition in range(0 if died else play.partitions):
             self.events = [item for item in play.events if item.partition in (partition, NOBODY)]
             self.sent = [item for item in self.events if item.kind == "request"]
-            for look in LOOKS:
+            for look in AFTER_RESTARTS if play.restarts else LOOKS:
                 look(self, partition)
 
     def count(self, rule: str, times: int = 1) -> None:
@@ -258,9 +274,11 @@ def _brokers(judge: Judge, partition: int) -> None:
     """Look where requests for data go, and questions where an epoch ends."""
     known = judge.beliefs[partition]
     seen: set[int] = set()
+    serving = {item.leader: item.at for item in reversed(judge.events) if item.kind == "preferred"}
     for request in judge.sent:
         possible = known.possible(request) if request.api in TO_LEADERS else []
-        if not possible:
+        is_to_follower = request.api == "fetch" and request.at >= serving.get(request.broker, request.at + 1)
+        if not possible or is_to_follower:
             continue
         judge.count("only-to-named-leaders")
         newest = possible[0]
@@ -396,6 +414,36 @@ def _asks(judge: Judge, answer: Event, later: list[Event], is_news: bool) -> Non
         )
 
 
+def _followers(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
+    """Look whether consumers fetch from whom the model's `target` says, once they have had the time or done it."""
+    s: Any = SimpleNamespace(consumer=SimpleNamespace(preferred=NOBODY, epoch=NOBODY), leader={NOBODY: NOBODY})
+    since, refusal, last, asked = 0.0, None, NOBODY, NOBODY
+    for event in judge.events:
+        if event.kind == "request" and event.api == "fetch":
+            last = event.offset
+            if refusal is not None and event.since >= refusal.at:
+                judge.count("errors-end-a-preference")
+                if event.broker == refusal.broker != target(s) and event.offset == asked:
+                    why = f"fetch goes to broker {event.broker} again, where offset {asked} is out of range"
+                    judge.breaks("errors-end-a-preference", event, why)
+            elif s.consumer.preferred != NOBODY:
+                since = min(since, event.at) if event.broker == s.consumer.preferred else since
+                judge.count("preferred-replica-is-used", event.at >= since)
+                if event.at >= since and event.broker != target(s):
+                    why = f"fetch goes to broker {event.broker}, and {s.consumer.preferred} was named to read from"
+                    judge.breaks("preferred-replica-is-used", event, why)
+        elif event.kind == "preferred" and event.leader != s.consumer.preferred:
+            s.consumer.preferred, since, refusal = event.leader, event.at + SLACK, None
+        elif event.kind == "answer" and event.error and event.broker == s.consumer.preferred:
+            s.consumer.preferred, asked = NOBODY, last
+            refusal = event if event.error == str(OUT_OF_RANGE) else None
+        elif event.kind in ("metadata", "hint") and event.epoch > s.consumer.epoch:
+            s.consumer.preferred, s.consumer.epoch, refusal = NOBODY, event.epoch, None
+            s.leader[event.epoch] = event.leader
+        elif event.kind == "moved" and event.value.startswith("broker-stops"):
+            s.consumer.preferred = NOBODY
+
+
 def _validation(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all looks)
     """Look whether a position is validated before records of a new epoch are delivered."""
     read: Event | None = None
@@ -448,23 +496,38 @@ def _reports(judge: Judge, partition: int) -> None:  # noqa: ARG001 (as all look
             judge.breaks("reports-are-true", item, why)
 
 
+def _repeated(events: list[Event]) -> Iterator[Event]:
+    """Yield what is delivered again; after a restart that begins at what was committed."""
+    read: dict[str, int] = {}
+    committed = 0
+    for event in events:
+        if event.kind == "committing":
+            committed = event.offset
+        elif event.value == "client-restarts":
+            read = {value: offset for value, offset in read.items() if offset < committed}
+        elif event.kind == "delivered":
+            if event.value in read:
+                yield event
+            read[event.value] = event.offset
+
+
 def _records(judge: Judge, partition: int) -> None:
     """Look at what was delivered: all of the log, once, unless something was reported."""
     if judge.play.role != "consumer" or (partition, 0) not in judge.play.logs:
         return
     read = [item for item in judge.events if item.kind == "delivered"]
     log = judge.play.logs[partition, 0]
-    twice = next((item for place, item in enumerate(read) if item.value in {one.value for one in read[:place]}), None)
-    judge.count("no-record-is-delivered-twice", len(read))
-    if twice is not None and not _reported(judge, twice.at):
+    twice = next(_repeated(judge.events), None)
+    judge.count("no-record-is-delivered-twice", 0 if judge.play.resets else len(read))
+    if twice is not None and not judge.play.resets and not _reported(judge, twice.at):
         judge.breaks("no-record-is-delivered-twice", twice, f"offset {twice.offset} was delivered before")
     known = {item.value for item in read}
     last = max((place for place, value in enumerate(log) if value in known), default=NOBODY)
     missed = [place for place, value in enumerate(log[: last + 1]) if value not in known]
     gone = [item for item in read if item.value not in log]
     rule = "truncation-is-noticed" if gone else "no-record-is-skipped"
-    judge.count("no-record-is-skipped", 0 if gone else len(read))
-    if gone and judge.play.has_old_brokers:
+    judge.count("no-record-is-skipped", 0 if gone or judge.play.resets else len(read))
+    if judge.play.resets or (gone and judge.play.has_old_brokers):
         return
     if gone:
         judge.count("truncation-is-noticed")
@@ -480,7 +543,12 @@ def _recovery(judge: Judge, partition: int) -> None:
         return
     settled = next((item for item in judge.events if item.kind == "settled"), None)
     log = [value for (place, _), values in judge.play.logs.items() if place == partition for value in values]
-    done = {item.value for item in judge.events if item.kind in ("acked", "delivered")}
+    dropped = [item.at for item in judge.events if item.value.startswith("client-starts-over")]
+    done = {
+        item.value
+        for item in judge.events
+        if item.kind in ("acked", "delivered") or (item.kind == "failed" and dropped)
+    }
     is_over = any(item.kind == "truncated" for item in judge.events) and judge.play.role == "consumer"
     wanted = [
         item for item in judge.events if item.kind == "written" and (judge.play.role == "producer" or item.value in log)
@@ -511,8 +579,11 @@ LOOKS: tuple[Callable[[Judge, int], None], ...] = (
     _brokers,
     _epochs,
     _errors,
+    _followers,
     _validation,
     _records,
     _reports,
     _recovery,
 )
+AFTER_RESTARTS = (_records, _reports, _recovery)
+"""What another client of a group is judged by: it has no memory of leaders, replicas, and epochs."""

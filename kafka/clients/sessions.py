@@ -18,10 +18,10 @@ from fencepost.model.clients.discovery.leadership import accepts_hint, accepts_m
 from fencepost.model.language.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 
-PRODUCE, FETCH, METADATA, EPOCHS = 12, 16, 12, 4
+PRODUCE, FETCH, METADATA, EPOCHS, LISTS, COMMITS = 12, 16, 12, 4, 7, 7
 """The versions that it speaks."""
 MUTANTS = {
     "takes-any-hint": "older-hint-is-ignored",
@@ -48,6 +48,14 @@ MUTANTS = {
     "cries-wolf-on-epoch--1": "reports-are-true",
     "cries-wolf-on-a-retried-validation": "reports-are-true",
     "dies-without-a-leader": "stays-alive",
+    "overlooks-the-preferred-replica": "preferred-replica-is-used",
+    "flips-back-to-the-leader": "preferred-replica-is-used",
+    "asks-the-follower-again": "errors-end-a-preference",
+    "lists-at-the-follower": "only-to-named-leaders",
+    "commits-nothing": "no-record-is-delivered-twice",
+    "forgets-committed-epochs": "truncation-is-noticed",
+    "asks-admin-where-nobody-is": "recovers",
+    "moves-what-was-dropped": "stays-alive",
 }
 """Each mutant's omission, and the rule that has to catch it."""
 
@@ -61,6 +69,7 @@ class Known:
     topic: Any = None
     position: int = 0
     fetched: int = NOBODY
+    preferred: int = NOBODY
     is_validated: bool = True
     waiting: list[str] = field(default_factory=list)
     is_over: bool = False
@@ -77,20 +86,28 @@ class OwnClient:
         self.tasks: list[asyncio.Task[None]] = []
         self.asking: set[asyncio.Task[None]] = set()
         self.number = 0
-        self.is_told = asyncio.Event()
+        self.admin_leader: tuple[str, int] | None = None
         self.chance = random.Random(1)  # noqa: S311 (no secret)
 
     async def start(self, command: dict[str, Any], hear: Callable[[dict[str, Any]], None]) -> None:
         """Start."""
-        self.command, self.hear = command, hear
+        self.command, self.hear, self.links = command, hear, {}
         self.backoff = command["backoff"] / 1000
-        self.known = {partition: Known() for partition in range(command["partitions"])}
+        start = NOBODY if command["resume"] else 0
+        self.known = {partition: Known(position=start) for partition in range(command["partitions"])}
         work = self._produce if command["role"] == "producer" else self._consume
         self.tasks = [asyncio.create_task(self._again(work, partition)) for partition in self.known]
+        self.asking = set()
 
     def produce(self, partition: int, value: str) -> None:
         """Write a record."""
         self.known[partition].waiting.append(value)
+
+    def do(self, what: str, **more: Any) -> None:
+        """Commit, start over, or ask as an admin client does."""
+        known: dict[str, Callable[..., Coroutine[Any, Any, None]]]
+        known = {"commit": self._commit, "asks_admin": self._ask_admin, "starts_over": self._start_over}
+        self.asking.add(asyncio.create_task(known[what](**more)))
 
     async def stop(self) -> None:
         """Stop."""
@@ -171,6 +188,8 @@ class OwnClient:
             known.is_over = True
         if self.mutant == "dies-without-a-leader" and leader == NOBODY:
             self.hear({"event": "died", "error": "the client died"})
+        if epoch != known.epoch:
+            known.preferred = NOBODY
         known.topic, known.leader, known.epoch = topic, leader, epoch
 
     def _hint(self, partition: int, told: Any, nodes: Any) -> bool:
@@ -192,7 +211,7 @@ class OwnClient:
         known = self.known[partition]
         if self.mutant == "asks-anyone" and self.where and self.chance.random() < 0.5:
             return self.chance.choice(list(self.where.values()))
-        return self.where.get(known.leader)
+        return self.where.get(known.preferred if known.is_validated and known.preferred in self.where else known.leader)
 
     async def _found(self, partition: int) -> tuple[str, int] | None:
         """Return where the leader is; ask for metadata, after the backoff, if that is not known."""
@@ -239,6 +258,9 @@ class OwnClient:
         at = await self._found(partition)
         if at is None:
             return
+        if self.command["resume"] and known.position == NOBODY:
+            await self._resume(partition, at)
+            return
         if not known.is_validated:
             await self._validate(partition, at)
             return
@@ -249,11 +271,21 @@ class OwnClient:
             "partition_max_bytes": 1 << 20,
         }
         body = {"max_wait": wire.NO_TIME, "min_bytes": 1, "session_epoch": -1, "forgotten_topics_data": []}
+        body["rack_id"] = self.command["rack"]
         topics = [{"topic_id": known.topic, "partitions": [{**row, "replica_directory_id": None}]}]
         told = await self._call(at, wire.FETCH, FETCH, {**body, "topics": topics})
         found = told.responses[0].partitions[0]
-        if found.error_code == wire.OUT_OF_RANGE:
-            self._lost(partition, 0, "out of range")
+        is_from_follower = known.preferred != NOBODY
+        if self.mutant != "overlooks-the-preferred-replica" and (not is_from_follower or found.error_code):
+            known.preferred = found.preferred_read_replica
+        if self.mutant == "asks-the-follower-again" and is_from_follower and found.error_code:
+            known.preferred = next(node for node, where in self.where.items() if where == at)
+        if self.mutant == "flips-back-to-the-leader" and is_from_follower:
+            known.preferred = NOBODY
+        if found.error_code == wire.OUT_OF_RANGE and (not is_from_follower or self.mutant == "lists-at-the-follower"):
+            await self._reset(partition, at)
+        elif found.error_code == wire.OUT_OF_RANGE:
+            await asyncio.sleep(self.backoff)
         elif found.error_code != wire.NONE:
             await self._failed(is_news=self._hint(partition, found, told.node_endpoints))
         else:
@@ -289,6 +321,71 @@ class OwnClient:
             self._lost(partition, found.end_offset, "truncated")
         elif epoch == known.epoch:
             known.is_validated = True
+
+    async def _reset(self, partition: int, at: tuple[str, int]) -> None:
+        """Go to the end of the log, if the policy says so."""
+        if self.command["reset"] == "none":
+            self._lost(partition, 0, "out of range")
+            return
+        row = {"partition_index": partition, "current_leader_epoch": self.known[partition].epoch, "timestamp": -1}
+        body = {
+            "replica_id": -1,
+            "isolation_level": 0,
+            "topics": [{"name": self.command["topic"], "partitions": [row]}],
+        }
+        told = await self._call(at, wire.LIST_OFFSETS, LISTS, body)
+        found = told.topics[0].partitions[0]
+        if found.error_code == wire.NONE:
+            self.known[partition].position = found.offset
+        else:
+            await self._failed(is_news=False)
+
+    async def _resume(self, partition: int, at: tuple[str, int]) -> None:
+        """Begin at what the group has committed, which is validated if it has a leader epoch."""
+        body = {"group_id": self.command["group"], "require_stable": False}
+        topics = [{"name": self.command["topic"], "partition_indexes": [partition]}]
+        told = await self._call(at, wire.OFFSET_FETCH, COMMITS, {**body, "topics": topics})
+        found, known = told.topics[0].partitions[0], self.known[partition]
+        known.position = max(0, found.committed_offset)
+        if self.mutant != "forgets-committed-epochs":
+            known.fetched = found.committed_leader_epoch
+        known.is_validated = known.fetched == NOBODY
+
+    async def _commit(self, topic: str, partition: int, offset: int, epoch: int) -> None:
+        row = {"partition_index": partition, "committed_offset": offset, "committed_leader_epoch": epoch}
+        body = {"group_id": self.command["group"], "generation_id_or_member_epoch": -1, "member_id": ""}
+        topics = [{"name": topic, "partitions": [{**row, "committed_metadata": ""}]}]
+        at = self._leader(partition)
+        if at is not None and self.mutant != "commits-nothing":
+            body["group_instance_id"] = None
+            await self._call(at, wire.OFFSET_COMMIT, COMMITS, {**body, "topics": topics})
+        self.hear({"event": "committed"})
+
+    async def _ask_admin(self, topic: str, partition: int, value: str) -> None:
+        """Ask for the log's end as an admin client does, which finds the leader anew if that has gone."""
+        row = {"partition_index": partition, "current_leader_epoch": NOBODY, "timestamp": -1}
+        body = {"replica_id": -1, "isolation_level": 0, "topics": [{"name": topic, "partitions": [row]}]}
+        found = self.admin_leader
+        while True:
+            with suppress(OSError, asyncio.IncompleteReadError):
+                at = found if found and self.mutant == "asks-admin-where-nobody-is" else self._leader(partition)
+                told = await self._call(at, wire.LIST_OFFSETS, LISTS, body) if at else None
+                if told is not None and told.topics[0].partitions[0].error_code == wire.NONE:
+                    self.admin_leader = at
+                    self.hear({"event": "acked", "partition": partition, "value": value})
+                    return
+            await asyncio.sleep(self.backoff)
+            await self._ask()
+
+    async def _start_over(self, topic: str, partition: int, value: str) -> None:  # noqa: ARG002 (there is one topic)
+        """Forget all that was known of the topic; what waits is dropped."""
+        if self.mutant == "moves-what-was-dropped":
+            self.hear({"event": "died", "error": "the client died"})
+        for place, known in self.known.items():
+            for one in known.waiting:
+                self.hear({"event": "failed", "partition": place, "value": one, "error": "dropped"})
+            self.known[place] = Known(position=known.position)
+        self.produce(partition, value)
 
     def _cry(self, when: str, partition: int) -> None:
         if self.mutant == f"cries-wolf-{when}" and self.command["role"] == "consumer":
@@ -391,6 +488,7 @@ class ClientSession:
             if told["event"] in ("stopped", "died"):
                 self.stopped.set()
 
+        self.stopped.clear()
         self.driver.hears[self.number] = heard
         servers = ",".join(command["bootstrap"])
         self.driver.say({**command, "bootstrap": servers, "id": self.number, "do": "start"})
@@ -400,6 +498,10 @@ class ClientSession:
         """Let it write a record."""
         told = {"id": self.number, "do": "produce", "topic": self.topic, "partition": partition, "value": value}
         self.driver.say(told)
+
+    def do(self, what: str, **more: Any) -> None:
+        """Let the application do something else with it."""
+        self.driver.say({"id": self.number, "do": what, **more})
 
     async def stop(self) -> None:
         """Stop it."""

@@ -286,6 +286,104 @@ STORIES = (
         ("librdkafka==2.3.0", "librdkafka==2.8.0"),
         ("librdkafka==2.10.0",),
     ),
+    Story(
+        "stored-offset-without-an-epoch",
+        "confluentinc/librdkafka#4384",
+        "The application stores an offset without its leader epoch, after one with it. The client takes it for older "
+        "than what is committed, does not commit it, and the next client of the group reads records again.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        (
+            *("client-commits 0", "client-has-more 0", *TRIES, "client-commits-without-epoch 0", *TRIES),
+            *("client-restarts", "client-has-more 0", *TRIES),
+        ),
+        ("no-record-is-delivered-twice",),
+        ("librdkafka==2.2.0",),
+        ("librdkafka==2.3.0", "java==4.4.0"),
+    ),
+    Story(
+        "offset-committed-without-an-epoch",
+        "KAFKA-19902, KAFKA-20507, zio/zio-kafka#1760",
+        "The application commits an offset without its leader epoch, and the log is cut. The next client of the group "
+        "cannot validate its position, and skips a record without a report. Kafka's documentation warns of it now.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("client-commits-without-epoch 0", "records-are-lost 0", *MOVES, "client-restarts", *TRIES),
+        ("truncation-is-noticed",),
+        ("java==4.4.0", "java==3.9.2"),
+        (),
+    ),
+    Story(
+        "offset-committed-with-an-epoch",
+        "confluentinc/librdkafka#5158",
+        "The application commits an offset with its leader epoch, and the log is cut. The next client of the group "
+        "does not validate its position.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("client-commits 0", "records-are-lost 0", *MOVES, "client-restarts", *TRIES),
+        ("truncation-is-noticed",),
+        ("librdkafka==2.10.0",),
+        ("java==4.4.0",),
+    ),
+    Story(
+        "list-offsets-of-a-follower",
+        "confluentinc/librdkafka#4616",
+        "Records are deleted before they are read from a follower. The client resets the offset, and asks the follower "
+        "where the log begins, again and again, though only the leader answers that.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        (
+            *("client-resets", "follower-serves 0 1", *TRIES, "client-sends-request 0", "client-has-more 0"),
+            *("records-are-deleted 0", *TRIES[1:], *TRIES * 4),
+        ),
+        ("only-to-named-leaders", "recovers"),
+        ("librdkafka==2.6.0",),
+        ("librdkafka==2.6.1", "java==4.4.0", "franz-go==1.22.2"),
+    ),
+    Story(
+        "preferred-replica-that-is-forgotten",
+        "IBM/sarama#2076",
+        "An answer of the preferred replica names none, and the client takes that for the end of the preference: it "
+        "goes from the leader to the replica and back with each fetch.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("follower-serves 0 1", *TRIES * 4, "client-has-more 0", *TRIES * 4),
+        ("preferred-replica-is-used",),
+        ("sarama==1.30.0", "kafka-python==3.0.12"),
+        ("sarama==1.30.1", "sarama==1.61.1", "java==4.4.0", "librdkafka==2.16.1", "franz-go==1.22.2"),
+    ),
+    Story(
+        "out-of-range-on-a-follower",
+        "twmb/franz-go#885",
+        "A follower's log begins after the position, which the leader has. The client resets to what the leader has, "
+        "and asks the follower again for ever.",
+        {"brokers": 2, "partitions": 1, "changes": 1, "elections": 1, "consumer": 1},
+        ("follower-serves 0 1", *TRIES * 2, "follower-begins-later 0", *TRIES * 2, "client-has-more 0", *TRIES),
+        ("errors-end-a-preference", "recovers"),
+        ("franz-go==1.18.0",),
+        ("franz-go==1.18.1", "java==4.4.0"),
+    ),
+    Story(
+        "hint-for-a-topic-that-was-dropped",
+        "twmb/franz-go b6f6f477",
+        "While metadata is under way the application drops the topic and writes to it again, and a hint arrives. The "
+        "client applies the hint to the new topic, which has no partitions yet, and its process dies.",
+        {"brokers": 2, "partitions": 2, "changes": 1, "elections": 1},
+        (
+            *("leader-is-missing 1", *TRIES[1:], "client-refreshes 0"),
+            *("client-has-more 0", "client-sends-request 0", "client-starts-over 0", *MOVES, *TRIES[1:], TRIES[0]),
+            *ASKS[1:],
+        ),
+        ("stays-alive",),
+        ("franz-go==1.21.3",),
+        ("franz-go==1.21.4", "franz-go==1.22.2"),
+    ),
+    Story(
+        "admin-of-a-leader-that-has-gone",
+        "KAFKA-20673",
+        "The admin client has cached a leader that has left the cluster meanwhile, and waits for it until the call "
+        "times out.",
+        {"brokers": 2, "partitions": 1, "changes": 2, "elections": 1, "restarts": 1},
+        ("client-asks-admin 0", *TRIES, *MOVES, "broker-stops 0", "broker-learns 1 2", *TRIES, "client-asks-admin 0"),
+        ("recovers",),
+        ("java==4.3.0",),
+        ("java==4.3.1", "java==4.4.0", "java==3.9.2"),
+    ),
 )
 
 

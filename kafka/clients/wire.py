@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.model.language.errors import UsageError
 
-PRODUCE, FETCH, LIST_OFFSETS, METADATA, FIND_COORDINATOR = 0, 1, 2, 3, 10
+PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_COMMIT, OFFSET_FETCH, FIND_COORDINATOR = 0, 1, 2, 3, 8, 9, 10
 API_VERSIONS, INIT_PRODUCER_ID, OFFSET_FOR_LEADER_EPOCH = 18, 22, 23
 OFFERED: dict[int, tuple[int, int]] = {
     PRODUCE: (3, 12),
@@ -26,8 +26,12 @@ OFFERED: dict[int, tuple[int, int]] = {
     OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
 """The versions that the scripted cluster speaks: the newest by name of the topic for Produce, by topic id for Fetch."""
+COMMITS = {OFFSET_COMMIT: (2, 8), OFFSET_FETCH: (1, 7)}
+"""What it speaks besides if a history has commits."""
+JOINS = {11: (0, 5), 12: (0, 3), 13: (0, 1), 14: (0, 3)}
+"""Offered then too, since librdkafka takes no other broker for a coordinator. A client that assigns sends none."""
 NONE, OUT_OF_RANGE, LEADER_NOT_AVAILABLE, NOT_LEADER = 0, 1, 5, 6
-UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 35, 74, 75, 100
+NO_COORDINATOR, UNSUPPORTED, FENCED_EPOCH, UNKNOWN_EPOCH, UNKNOWN_ID = 15, 35, 74, 75, 100
 NO_TIME = dt.timedelta(0)
 
 
@@ -144,7 +148,7 @@ def request(api: int, version: int, correlation: int, values: dict[str, Any]) ->
 def read_request(frame: bytes) -> Message:
     """Read a request. Of ApiVersions in a version that is unknown only the header counts, as KIP-511 says."""
     api, version, correlation = struct.unpack_from(">hhi", frame)
-    low, high = OFFERED.get(api, (1, 0))
+    low, high = (OFFERED | COMMITS).get(api, (1, 0))
     if not low <= version <= high:
         return Message(api, version, correlation, None)
     kind = schema(api, version, is_answer=False)
@@ -165,9 +169,10 @@ def refusal_of_versions(message: Message) -> bytes:
     return answer(Message(API_VERSIONS, 0, message.correlation, None), versions(UNSUPPORTED))
 
 
-def versions(error: int = NONE) -> dict[str, Any]:
+def versions(error: int = NONE, *, has_groups: bool = False) -> dict[str, Any]:
     """Return the answer to ApiVersions."""
-    offered = [{"api_key": api, "min_version": low, "max_version": high} for api, (low, high) in OFFERED.items()]
+    spoken = OFFERED | COMMITS | JOINS if has_groups else OFFERED
+    offered = [{"api_key": api, "min_version": low, "max_version": high} for api, (low, high) in spoken.items()]
     return {"error_code": error, "api_keys": offered, "throttle_time": NO_TIME}
 
 

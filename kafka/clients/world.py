@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.invariants.protocols import protocol as named_protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY
-from fencepost.kafka.clients.history import ERRORS
+from fencepost.kafka.clients.history import ERRORS, FOLLOWERS
 from fencepost.model.clients.discovery.constants import HintFrom
 from fencepost.model.clients.discovery.state import newest
 from fencepost.model.cluster.log import departs
+from fencepost.model.consumers.answers import Reply, reply_to
 from fencepost.model.language.interpreter import Interpreter
 
 if TYPE_CHECKING:
@@ -66,8 +67,19 @@ class PartitionAnswer:
     epoch: int = NOBODY
     base: int = NOBODY
     end: int = 0
+    start: int = 0
     records: tuple[tuple[int, Record], ...] = ()
     diverging: tuple[int, int] | None = None
+    preferred: int = NOBODY
+    """The replica that the leader names for the next fetches."""
+
+
+class Copy(NamedTuple):
+    """A follower's copy of a log: its broker, where it begins, and how many of the last records it lacks."""
+
+    broker: int
+    start: int = 0
+    lacks: int = 0
 
 
 def topic_id(topic: int) -> uuid.UUID:
@@ -97,6 +109,14 @@ class World:
         self.slow: set[int] = set()
         """Brokers that answer OffsetForLeaderEpoch late."""
         self.logs: dict[tuple[int, int, int], list[Record]] = {}
+        self.starts: dict[int, int] = {}
+        """For a partition the offset at which its log begins, if not 0."""
+        self.copies: dict[int, Copy] = {}
+        """For a partition the copy that serves consumers."""
+        self.committed: dict[int, tuple[int, int]] = {}
+        """For a partition the offset that a consumer committed, and the leader epoch or -1."""
+        self.has_groups = history.has("client_commits", "client_commits_without_epoch", "client_restarts")
+        self.followers: Any = named_protocol("follower-reads").machine.set_constants({})
         self.written = 0
         for partition in range(self.c.partitions):
             for epoch in range(newest(self.s).partition[partition].epoch + 1):
@@ -116,11 +136,26 @@ class World:
         elif move.name in ERRORS or move.name == "leader_is_guessed":
             times = 1 if move.name == "connection_dies" else 3
             self.due = [item for item in self.due if item != move] + [move] * times
+        elif move.name in FOLLOWERS:
+            self._change_copy(move)
         else:
             self.actions[move.name].function(self.s, self.c, *move.args)
             if move.name in ("controller_elects_leader", "topic_is_recreated"):
                 return self._begin_log(move.args[0])
         return []
+
+    def _change_copy(self, move: Move) -> None:
+        partition, copy = move.args[0], self.copies.get(move.args[0])
+        now = newest(self.s).partition[partition]
+        end = len(self.logs[partition, now.topic, now.epoch])
+        if move.name == "records_are_deleted":
+            self.starts[partition] = end
+        elif move.name == "follower_serves":
+            self.copies[partition] = Copy(move.args[1])
+        elif copy is not None and move.name == "follower_begins_later":
+            self.copies[partition] = copy._replace(start=end + 1)
+        elif copy is not None:
+            self.copies[partition] = copy._replace(lacks=1)
 
     def take(self, name: str, *args: int) -> Move | None:
         """Take the next fault of an answer: a move of this name and these first arguments, if one is due."""
@@ -164,6 +199,7 @@ class World:
         """Let every partition have a leader, and every broker that runs know the newest metadata."""
         self.due.clear()
         self.nameless.clear()
+        self.copies = {partition: copy._replace(lacks=0) for partition, copy in self.copies.items()}
         cuts = []
         for partition in range(self.c.partitions):
             now = newest(self.s).partition[partition]
@@ -239,20 +275,54 @@ class World:
             log += [Record(epoch, value) for value in values]
         return found
 
-    def fetch(self, broker: int, partition: int, item: Any, asked: uuid.UUID | None) -> PartitionAnswer:
+    def reply(self, copy: Copy, partition: int, offset: int) -> int:
+        """Return the model's answer of a follower to a consumer's fetch at this offset."""
+        end = len(self.log(copy.broker, partition)) - copy.lacks
+        start = max(copy.start, self.starts.get(partition, 0))
+        replica: Any = SimpleNamespace(start=start, high_watermark=end, end=end, received=end)
+        return reply_to(self.followers, replica, leads=False, offset=offset)
+
+    def _has_led(self, broker: int, partition: int) -> bool:
+        """Return whether a client may take a broker for the leader, so that its error would be the leader's."""
+        images = (self.s.image[place] for place in range(int(self.s.newest) + 1))
+        return any(image.partition[partition].leader == broker for image in images)
+
+    def _names(self, copy: Copy, leader: int, partition: int, offset: int) -> bool:
+        """Return whether the leader names the copy, which is up and has the offset as far as the leader knows."""
+        is_there = (
+            copy.broker != leader and self.s.broker[copy.broker].is_up and not self._has_led(copy.broker, partition)
+        )
+        return is_there and self.reply(copy, partition, offset) != Reply.OUT_OF_RANGE
+
+    def fetch(
+        self, broker: int, partition: int, item: Any, asked: uuid.UUID | None, *, has_rack: bool = False
+    ) -> PartitionAnswer:
         """Answer a partition of a fetch; one record at a time, so that many positions are seen."""
         offset, fetched = item.fetch_offset, getattr(item, "last_fetched_epoch", NOBODY)
         found = self.refused(broker, partition, getattr(item, "current_leader_epoch", NOBODY), asked)
-        if found.error != wire.NONE:
+        copy = self.copies.get(partition) if has_rack else None
+        is_copy = copy is not None and copy.broker == broker and not self._has_led(broker, partition)
+        follows = is_copy and found.error == wire.NOT_LEADER
+        if found.error != wire.NONE and not follows:
             return found
         log = self.log(broker, partition)
-        found.end = len(log)
+        if copy is not None and follows:
+            log = log[: len(log) - copy.lacks]
+            refuses = self.reply(copy, partition, offset) == Reply.OUT_OF_RANGE
+            found = PartitionAnswer(partition, found.topic, wire.OUT_OF_RANGE if refuses else wire.NONE, end=len(log))
+            found.start = max(copy.start, self.starts.get(partition, 0))
+            if refuses:
+                return found
+        elif copy is not None and self._names(copy, broker, partition, offset):
+            found.preferred, found.end = copy.broker, len(log)
+            return found
+        found.end, found.start = len(log), found.start or self.starts.get(partition, 0)
         if fetched != NOBODY:
             end = self.end_of(log, fetched)
             if end[0] < fetched or end[1] < offset:
                 found.diverging = end
                 return found
-        if not 0 <= offset <= len(log):
+        if not found.start <= offset <= len(log):
             found.error = wire.OUT_OF_RANGE
         elif offset < len(log):
             found.records = ((offset, log[offset]),)

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from fencepost.kafka.clients import install, wire
-from fencepost.kafka.clients.history import Source, load, of_archive, settings, text_of
+from fencepost.kafka.clients.history import APPLICATION, FOLLOWERS, Source, load, of_archive, settings, text_of
 from fencepost.kafka.clients.install import Installed, install_client
 from fencepost.kafka.clients.play import SLOW, Player, Times
 from fencepost.kafka.clients.report import ClientPlan, Failure, conform_clients, run, shorten
 from fencepost.kafka.clients.sessions import MUTANTS, OwnClient
-from fencepost.kafka.clients.stories import ASKS, STORIES, TRIES
+from fencepost.kafka.clients.stories import ASKS, STORIES, TRIES, story
 from fencepost.model.language.errors import UsageError
 
 from tests.helpers.commands import data_of, fencepost
@@ -27,6 +27,7 @@ LOST = history("records-are-lost 0", "controller-elects-leader 0 1", consumer=1)
 QUICK = Times(recover=1.0)
 MOVED = ("controller-elects-leader 0 1", *(f"broker-learns {broker} 1" for broker in range(3)))
 MISSED = ("controller-elects-leader 0 1", "broker-learns 0 1")
+SERVED = story("preferred-replica-that-is-forgotten").history
 STALE = ("controller-elects-leader 0 1", "broker-learns 0 1", *TRIES * 3)
 """The next leader has not learned yet that it leads: it refuses the validation."""
 
@@ -68,6 +69,14 @@ def test_our_own_client_keeps_the_rules() -> None:
         ("trusts-a-failed-validation", history("validation-fails 0 -1", *MOVED, *TRIES * 3, consumer=1)),
         ("gives-up-on-a-dead-connection", history("connection-dies 0", *TRIES)),
         ("cries-wolf-on-a-retried-validation", history("validation-fails 0 -1", *MOVED, *TRIES * 3, consumer=1)),
+        ("overlooks-the-preferred-replica", SERVED),
+        ("flips-back-to-the-leader", SERVED),
+        ("asks-the-follower-again", story("out-of-range-on-a-follower").history),
+        ("lists-at-the-follower", story("list-offsets-of-a-follower").history),
+        ("commits-nothing", story("stored-offset-without-an-epoch").history),
+        ("forgets-committed-epochs", story("offset-committed-with-an-epoch").history),
+        ("asks-admin-where-nobody-is", story("admin-of-a-leader-that-has-gone").history),
+        ("moves-what-was-dropped", story("hint-for-a-topic-that-was-dropped").history),
         ("dies-without-a-leader", history("leader-is-missing 0", *TRIES, *ASKS)),
         ("skips-validation", LOST),
         ("skips-a-record", history("client-has-more 0", consumer=1)),
@@ -90,7 +99,8 @@ def test_a_client_that_forgets_a_rule_is_caught(mutant: str, played: Any) -> Non
 @pytest.mark.long
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_every_mutant_is_caught(mutant: str) -> None:
-    histories = [*of_archive(), *Source(settings(), seed=951).walks(600, 30)]
+    told = [story.history for story in STORIES if story.keeps and story.history.has(*FOLLOWERS, *APPLICATION)]
+    histories = [*of_archive(), *told, *Source(settings(), seed=951).walks(600, 30)]
     assert run(install_client(f"{OWN}/{mutant}"), histories, most=0).broken[MUTANTS[mutant]] > 0
 
 
@@ -196,11 +206,12 @@ def test_histories_that_a_process_took_along_are_judged_by_the_next(tmp_path: Pa
         'if not first.exists(): first.touch(); print(\'{"event": '
         '"ready"}\', flush=True); input(); raise SystemExit(9)\n'
     )
-    once += f"import sys; sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
+    once += "import sys; sys.modules['confluent_kafka'] = None\n"
+    once += f"sys.argv = [{str(own)!r}, 'librdkafka']; runpy.run_path(sys.argv[0], run_name='__main__')"
     outcome = run(Installed("mortal", "1", (sys.executable, "-c", once)), [LOST], QUICK)
     assert dict(outcome.begun_again) == {"the process of the client died (exit 9)": 1}
     assert dict(outcome.undone) == {
-        "the client was not made: ModuleNotFoundError: No module named 'confluent_kafka'": 1
+        "the client was not made: ModuleNotFoundError: import of confluent_kafka halted; None in sys.modules": 1
     }
 
 

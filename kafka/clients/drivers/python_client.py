@@ -71,14 +71,17 @@ class Librdkafka:
         else:
             more = {
                 "group.id": "g",
+                "client.rack": command["rack"],
                 "enable.auto.commit": False,
-                "auto.offset.reset": "error",
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "error" if command["reset"] == "none" else command["reset"],
                 "fetch.wait.max.ms": FETCH_WAIT,
             }
             more |= {"fetch.error.backoff.ms": backoff, "enable.partition.eof": False}
             self.client = confluent_kafka.Consumer({**common, **more})
             topic, partitions = command["topic"], range(command["partitions"])
-            self.client.assign([confluent_kafka.TopicPartition(topic, partition, 0) for partition in partitions])
+            start = confluent_kafka.OFFSET_STORED if command["resume"] else 0
+            self.client.assign([confluent_kafka.TopicPartition(topic, partition, start) for partition in partitions])
             work = self._poll_consumer
         self.thread = threading.Thread(target=work, daemon=True)
         self.thread.start()
@@ -118,6 +121,17 @@ class Librdkafka:
 
         self.client.produce(self.command["topic"], value=value.encode(), partition=partition, on_delivery=done)
 
+    def commit(self, command: dict[str, Any]) -> None:
+        """Store a position and commit what is stored, as the automatic commit does."""
+        epoch = {} if command["epoch"] == -1 else {"leader_epoch": command["epoch"]}
+        place = self.kafka.TopicPartition(command["topic"], command["partition"], command["offset"], **epoch)
+        try:
+            self.client.store_offsets(offsets=[place])
+            self.client.commit(asynchronous=False)
+            tell(id=self.number, event="committed")
+        except self.kafka.KafkaException as error:
+            tell(id=self.number, event="error", error=str(error))
+
     def stop(self) -> None:
         """Stop."""
         self.is_over = True
@@ -135,6 +149,7 @@ class KafkaPython:
 
         self.kafka, self.command, self.number = kafka, command, command["id"]
         self.is_over = False
+        self.commits: list[dict[str, Any]] = []
         backoff = command["backoff"]
         common = {
             "bootstrap_servers": command["bootstrap"].split(","),
@@ -161,16 +176,18 @@ class KafkaPython:
             self.client = kafka.KafkaProducer(**common, **more)
             return
         more = {
-            "group_id": None,
+            "group_id": command["group"] or None,
             "enable_auto_commit": False,
-            "auto_offset_reset": "none",
+            "auto_offset_reset": command["reset"],
             "fetch_max_wait_ms": FETCH_WAIT,
         }
+        if command["rack"]:
+            more["client_rack"] = command["rack"]
         self.client = kafka.KafkaConsumer(**common, **more)
         topic, partitions = command["topic"], range(command["partitions"])
         assigned = [kafka.TopicPartition(topic, partition) for partition in partitions]
         self.client.assign(assigned)
-        for item in assigned:
+        for item in [] if command["resume"] else assigned:
             self.client.seek(item, 0)
         self.thread = threading.Thread(target=self._poll, daemon=True)
         self.thread.start()
@@ -178,6 +195,8 @@ class KafkaPython:
     def _poll(self) -> None:
         while not self.is_over:
             try:
+                while self.commits:
+                    self._commit(self.commits.pop())
                 for item, records in self.client.poll(timeout_ms=20).items():
                     for record in records:
                         told = {
@@ -191,6 +210,15 @@ class KafkaPython:
                     break
                 time.sleep(POLL)
         self.client.close()
+
+    def commit(self, command: dict[str, Any]) -> None:
+        """Let the thread that polls commit a position."""
+        self.commits.append(command)
+
+    def _commit(self, command: dict[str, Any]) -> None:
+        place = self.kafka.TopicPartition(command["topic"], command["partition"])
+        self.client.commit({place: self.kafka.structs.OffsetAndMetadata(command["offset"], "", command["epoch"])})
+        tell(id=self.number, event="committed")
 
     def produce(self, partition: int, value: str) -> None:
         """Write a record."""
@@ -311,6 +339,15 @@ def start(kind: Any, command: dict[str, Any], sessions: dict[int, Any]) -> None:
         tell(id=command["id"], event="broken", error=f"{type(error).__name__}: {error}")
 
 
+def do(session: Any, command: dict[str, Any]) -> None:
+    """Do something else with a client, if that can be done with this one."""
+    work = getattr(session, command["do"], None)
+    if work is None:
+        tell(id=command["id"], event="broken", error=f"the driver of {type(session).__name__} has no {command['do']!r}")
+    else:
+        work(command)
+
+
 def with_threads(kind: Any) -> None:
     """Serve commands; what may block is done aside."""
     sessions: dict[int, Any] = {}
@@ -327,6 +364,8 @@ def with_threads(kind: Any) -> None:
                 start(kind, command, sessions)
             elif command["do"] == "produce" and session is not None:
                 session.produce(command["partition"], command["value"])
+            elif command["do"] != "stop" and session is not None:
+                do(session, command)
             elif command["do"] == "stop":
                 if session is not None:
                     session.stop()
@@ -367,6 +406,8 @@ async def with_loop(kind: Any) -> None:
             start(kind, command, sessions)
         elif command["do"] == "produce" and command["id"] in sessions:
             sessions[command["id"]].produce(command["partition"], command["value"])
+        elif command["do"] != "stop" and command["id"] in sessions:
+            do(sessions[command["id"]], command)
         elif command["do"] == "stop":
             stopping.add(asyncio.create_task(stop(command["id"], sessions.pop(command["id"], None))))
 

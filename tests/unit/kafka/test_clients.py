@@ -10,9 +10,11 @@ from fencepost.invariants.protocols import protocol
 from fencepost.kafka.clients import wire
 from fencepost.kafka.clients.events import NOBODY, Event, Play
 from fencepost.kafka.clients.history import (
+    APPLICATION,
     BESIDES,
     DEPTH,
     ERRORS,
+    FOLLOWERS,
     History,
     Move,
     Source,
@@ -281,7 +283,8 @@ def test_a_file_that_is_no_history_is_refused(tmp_path: Path, text: str) -> None
 
 
 def test_a_story_is_made_of_moves_that_there_are() -> None:
-    known = {item.name for item in protocol("leader-discovery").machine.actions} | {*BESIDES, *ERRORS}
+    known = {item.name for item in protocol("leader-discovery").machine.actions}
+    known |= {*BESIDES, *ERRORS, *FOLLOWERS, *APPLICATION}
     assert {move.name for story in STORIES for move in story.history.moves} <= known
     assert {rule for story in STORIES for rule in story.rules} <= set(NAMES)
 

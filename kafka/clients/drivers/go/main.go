@@ -26,6 +26,8 @@ type command struct {
 	Value      string `json:"value"`
 	Backoff    int    `json:"backoff"`
 	Timeout    int    `json:"timeout"`
+	Rack       string `json:"rack"`
+	Reset      string `json:"reset"`
 }
 
 var out sync.Mutex
@@ -69,9 +71,14 @@ func consumeWith(c command) (*kgo.Client, error) {
 	for p := 0; p < c.Partitions; p++ {
 		from[int32(p)] = kgo.NewOffset().At(0)
 	}
+	reset := kgo.NoResetOffset()
+	if c.Reset == "latest" {
+		reset = kgo.NewOffset().AtEnd()
+	}
 	return kgo.NewClient(append(options(c),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{c.Topic: from}),
-		kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+		kgo.ConsumeResetOffset(reset),
+		kgo.Rack(c.Rack),
 		kgo.FetchMaxWait(20*time.Millisecond))...)
 }
 
@@ -96,6 +103,16 @@ func poll(ctx context.Context, id int, client *kgo.Client) {
 			tell(map[string]any{"id": id, "event": "delivered", "partition": r.Partition, "offset": r.Offset, "value": string(r.Value), "epoch": r.LeaderEpoch})
 		})
 	}
+}
+
+func produce(s *session, c command) {
+	s.client.Produce(context.Background(), &kgo.Record{Topic: c.Topic, Partition: int32(c.Partition), Value: []byte(c.Value)}, func(r *kgo.Record, err error) {
+		if err != nil {
+			tell(map[string]any{"id": c.ID, "event": "failed", "partition": r.Partition, "value": c.Value, "error": err.Error()})
+		} else {
+			tell(map[string]any{"id": c.ID, "event": "acked", "partition": r.Partition, "value": c.Value, "offset": r.Offset})
+		}
+	})
 }
 
 func main() {
@@ -127,15 +144,21 @@ func main() {
 			}
 		case "produce":
 			if s := sessions[c.ID]; s != nil {
-				id, value := c.ID, c.Value
-				s.client.Produce(context.Background(), &kgo.Record{Topic: c.Topic, Partition: int32(c.Partition), Value: []byte(value)}, func(r *kgo.Record, err error) {
-					if err != nil {
-						tell(map[string]any{"id": id, "event": "failed", "partition": r.Partition, "value": value, "error": err.Error()})
-					} else {
-						tell(map[string]any{"id": id, "event": "acked", "partition": r.Partition, "value": value, "offset": r.Offset})
-					}
-				})
+				produce(s, c)
 			}
+		case "starts_over":
+			if s := sessions[c.ID]; s != nil {
+				go func() {
+					s.client.PurgeTopicsFromClient(c.Topic)
+					produce(s, c)
+				}()
+				for i := 0; i < 8; i++ { // others that it drops, which take their turn after the topic
+					time.Sleep(time.Millisecond)
+					go s.client.PurgeTopicsFromClient(fmt.Sprintf("other-%d", i))
+				}
+			}
+		default:
+			tell(map[string]any{"id": c.ID, "event": "broken", "error": "the driver of franz-go has no " + c.Do})
 		case "stop":
 			if s := sessions[c.ID]; s != nil {
 				delete(sessions, c.ID)

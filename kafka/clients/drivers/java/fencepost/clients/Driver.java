@@ -9,15 +9,21 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.InvalidOffsetException;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
@@ -35,6 +41,9 @@ public final class Driver {
 
     interface Session {
         void produce(int partition, String value);
+
+        /** Does something else with the client: commits, or asks an admin client. */
+        void act(Map<String, String> command);
 
         void stop();
     }
@@ -74,13 +83,16 @@ public final class Driver {
     static final class Producer implements Session {
         private final int id;
         private final String topic;
+        private final Map<String, Object> common;
         private final KafkaProducer<String, String> client;
         private final ExecutorService worker = Executors.newSingleThreadExecutor();
+        private Admin admin;
 
         Producer(int id, Map<String, String> command) {
             this.id = id;
             topic = command.get("topic");
             Map<String, Object> config = common(command);
+            common = common(command);
             config.put("acks", "all");
             config.put("enable.idempotence", false);
             config.put("max.in.flight.requests.per.connection", 1);
@@ -103,7 +115,22 @@ public final class Driver {
         }
 
         @Override
+        public void act(Map<String, String> command) {
+            if (!command.get("do").equals("asks_admin")) {
+                lacks(id, command);
+                return;
+            }
+            admin = admin == null ? Admin.create(common) : admin;
+            int partition = Integer.parseInt(command.get("partition"));
+            admin.listOffsets(Map.of(new TopicPartition(topic, partition), OffsetSpec.latest())).all().whenComplete((found, error) ->
+                tell("id", id, "event", error == null ? "acked" : "failed", "partition", partition, "value", command.get("value"), "error", error));
+        }
+
+        @Override
         public void stop() {
+            if (admin != null) {
+                admin.close(Duration.ZERO);
+            }
             worker.shutdownNow();
             client.close(Duration.ZERO);
         }
@@ -112,12 +139,19 @@ public final class Driver {
     static final class Consumer implements Session {
         private final KafkaConsumer<String, String> client;
         private final Thread thread;
+        private final int id;
+        private final Queue<Map<String, String>> commits = new ConcurrentLinkedQueue<>();
         private volatile boolean over;
 
         Consumer(int id, Map<String, String> command) {
             Map<String, Object> config = common(command);
             config.put("enable.auto.commit", false);
-            config.put("auto.offset.reset", "none");
+            config.put("auto.offset.reset", command.get("reset"));
+            config.put("client.rack", command.get("rack"));
+            if (!command.get("group").isEmpty()) {
+                config.put("group.id", command.get("group"));
+            }
+            this.id = id;
             config.put("fetch.max.wait.ms", 20);
             config.put("request.timeout.ms", 5000);
             client = new KafkaConsumer<>(config, new StringDeserializer(), new StringDeserializer());
@@ -126,7 +160,9 @@ public final class Driver {
                 assigned.add(new TopicPartition(command.get("topic"), partition));
             }
             client.assign(assigned);
-            assigned.forEach(partition -> client.seek(partition, 0));
+            if (command.get("resume").equals("0")) {
+                assigned.forEach(partition -> client.seek(partition, 0));
+            }
             thread = new Thread(() -> poll(id, assigned));
             thread.setDaemon(true);
             thread.start();
@@ -135,6 +171,12 @@ public final class Driver {
         private void poll(int id, List<TopicPartition> assigned) {
             while (!over) {
                 try {
+                    for (Map<String, String> command = commits.poll(); command != null; command = commits.poll()) {
+                        int epoch = Integer.parseInt(command.get("epoch"));
+                        client.commitSync(Map.of(new TopicPartition(command.get("topic"), Integer.parseInt(command.get("partition"))),
+                            new OffsetAndMetadata(Long.parseLong(command.get("offset")), epoch < 0 ? Optional.empty() : Optional.of(epoch), "")));
+                        tell("id", id, "event", "committed");
+                    }
                     for (ConsumerRecord<String, String> got : client.poll(Duration.ofMillis(50))) {
                         tell("id", id, "event", "delivered", "partition", got.partition(), "offset", got.offset(), "value", got.value(),
                             "epoch", got.leaderEpoch().orElse(-1));
@@ -160,6 +202,15 @@ public final class Driver {
         public void produce(int partition, String value) { }
 
         @Override
+        public void act(Map<String, String> command) {
+            if (command.get("do").equals("commit")) {
+                commits.add(command);
+            } else {
+                lacks(id, command);
+            }
+        }
+
+        @Override
         public void stop() {
             over = true;
             client.wakeup();
@@ -169,6 +220,10 @@ public final class Driver {
                 Thread.currentThread().interrupt();
             }
         }
+    }
+
+    private static void lacks(int id, Map<String, String> command) {
+        tell("id", id, "event", "broken", "error", "the driver of kafka-clients has no " + command.get("do"));
     }
 
     private static void start(int id, Map<String, String> command) {
@@ -201,13 +256,19 @@ public final class Driver {
                         session.produce(Integer.parseInt(command.get("partition")), command.get("value"));
                     }
                 }
-                default -> aside.execute(() -> {
+                case "stop" -> aside.execute(() -> {
                     Session session = SESSIONS.remove(id);
                     if (session != null) {
                         session.stop();
                     }
                     tell("id", id, "event", "stopped");
                 });
+                default -> {
+                    Session session = SESSIONS.get(id);
+                    if (session != null) {
+                        session.act(command);
+                    }
+                }
             }
         }
         System.exit(0);
