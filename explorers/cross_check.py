@@ -36,6 +36,8 @@ SHARE = 0.1
 """By default as many states as fit into this share of the search's time, or into the least
 seconds, whichever is more.
 """
+AIM = 0.9
+"""The share of that time that is planned: some states take longer than those before."""
 BY_GUARD = 1.0
 """Seconds from which on refusals are counted by guard, which takes reading the model's text; else by action."""
 FIRST_CHUNK = 4
@@ -100,7 +102,7 @@ def cross_check(
             checker.check([stored.state(number) for number in chunk])
             done += len(chunk)
             now = time.perf_counter()
-            left = (allowed - (now - began)) / ((now - ready) / done)
+            left = (AIM * allowed - (now - began)) / ((now - ready) / done)
             size = CHUNK if count is not None else min(CHUNK, max(0, int(left / 2)))
     return CrossCheck(done, stored.expanded)
 

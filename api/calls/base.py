@@ -17,6 +17,7 @@ from fencepost.api.answers.results import Base
 from fencepost.api.asking.quantities import counted, show_seconds
 from fencepost.api.asking.targets import Question
 from fencepost.api.asking.watching import Watch
+from fencepost.api.topics.version_notes import replaced_in
 from fencepost.explorers.program.subset.kinds import Function, Rec
 from fencepost.explorers.program.subset.places import Scope
 from fencepost.explorers.program.subset.program import Program, is_require
@@ -51,15 +52,6 @@ def base_of(question: Question) -> Machine | None:
     if base is None or _is_ours(machine) or (base.state, base.constants) != (machine.state, machine.constants):
         return None
     return base
-
-
-def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
-    """Return the actions of the base that a variant replaces, each with the one in its place, whatever its name."""
-    known, left, found = {item.name for item in base.actions}, list(machine.actions), []
-    for item in base.actions:
-        stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
-        found.append((item, left.pop(0) if stays else None))
-    return tuple((old, new) for old, new in found if new is not old)
 
 
 def compare(question: Question, options: Options, found: Result, watch: Watch) -> Compared | None:

@@ -24,7 +24,7 @@ from fencepost.api.topics.measured import (
 from fencepost.counterexamples.prevention import is_prevented
 from fencepost.explorers.verdict import Result, Verdict
 from fencepost.invariants.catalogue import entries
-from fencepost.model.language.actions import Property
+from fencepost.model.language.actions import Action, Property
 from fencepost.model.language.interpreter import Path
 from fencepost.model.language.machine import REPAIRED, Machine
 
@@ -139,7 +139,7 @@ def answer_notes(question: Question, result: Result, mark: str | None = None, *,
         return
     mark = mark or machine_mark(machine)
     needed = repaired_by(question, result, normalize=normalize)
-    by_change = [name for name in needed.get("", ()) if _is_of_change(question, result, name)]
+    by_change = [name for name in needed.get("", ()) if _is_of_change(question, result, name, normalize=normalize)]
     if by_change and machine.base is not None:
         yield (
             f"{machine.base.name} itself does not have the shortest history of {', '.join(by_change)}, under the same "
@@ -179,24 +179,37 @@ def repaired_by(question: Question, result: Result, *, normalize: bool) -> dict[
     return needed
 
 
-def _is_of_change(question: Question, result: Result, name: str) -> bool:
+def _is_of_change(question: Question, result: Result, name: str, *, normalize: bool) -> bool:
     """Return whether the machine that a variant was made of does not have the shortest history of a property."""
     base = question.protocol.machine.base
     path = next(item.path for item in result.properties if item.name == name)
     prop = next(prop for prop in question.properties if prop.name == name)
-    return base is not None and path is not None and _is_refused_by(base, question, prop, path)
+    ways = {normalize, False}
+    return (
+        base is not None and path is not None and all(_is_refused_by(base, question, prop, path, way) for way in ways)
+    )
 
 
-def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path) -> bool:
+def replaced_in(machine: Machine, base: Machine) -> tuple[tuple[Action, Action | None], ...]:
+    """Return the actions of the base that a variant replaces, each with the one in its place, whatever its name."""
+    known, left, found = {item.name for item in base.actions}, list(machine.actions), []
+    for item in base.actions:
+        stays = bool(left) and (left[0].name == item.name or left[0].name not in known)
+        found.append((item, left.pop(0) if stays else None))
+    return tuple((old, new) for old, new in found if new is not old)
+
+
+def _is_refused_by(base: Machine, question: Question, prop: Property, path: Path, normalize: bool) -> bool:  # noqa: FBT001
     """Say whether the machine that a variant was made of refuses a step of a history, or has the property at its end.
 
-    Without `normalize`, which may remove what only the variant would act on.
+    `normalize` may remove what only the variant would act on, and without it steps may be about what was removed.
     """
     known = {item.name: item for item in base.actions}
+    known |= {new.name: old for old, new in replaced_in(question.protocol.machine, base) if new is not None}
     if any(step.action.name not in known for step in path.steps):
         return True
     steps = tuple(step._replace(action=known[step.action.name]) for step in path.steps)
-    return is_prevented(base, question.constants, prop, replace(path, steps=steps), {}, normalize=False)
+    return is_prevented(base, question.constants, prop, replace(path, steps=steps), {}, normalize=normalize)
 
 
 def _with_crashes(question: Question) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.api.answers.results import Base, CheckResult
 from fencepost.api.asking.quantities import counted, show_seconds
+from fencepost.api.topics.claims import Prevents
 from fencepost.api.topics.version_notes import repaired_by, unlike_kafka
 from fencepost.cli.views.console import print_facts, print_lines, styled
 from fencepost.explorers.verdict import PropertyResult, Verdict
@@ -104,17 +105,14 @@ def _everything(guarantees: Sequence[PropertyResult], word: str) -> str:
 
 
 def _because(result: CheckResult) -> Iterator[str]:
-    """Yield which findings of a version explain its violations."""
+    """Yield which findings have a repair that prevents the shortest traces of violations."""
     found = repaired_by(result.question, result, normalize=result.normalize)
     explained = {finding: names for finding, names in found.items() if finding}
     many = len(result.violated)
     for finding, names in sorted(explained.items(), key=lambda item: -len(item[1])):
-        whole = len(names) == many
-        yield (
-            f"{finding} alone explains {'it' if many == 1 else f'all {many}'}"
-            if whole
-            else (f"{finding} explains {len(names)}")
-        )
+        traces = "its shortest trace" if many == 1 else f"all {many} shortest traces"
+        traces = traces if len(names) == many else f"{len(names)} of {many} shortest traces"
+        yield Prevents(f"repairing {finding}", traces).sentence
     version = result.question.version
     if explained and not version.endswith(REPAIRED):
         yield f'`version="{version}{REPAIRED}"` checks it repaired'
@@ -235,7 +233,8 @@ def reached(result: CheckResult) -> str:
         words += f"; {result.cross_check.states:,} states cross-checked by the plain semantics"
     if bounds:
         return f"{words}; bounds reached: {' '.join(bounds)}"
-    return f"{words}; no bound was reached" if result.bounds and result.complete else words
+    off = " above 0" if result.bounds_reached else ""
+    return f"{words}; no bound{off} was reached" if result.bounds and result.complete else words
 
 
 def print_steps(

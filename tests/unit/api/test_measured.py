@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fencepost.api import check
 from fencepost.api.asking.targets import Question, ask
 from fencepost.api.topics.measured import beyond, driven_rows, is_measured, machine_mark, with_driven
 from fencepost.api.topics.version_notes import version_notes
@@ -73,6 +75,18 @@ def test_a_variant_has_no_evidence_of_its_base_and_is_blamed_for_what_its_base_d
     of_release = notes_of(SHRINK, "--version", "kafka-4.1", *SMALL)
     assert "own classes" not in of_release
     assert "kafka-4.1 contains HYP-1, until" in of_release
+
+
+def test_a_base_that_has_the_same_history_is_not_said_to_lack_it() -> None:
+    """Whatever the action is called, and though steps are about states that `normalize` has folded."""
+    item = MACHINE.action("broker_applies_metadata")
+    variant = MACHINE.replacing(name="own", sentence="other names", **{item.name: replace(item, name="renamed")})
+    constants = {"brokers": 2, "unclean_election": True}
+    given = {"version": "kafka-4.1-repaired", "constants": constants, "only": ["leader-has-acknowledged"]}
+    found = check(variant, PROTOCOLS["replication"].properties, **given)
+    assert "renamed" in str(found.properties[0].path)
+    assert "No repair prevents the shortest history of leader-has-acknowledged" in " ".join(found.notes)
+    assert "itself does not have" not in " ".join(found.notes)
 
 
 def test_a_helper_that_is_changed_in_its_module_takes_the_evidence_away(monkeypatch: pytest.MonkeyPatch) -> None:
